@@ -1,0 +1,65 @@
+"""The one door to Numba: every compiled function of the package is made by `jit` below.
+
+Why a door. Numba's disk cache looks only at the file a function stands in. A function compiled into its caller from
+another file is not looked at, so after an upgrade the old machine code could answer. Here the stamp of every cache entry
+carries a digest of all sources of the package: edit any of them and everything is compiled anew.
+
+What it gives: no GIL, C division, the disk cache where a folder for it can be written, and plain compilation in memory
+where none can (a read-only installation). The stamp uses two private attributes of Numba; should they vanish, the disk
+cache is not used rather than trusted.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import config
+
+#: Fast-math for reductions. Without "nnan" and "ninf": infinities are sentinels in the solvers.
+REASSOCIATE = frozenset({"reassoc", "contract", "arcp", "nsz", "afn"})
+
+#: Fast-math that keeps the order of sums: products and sums may fuse, nothing else changes.
+CONTRACT = frozenset({"contract", "nsz"})
+
+INTERPRETED = bool(config.DISABLE_JIT)  # NUMBA_DISABLE_JIT=1: functions run as plain Python, for coverage and debugging
+
+
+@functools.cache
+def package_digest() -> str:
+    """Digest of every Python source of the package, part of the stamp of each cache entry."""
+    digest = hashlib.blake2b(digest_size=16)
+    root = Path(__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def jit(function: Callable | None = None, *, fastmath: frozenset[str] = frozenset(), cache: bool = True) -> Any:
+    """Compile `function` on its first call with each signature; usable bare or with options."""
+    if function is None:
+        return functools.partial(jit, fastmath=fastmath, cache=cache)
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": set(fastmath) or False}
+    if not cache or INTERPRETED:
+        return numba.njit(**options)(function)
+    try:
+        dispatcher = numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # "no locator available": neither the installation nor a user's cache folder can be written
+        return numba.njit(**options)(function)
+    if not _stamp(dispatcher):
+        return numba.njit(**options)(function)
+    return dispatcher
+
+
+def _stamp(dispatcher: Any) -> bool:
+    """Add the package digest to the source stamp of a dispatcher's cache; False where Numba's internals differ."""
+    cache_file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if not hasattr(cache_file, "_source_stamp"):
+        return False
+    cache_file._source_stamp = (cache_file._source_stamp, package_digest())
+    return True

@@ -1,0 +1,106 @@
+"""The one problem that every machine of this package is.
+
+Solves      minimise    1/2 b'(K + D) b + c'b + sum_i e_i |b_i|
+            subject to  lo <= b <= hi,  and the sum of b over each group keeps the value it has at `start`
+
+with the signed multiplier b_i = y_i alpha_i, so that labels end at the builder and K is the plain kernel matrix.
+
+Names       b   beta      signed multipliers, one per variable        c   shift     linear term
+            D   ridge     diagonal added to K, one per variable       e   kink      slope jump of e|b| at zero
+            f   gradient  (K + D) b + c, the smooth part              r   level     the bias-like multiplier of a group
+
+Optimal     a variable can rise while b < hi, along the slope  f + e  (b >= 0)  or  f - e  (b < 0);
+iff         it can fall while b > lo, along the slope          f + e  (b > 0)   or  f - e  (b <= 0);
+            in every group   max{slope : can fall} - min{slope : can rise} <= tol;
+            without groups   no slope that can fall is > tol and none that can rise is < -tol.
+
+The primal  of the same pair, for the function F = K b' of any b' and any levels r, is
+                1/2 b''K b' + sum_i loss_i(F_i - r_group(i)) - sum_g r_g s_g,     s_g = sum of b over group g,
+                loss_i(u) = max{ -(u + c_i) b - D_i b^2 / 2 - e_i |b| : lo_i <= b <= hi_i },
+            which is the hinge for classification, the eps-insensitive loss for regression, and so on.
+
+See         DESIGN of the pair: Cristianini & Shawe-Taylor (2000), chapters 5-7; nu-machines: Schoelkopf et al. (2000).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SignedDual:
+    """One quadratic programme in signed multipliers; see the module's header for the letters.
+
+    Parameters
+    ----------
+    shift, lo, hi : float64 arrays of shape (n_variables,)
+        Linear term and box. `lo` may be -inf and `hi` +inf.
+    start : float64 array of shape (n_variables,), default zeros
+        A feasible point; it fixes the sums of the groups.
+    ridge, kink : float64 arrays of shape (n_variables,), default zeros
+        Diagonal D >= 0 and slope jump e >= 0.
+    group : int64 array of shape (n_variables,), default all in group 0
+        Number of the group of each variable. Variables of one group must be contiguous, groups ascending.
+    n_groups : int, default 1
+        0 means no equality constraint at all (fixed bias); then `group` is ignored.
+    row : int64 array of shape (n_variables,) or None
+        Sample each variable points at; None means variable i points at sample i.
+    n_samples : int, default n_variables
+        Number of samples, the size of K.
+    """
+
+    shift: Vector
+    lo: Vector
+    hi: Vector
+    start: Vector = None  # type: ignore[assignment]
+    ridge: Vector = None  # type: ignore[assignment]
+    kink: Vector = None  # type: ignore[assignment]
+    group: NDArray[np.int64] = None  # type: ignore[assignment]
+    n_groups: int = 1
+    row: NDArray[np.int64] | None = None
+    n_samples: int = field(default=-1)
+
+    def __post_init__(self) -> None:
+        n = len(self.shift)
+        zeros = np.zeros(n)
+        for name in ("start", "ridge", "kink"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, zeros)
+        if self.group is None:
+            object.__setattr__(self, "group", np.zeros(n, np.int64))
+        if self.n_samples < 0:
+            object.__setattr__(self, "n_samples", n if self.row is None else int(self.row.max(initial=-1)) + 1)
+
+    def __len__(self) -> int:
+        return len(self.shift)
+
+    @property
+    def group_starts(self) -> NDArray[np.int64]:
+        """Boundaries of the groups: group g holds the variables group_starts[g]:group_starts[g + 1]."""
+        if self.n_groups <= 1:
+            return np.array([0, len(self)], np.int64)
+        return np.searchsorted(self.group, np.arange(self.n_groups + 1)).astype(np.int64)
+
+    def per_sample(self, beta: Vector) -> Vector:
+        """Sum the variables of each sample: the coefficients of the kernel expansion, shape (n_samples,)."""
+        if self.row is None:
+            return beta
+        return np.bincount(self.row, weights=beta, minlength=self.n_samples)
+
+    def per_variable(self, values: Vector) -> Vector:
+        """Repeat values given per sample for each variable."""
+        return values if self.row is None else values[self.row]
+
+    def gradient(self, beta: Vector, function: Vector) -> Vector:
+        """f = F + D b + c, with F = K b given per sample."""
+        return self.per_variable(function) + self.ridge * beta + self.shift
+
+    def objective(self, beta: Vector, function: Vector) -> float:
+        """Value of the minimised dual, with F = K b given per sample."""
+        smooth = 0.5 * float(beta @ (self.per_variable(function) + self.ridge * beta))
+        return smooth + float(self.shift @ beta) + float(self.kink @ np.abs(beta))

@@ -1,0 +1,66 @@
+"""What every solver returns: the point it reached, how it ended, and what it cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+class Status(Enum):
+    """How a solver ended. The value is the sentence shown to the user."""
+
+    OPTIMAL = "The answer meets the tolerance."
+    MAX_ITER = (
+        "The solver used up max_iter before it met the tolerance: raise max_iter, scale the features, or lower C."
+    )
+    TIME_LIMIT = "The time limit ended the solver before it met the tolerance: raise time_limit or tol."
+    INTERRUPTED = "The fit was interrupted: this is the best model reached so far."
+    STALLED = (
+        "Rounding errors stop further progress above the tolerance. Usual causes: features of very different or very "
+        "large scale (use StandardScaler), a very large C, or a tol finer than the kernel's values allow."
+    )
+    UNBOUNDED = (
+        "The dual grows without end: no hyperplane separates the classes with a margin that can be told from zero. "
+        "Hard margin (C=inf) needs separable data; use a finite C or loss='squared_hinge'."
+    )
+    INDEFINITE = (
+        "The kernel is not positive semi-definite on these data, so the problem is not convex and what was found need "
+        "not be the best. Use another kernel (rbf is always valid) or other kernel parameters."
+    )
+
+    @property
+    def converged(self) -> bool:
+        return self is Status.OPTIMAL
+
+
+@dataclass
+class Solution:
+    """Result of a solver.
+
+    Attributes
+    ----------
+    beta : signed multipliers, shape (n_variables,)
+    function : F = K b, shape (n_samples,), as the solver holds it (the certificate computes it afresh)
+    level : r, one per group; shape (n_groups,)
+    violation : largest KKT violation by the solver's own gradient
+    iterations : two-variable (or one-variable) steps; rounds : outer rounds
+    history : list of dicts, one per round, when a trace was asked for
+    """
+
+    beta: Vector
+    function: Vector
+    level: Vector
+    status: Status
+    violation: float
+    objective: float
+    iterations: int
+    rounds: int
+    rows_computed: int
+    seconds: float
+    history: list[dict[str, Any]] = field(default_factory=list)

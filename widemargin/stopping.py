@@ -1,0 +1,43 @@
+"""When a solver may stop: one tolerance, three criteria (Cristianini & Shawe-Taylor 2000, section 7.1), two budgets.
+
+kkt        largest violation of the optimality conditions <= tol (LIBSVM's meaning of `tol`; the default)
+gap        (primal - dual) / (|primal| + 1) <= tol, the feasibility gap of equation (7.3)
+objective  growth of the dual objective over a round <= tol * |objective|; the simplest and the least reliable of the three
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+CRITERIA = ("kkt", "gap", "objective")
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """Stop rule shared by every solver.
+
+    Parameters
+    ----------
+    tol : float, default 1e-3
+    criterion : {"kkt", "gap", "objective"}, default "kkt"
+    max_iter : int, default -1
+        Largest number of two-variable steps; -1 means no limit.
+    time_limit : float or None, default None
+        Seconds of solving after which the best answer so far is returned.
+    """
+
+    tol: float = 1e-3
+    criterion: str = "kkt"
+    max_iter: int = -1
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.criterion not in CRITERIA:
+            raise ValueError(f"stopping must be one of {', '.join(CRITERIA)}; got {self.criterion!r}.")
+        if not self.tol > 0:
+            raise ValueError(f"tol must be a positive number; got {self.tol!r}. 1e-3 is the usual choice.")
+
+    def deadline(self) -> float:
+        """The moment on `time.perf_counter()` at which the time limit ends."""
+        return float("inf") if self.time_limit is None else time.perf_counter() + self.time_limit
