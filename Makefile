@@ -1,0 +1,57 @@
+# Two commands for newcomers: `make demo` and `make test`. `make help` lists the rest.
+
+PYTHON ?= python3
+VENV ?= .venv
+WORKERS ?= auto
+RUN := $(VENV)/bin/python
+PIP := $(RUN) -m pip --disable-pip-version-check install --quiet
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check cover bench clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+# One stamp per set of dependencies: a second run goes straight to the work.
+$(VENV)/stamp-plots: pyproject.toml
+	@echo "Setting up $(VENV) (once)"
+	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	@$(PIP) --editable '.[plots]'
+	@touch $@
+
+$(VENV)/stamp-test: pyproject.toml
+	@echo "Setting up $(VENV) with the test tools (once)"
+	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	@$(PIP) --editable '.[plots,test]'
+	@touch $@ $(VENV)/stamp-plots
+
+$(VENV)/stamp-dev: pyproject.toml
+	@echo "Setting up $(VENV) with the development tools (once)"
+	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	@$(PIP) --editable '.[plots,dev]'
+	@touch $@ $(VENV)/stamp-plots $(VENV)/stamp-test
+
+demo: $(VENV)/stamp-plots  ## train, certify, time against scikit-learn, draw a boundary
+	@$(RUN) examples/demo.py
+
+test: $(VENV)/stamp-test  ## the whole test suite
+	$(RUN) -m pytest -n $(WORKERS)
+
+check: $(VENV)/stamp-dev  ## lint, format, types and the fast tests, in about a minute
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
+	$(RUN) -m mypy
+	$(RUN) -m pytest -n $(WORKERS) -q -m "not slow"
+
+cover: $(VENV)/stamp-dev  ## coverage of the small tests with compiled functions run as plain Python
+	NUMBA_DISABLE_JIT=1 $(RUN) -m coverage run -m pytest -q -p no:xdist -m "not slow and not needs_compiler"
+	$(RUN) -m coverage report
+
+bench: $(VENV)/stamp-test  ## start-up and small-fit figures; DATA=folder of LIBSVM files
+	@test -n "$(DATA)" || { echo "Say where the data are: make bench DATA=folder"; exit 2; }
+	$(RUN) benchmarks/start_up.py
+	$(RUN) benchmarks/small_fits.py "$(DATA)"
+
+clean:  ## remove the environment and everything that was generated
+	rm -rf $(VENV) demo_out build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
