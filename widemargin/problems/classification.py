@@ -1,0 +1,70 @@
+"""Classification machines as signed duals. Labels y are +1 or -1; C is one positive number per sample (C times weight).
+
+1-norm soft margin   min 1/2 |w|^2 + sum C_i xi_i          0 <= alpha_i <= C_i      hard margin: C = inf
+2-norm soft margin   min 1/2 |w|^2 + sum C_i xi_i^2 / 2    0 <= alpha_i, K + diag(1/C_i)
+nu                   min 1/2 |w|^2 - nu m rho + sum w_i xi_i, margin rho instead of 1, m = sum of weights
+
+See  Cristianini & Shawe-Taylor (2000), (7.1), section 6.1 and Remark 6.11 (2-norm); Schoelkopf et al. (2000), Neural
+Computation 12, for nu, in the scaling of Chang & Lin (2001) where the box is [0, w_i].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.problems.dual import SignedDual, Vector
+
+
+def hinge(y: Vector, C: Vector) -> SignedDual:
+    """1-norm soft margin; C = inf gives the hard margin. b = y alpha, so b lies between 0 and y C."""
+    bound = y * C
+    return SignedDual(shift=-y, lo=np.minimum(bound, 0.0), hi=np.maximum(bound, 0.0))
+
+
+def squared_hinge(y: Vector, C: Vector) -> SignedDual:
+    """2-norm soft margin, loss C xi^2 / 2: no upper bound, 1/C on the diagonal. A sample with C = 0 stays at zero."""
+    bound = np.where(C > 0, y * np.inf, 0.0)
+    ridge = np.divide(1.0, C, out=np.zeros_like(C), where=C > 0)
+    return SignedDual(shift=-y, lo=np.minimum(bound, 0.0), hi=np.maximum(bound, 0.0), ridge=ridge)
+
+
+def nu_classification(y: Vector, nu: float, weight: Vector) -> SignedDual:
+    """nu-SVC: the multipliers of each class sum to nu m / 2, with box [0, w_i]; no linear term.
+
+    The margin found is rho = (r_+ - r_-) / 2 and the bias -(r_+ + r_-) / 2, from the levels of the two groups; dividing
+    beta and bias by rho gives the machine with margin one.
+    """
+    order = np.argsort(-y, kind="stable").astype(np.int64)  # group 0: y = +1, group 1: y = -1
+    signed = (y * weight)[order]
+    group = (y[order] < 0).astype(np.int64)
+    half = nu * weight.sum() / 2.0
+    room = np.array([signed[group == 0].sum(), -signed[group == 1].sum()])
+    if half > room.min() * (1 + 1e-12):
+        largest = 2.0 * room.min() / weight.sum()
+        raise ValueError(
+            f"specified nu is infeasible: nu={nu:g} asks for more support vectors than the smaller class has; "
+            f"with these labels and weights nu can be at most {largest:.6g}."
+        )
+    start = np.where(group == 0, fill_up(np.where(group == 0, signed, 0.0), half), -fill_up(np.where(group == 1, -signed, 0.0), half))
+    return SignedDual(
+        shift=np.zeros(len(y)),
+        lo=np.minimum(signed, 0.0),
+        hi=np.maximum(signed, 0.0),
+        start=start,
+        group=group,
+        n_groups=2,
+        row=order,
+        n_samples=len(y),
+    )
+
+
+def fill_up(capacity: Vector, total: float) -> Vector:
+    """Values 0 <= v <= capacity that sum to `total`, filled from the front: a feasible start for the nu-machines."""
+    before = np.concatenate([[0.0], np.cumsum(capacity)[:-1]])
+    return np.clip(total - before, 0.0, capacity)
+
+
+def nu_margin(level: NDArray[np.float64]) -> tuple[float, float]:
+    """Margin rho and bias of nu-classification from the levels of its two groups."""
+    return (level[0] - level[1]) / 2.0, -(level[0] + level[1]) / 2.0
