@@ -7,6 +7,7 @@ once per fit. From then on the solvers see only dense blocks, so kernels and mac
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,25 @@ class Samples(ABC):
 
 
 class Kernel(ABC):
-    """A similarity k(x, z) of two samples."""
+    """A similarity k(x, z) of two samples.
+
+    Kernels add, multiply and scale: `k1 + k2`, `k1 * k2`, `3.0 * k1`, and `k1 + 0.5` for the kernel with a constant added.
+    Calling a kernel gives the whole matrix, for small data and for looking at values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.kernels import Gaussian, Linear
+    >>> X = np.array([[0.0, 0.0], [3.0, 4.0]])
+    >>> (Linear() + 2.0 * Gaussian(gamma=1.0))(X).round(6).tolist()
+    [[2.0, 0.0], [0.0, 27.0]]
+    """
 
     @abstractmethod
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
         """Bring raw data into the fastest representation for this kernel.
 
-        dtype : float32 or float64, the precision in which `block` computes.
+        dtype : float32 or float64, the precision in which `block` computes. With `like`, its precision is used instead.
         like : samples prepared before (the support vectors): the result is compatible with them, or
             RepresentationMismatch is raised and the caller prepares both anew.
         """
@@ -58,3 +71,33 @@ class Kernel(ABC):
     def rounding(self, samples: Samples) -> float:
         """Bound on the absolute error of an entry of `block` on these samples, from rounding in their precision."""
         return float("inf")
+
+    def representation(self) -> Hashable:
+        """A name of what `prepare` makes: kernels with equal names share prepared samples in sums and products."""
+        return self
+
+    def __call__(self, X: Any, Z: Any = None, dtype: DTypeLike = np.float64) -> NDArray:
+        """The matrix k(X_i, Z_j), with Z = X when it is not given."""
+        left = self.prepare(X, dtype)
+        if Z is None:
+            right = left
+        else:
+            try:
+                right = self.prepare(Z, dtype, like=left)
+            except RepresentationMismatch:  # the other way round the more general representation is the model
+                right = self.prepare(Z, dtype)
+                left = self.prepare(X, dtype, like=right)
+        return self.block(left, right, np.empty((len(left), len(right)), dtype))
+
+    def __add__(self, other: Kernel | float) -> Kernel:
+        from widemargin.kernels.algebra import add
+
+        return add(self, other)
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        from widemargin.kernels.algebra import multiply
+
+        return multiply(self, other)
+
+    __radd__ = __add__
+    __rmul__ = __mul__

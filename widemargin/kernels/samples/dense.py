@@ -1,0 +1,141 @@
+"""Dense vectors: row by row for inner products, feature by feature for differences.
+
+DenseRows      (n, d), one sample per row; blocks are matrix products, left @ right.T.
+DenseColumns   (d, n), one feature per row; the loops of direct differences run along samples that lie side by side.
+
+Either may hold x - origin for x. Distances do not change, but products of centred vectors are smaller and so are their
+rounding errors: |x - z|^2 = |x|^2 + |z|^2 - 2 x'z loses about |x|^2 / |x - z|^2 of its digits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from widemargin.kernels.kernel import Samples
+
+CONVERSION_ROWS = 4096  # rows converted at a time, so that the float64 intermediate stays in the cache and off the heap
+
+
+@dataclass(frozen=True, eq=False)
+class DenseRows(Samples):
+    """Samples as the rows of a C-contiguous matrix.
+
+    Attributes
+    ----------
+    values : (n, d) float32 or float64
+    squares : |x|^2 of each row as stored, float64
+    origin : what was subtracted from every row, or None
+    """
+
+    values: NDArray
+    squares: NDArray[np.float64]
+    origin: NDArray[np.float64] | None = None
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.values.dtype
+
+    @property
+    def n_features(self) -> int:
+        return self.values.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, index: NDArray[np.int64]) -> DenseRows:
+        return DenseRows(np.take(self.values, index, axis=0), self.squares[index], self.origin)
+
+    def tile(self, start: int, stop: int) -> DenseRows:
+        return DenseRows(self.values[start:stop], self.squares[start:stop], self.origin)
+
+    def adopt(self, matrix: NDArray) -> DenseRows:
+        """Bring a new dense matrix into the precision and origin of these samples."""
+        return dense_rows(matrix, self.dtype, self.origin)
+
+
+@dataclass(frozen=True, eq=False)
+class DenseColumns(Samples):
+    """Samples start:stop of a C-contiguous matrix that holds one feature per row.
+
+    Attributes
+    ----------
+    columns : (d, n_total) float32 or float64
+    origin : what was subtracted from every sample, or None
+    """
+
+    columns: NDArray
+    start: int
+    stop: int
+    origin: NDArray[np.float64] | None = None
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.columns.dtype
+
+    @property
+    def n_features(self) -> int:
+        return len(self.columns)
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def take(self, index: NDArray[np.int64]) -> DenseColumns:
+        inside = np.asarray(index) + self.start
+        return DenseColumns(np.take(self.columns, inside, axis=1), 0, len(inside), self.origin)
+
+    def tile(self, start: int, stop: int) -> DenseColumns:
+        return DenseColumns(self.columns, self.start + start, self.start + stop, self.origin)
+
+    def adopt(self, matrix: NDArray) -> DenseColumns:
+        """Bring a new dense matrix into the precision and origin of these samples."""
+        return dense_columns(matrix, self.dtype, self.origin)
+
+    def view(self) -> NDArray:
+        """The samples as a (d, n) view."""
+        return self.columns[:, self.start : self.stop]
+
+
+def dense_rows(matrix: NDArray, dtype: DTypeLike, origin: NDArray[np.float64] | None = None) -> DenseRows:
+    """Samples by row; a matrix that already has the right order and precision is kept, not copied."""
+    dtype = np.dtype(dtype)
+    if origin is None and matrix.dtype == dtype and matrix.flags.c_contiguous:
+        values = np.asarray(matrix)
+    else:
+        values = np.empty(matrix.shape, dtype)
+        _convert(matrix, origin, values)
+    return DenseRows(values, row_squares(values), origin)
+
+
+def dense_columns(matrix: NDArray, dtype: DTypeLike, origin: NDArray[np.float64] | None = None) -> DenseColumns:
+    """Samples by feature."""
+    columns = np.empty(matrix.shape[::-1], dtype)
+    _convert(matrix, origin, columns.T)
+    return DenseColumns(columns, 0, len(matrix), origin)
+
+
+def row_squares(values: NDArray) -> NDArray[np.float64]:
+    """|x|^2 of each row, summed in float64."""
+    squares = np.empty(len(values))
+    for start in range(0, len(values), CONVERSION_ROWS):
+        part = values[start : start + CONVERSION_ROWS].astype(np.float64, copy=False)
+        np.einsum("ij,ij->i", part, part, out=squares[start : start + CONVERSION_ROWS])
+    return squares
+
+
+def mean_row(matrix: NDArray) -> NDArray[np.float64]:
+    """The centre of the samples, in float64 and without a float64 copy of them."""
+    total = np.zeros(matrix.shape[1])
+    for start in range(0, len(matrix), CONVERSION_ROWS):
+        total += matrix[start : start + CONVERSION_ROWS].sum(axis=0, dtype=np.float64)
+    return total / max(1, len(matrix))
+
+
+def _convert(matrix: NDArray, origin: NDArray[np.float64] | None, target: NDArray) -> None:
+    """Write matrix - origin into `target`, subtracting in float64 before rounding to the target's precision."""
+    with np.errstate(over="ignore"):  # values beyond float32 become infinite; `rounding` then says so
+        for start in range(0, len(matrix), CONVERSION_ROWS):
+            part = slice(start, start + CONVERSION_ROWS)
+            target[part] = matrix[part] if origin is None else matrix[part] - origin

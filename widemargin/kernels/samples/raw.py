@@ -1,0 +1,66 @@
+"""Reading what users pass as X: one sentence when it cannot be read, no copy when it need not be made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+
+Matrix = NDArray | sparse.csr_array
+
+
+def read_precision(dtype: DTypeLike) -> np.dtype:
+    """float32 or float64 as a dtype, or a sentence."""
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"Kernels compute in float32 or float64, not in {dtype}: ask for one of the two.")
+    return dtype
+
+
+def read_matrix(X: Any) -> Matrix:
+    """X as a two-dimensional numeric array, or as CSR in canonical form when it is sparse.
+
+    The result may share memory with X and is never written to.
+    """
+    if sparse.issparse(X):
+        rows = sparse.csr_array(X)
+        if not (rows.has_canonical_format and rows.has_sorted_indices):
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return rows
+    matrix = np.asarray(X)
+    if matrix.dtype.kind not in "biuf":
+        try:
+            matrix = matrix.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"This kernel needs numbers, and the data hold {matrix.dtype} items: encode them as numbers, or use "
+                "BlockKernel or PairKernel with a function of your own."
+            ) from error
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"Samples must form a table of shape (n_samples, n_features); got shape {matrix.shape}. "
+            "Reshape one feature with X.reshape(-1, 1), one sample with X.reshape(1, -1)."
+        )
+    return matrix
+
+
+def check_features(matrix: Matrix, expected: int) -> None:
+    """New data must have as many features as the data prepared before."""
+    if matrix.shape[1] != expected:
+        raise ValueError(
+            f"The new data have {matrix.shape[1]} features and the data prepared before have {expected}: "
+            "pass the same features in the same order."
+        )
+
+
+def as_dense(matrix: Matrix) -> NDArray:
+    """The matrix as an array; sparse data are written out in full."""
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+def as_sparse(matrix: Matrix) -> sparse.csr_array:
+    """The matrix as CSR; of dense data only the nonzero values are kept."""
+    return matrix if sparse.issparse(matrix) else sparse.csr_array(matrix)
