@@ -1,0 +1,137 @@
+"""The disk cache of compiled functions: used by the second process, dropped after any edit, done without where need be.
+
+Each test works on a copy of the package with two modules added: `outer` in one file compiles `inner` of another file
+into itself, which is the case that Numba's own check of the source file does not notice.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import widemargin
+from widemargin import _jit
+
+pytestmark = pytest.mark.needs_compiler
+
+INNER = "from widemargin._jit import jit\n\n\n@jit\ndef inner(x):\n    return 2.0 * x\n"
+OUTER = (
+    "from widemargin._jit import jit\nfrom widemargin.inner import inner\n\n\n"
+    "@jit\ndef outer(x):\n    return inner(x) + 1.0\n"
+)
+PROBE = """
+from widemargin.outer import outer
+value = outer(10.0)
+print(value, sum(outer.stats.cache_hits.values()), sum(outer.stats.cache_misses.values()))
+"""
+NO_LOCATOR = """
+import numba.core.caching as caching
+caching.CacheImpl._locator_classes = []  # what Numba is left with where neither package nor home can be written
+"""
+
+
+@pytest.fixture
+def installation(tmp_path):
+    """A private copy of the package with the two probe modules."""
+    package = tmp_path / "site" / "widemargin"
+    shutil.copytree(Path(widemargin.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "inner.py").write_text(INNER)
+    (package / "outer.py").write_text(OUTER)
+    return package
+
+
+def run(package, script, **environment):
+    """Run a script in a new process that sees only this copy of the package; return what it prints."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
+    env |= {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(package.parents[1] / "cache"), **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=env, cwd=package.parent, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_the_second_process_loads_what_the_first_compiled(installation):
+    assert run(installation, PROBE) == ["21.0", "0", "1"]
+    assert run(installation, PROBE) == ["21.0", "1", "0"]
+
+
+def test_an_edit_in_another_file_is_noticed(installation):
+    assert run(installation, PROBE) == ["21.0", "0", "1"]
+    (installation / "inner.py").write_text(INNER.replace("2.0", "3.0"))
+    assert run(installation, PROBE) == ["31.0", "0", "1"]
+
+
+@pytest.mark.parametrize("edited", ["stopping.py", "problems/dual.py", "_jit.py"])
+def test_an_edit_of_any_module_drops_the_cache(installation, edited):
+    run(installation, PROBE)
+    with open(installation / edited, "a") as module:
+        module.write("\n# edited\n")
+    assert run(installation, PROBE) == ["21.0", "0", "1"]
+
+
+def test_an_installation_without_any_place_for_a_cache_still_works(installation):
+    for _ in range(2):
+        assert run(installation, NO_LOCATOR + PROBE) == ["21.0", "0", "1"]
+    assert not list(installation.parents[1].rglob("*.nbi"))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_installation_works(installation):
+    folders = [path for path in installation.rglob("*") if path.is_dir()] + [installation]
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        home = str(installation / "nowhere")
+        answer = run(installation, PROBE, NUMBA_CACHE_DIR="", HOME=home, XDG_CACHE_HOME=home)
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+    assert answer == ["21.0", "0", "1"]
+
+
+@pytest.mark.parametrize(
+    "dispatcher",
+    [
+        SimpleNamespace(),
+        SimpleNamespace(_cache=SimpleNamespace()),
+        SimpleNamespace(_cache=SimpleNamespace(_cache_file=1)),
+    ],
+    ids=["no cache", "no cache file", "no stamp"],
+)
+def test_vanished_private_attributes_are_noticed(dispatcher):
+    assert _jit._stamp(dispatcher) is False
+
+
+def test_without_a_stamp_the_disk_cache_is_not_trusted(monkeypatch):
+    def double(x):
+        return x + x
+
+    assert type(_jit.jit(double)._cache).__name__ == "FunctionCache"
+    monkeypatch.setattr(_jit, "_stamp", lambda dispatcher: False)
+    unstamped = _jit.jit(double)
+    assert type(unstamped._cache).__name__ == "NullCache"
+    assert unstamped(21) == 42
+
+
+IMPORT_EVERYTHING = """
+import gc, importlib, pkgutil, sys
+import widemargin
+print(*(name for name in ("matplotlib", "dask", "distributed", "rich", "pandas") if name in sys.modules))
+for module in pkgutil.walk_packages(widemargin.__path__, "widemargin."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+from numba.core.dispatcher import Dispatcher
+ours = [f for f in gc.get_objects() if isinstance(f, Dispatcher) and f.py_func.__module__.startswith("widemargin")]
+print("compiled:", *(f.py_func.__qualname__ for f in ours if f.signatures))
+print("functions:", bool(ours))
+"""
+
+
+def test_import_compiles_nothing_and_loads_no_extra(installation):
+    assert run(installation, IMPORT_EVERYTHING) == ["compiled:", "functions:", "True"]
+    assert not list(installation.parents[1].rglob("*.nbi"))
