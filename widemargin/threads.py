@@ -49,7 +49,7 @@ def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
     numbers = iter(range(count))
     stop = threading.Event()
 
-    def work(worker: bool) -> None:
+    def work() -> None:
         # Each thread takes the next tile until none is left; `next` on one iterator is atomic under the GIL.
         _inside.task = True
         try:
@@ -63,14 +63,22 @@ def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
         finally:
             _inside.task = False
 
-    futures = [_executor(n_threads).submit(work, True) for _ in range(min(n_threads, count) - 1)]
+    futures = [_executor(n_threads).submit(work) for _ in range(min(n_threads, count) - 1)]
+    error: BaseException | None = None
     try:
-        work(False)
-    finally:
-        stop_waiting = [future.exception() for future in futures]
-    for error in stop_waiting:
-        if error is not None:
-            raise error
+        work()
+    except BaseException as raised:
+        error = raised
+    for future in futures:  # every thread ends before this function does, also when Ctrl-C comes in the middle
+        while True:
+            try:
+                error = error or future.exception()
+                break
+            except KeyboardInterrupt as raised:
+                stop.set()
+                error = raised
+    if error is not None:
+        raise error
 
 
 def _executor(n_threads: int) -> ThreadPoolExecutor:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +49,6 @@ class Solution:
     level : r, one per group; shape (n_groups,)
     violation : largest KKT violation by the solver's own gradient
     iterations : two-variable (or one-variable) steps; rounds : outer rounds
-    history : list of dicts, one per round, when a trace was asked for
     """
 
     beta: Vector
@@ -63,4 +61,3 @@ class Solution:
     rounds: int
     rows_computed: int
     seconds: float
-    history: list[dict[str, Any]] = field(default_factory=list)

@@ -1,0 +1,217 @@
+"""The certificate: how close an answer is to the optimum, from a gradient computed afresh in float64, outside any solver.
+
+violation      largest KKT violation (problems/dual.py); the level given by the model takes part, so a wrong bias shows
+gap            (primal - dual) / max(|primal|, |dual|), the primal at the best scaling (problems/primal.py); no feasible
+               point can be better than the dual value by more than this
+infeasibility  how far beta leaves its box or its groups' sums, relative to the size of beta
+drift          largest difference between the solver's running function and the fresh one
+
+A solver's own word is never used: only beta, the kernel and the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.gram.gram import kernel_product
+from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.problems.dual import SignedDual
+from widemargin.problems.primal import best_primal
+from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
+from widemargin.solvers.solution import Solution, Status
+from widemargin.threads import single_threaded_blas
+
+FEASIBILITY = 1e-9  # relative: multipliers of size one may leave box and sums by rounding only
+SAME = 1e-9  # relative: a violation this close to tol meets it; both were rounded
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How close an answer is to the optimum; `print` it to see a small table.
+
+    Attributes
+    ----------
+    primal, dual : float
+        Values of the primal problem (minimised) and of the dual (maximised); primal >= optimum >= dual.
+    gap : float
+        Relative difference of the two.
+    violation, tol : float
+        Largest KKT violation, and what was asked for.
+    infeasibility, drift : float
+    criterion : {"kkt", "gap", "objective"}
+        What `tol` was about.
+    status : Status or None
+        How the solver ended; None for models trained elsewhere.
+    n_support, n_free : int
+    iterations, rows_computed : int
+    seconds : float
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    violation: float
+    infeasibility: float
+    tol: float
+    drift: float = float("nan")
+    criterion: str = "kkt"
+    status: Status | None = None
+    n_support: int = 0
+    n_free: int = 0
+    iterations: int = 0
+    rows_computed: int = 0
+    seconds: float = float("nan")
+
+    @property
+    def holds(self) -> bool:
+        """Whether the answer is feasible and as close to the optimum as was asked for."""
+        if not self.infeasibility <= FEASIBILITY:
+            return False
+        if self.criterion == "gap":
+            return self.primal - self.dual <= self.tol * (abs(self.primal) + 1.0) * (1.0 + SAME)
+        if self.criterion == "objective":
+            return self.status is Status.OPTIMAL
+        return self.violation <= self.tol * (1.0 + SAME)
+
+    def __str__(self) -> str:
+        rows = [
+            ("certificate", "holds" if self.holds else "DOES NOT HOLD"),
+            ("largest KKT violation", f"{self.violation:.3e}   (tol {self.tol:.1e}, criterion {self.criterion})"),
+            ("relative gap", f"{self.gap:.3e}"),
+            ("primal objective", f"{self.primal:.10g}"),
+            ("dual objective", f"{self.dual:.10g}"),
+            ("infeasibility", f"{self.infeasibility:.1e}"),
+            ("gradient drift", f"{self.drift:.1e}"),
+            ("support vectors", f"{self.n_support} ({self.n_free} free)"),
+            ("steps / kernel rows", f"{self.iterations} / {self.rows_computed}"),
+            ("seconds", f"{self.seconds:.3g}"),
+        ]
+        if self.status is not None and self.status is not Status.OPTIMAL:
+            rows.append(("status", self.status.value))
+        return "\n".join(f"{name:<22} {value}" for name, value in rows)
+
+
+def fresh_function(kernel: Kernel, samples: Samples, coefficients: NDArray[np.float64], n_threads: int = 1) -> NDArray:
+    """F = K b in float64 on all samples, from the support vectors alone. `samples` were prepared in float64."""
+    support = np.flatnonzero(coefficients)
+    if not len(support):
+        return np.zeros(len(samples))
+    with single_threaded_blas():
+        weights = coefficients[support][:, None]
+        return kernel_product(kernel, samples, samples.take(support), weights, np.dtype(np.float64), n_threads)[:, 0]
+
+
+def certify_function(
+    dual: SignedDual,
+    beta: NDArray[np.float64],
+    function: NDArray[np.float64],
+    tol: float,
+    *,
+    level: NDArray[np.float64] | None = None,
+    criterion: str = "kkt",
+    solution: Solution | None = None,
+    slack: float = 0.0,
+) -> Certificate:
+    """Certificate of beta given its fresh function F = K b (per sample).
+
+    level : the model's own levels; None takes the best ones.
+    slack : relative distance from a bound that still counts as on it, for multipliers that other software rounded.
+    """
+    f = dual.gradient(beta, function)
+    starts = dual.group_starts
+    table = scan_groups(f, beta, dual.lo, dual.hi, dual.kink, starts, dual.n_groups, slack)
+    violation = violation_of(table, dual.n_groups)
+    if level is None:
+        level = levels_of(table, dual.n_groups)
+    elif dual.n_groups:
+        violation = max(violation, float((table[:, 1] - level).max()), float((level - table[:, 0]).max()))
+    norm2 = float(dual.per_sample(beta) @ function)
+    primal, _ = best_primal(dual, dual.per_variable(function), norm2, level)
+    lower = -dual.objective(beta, function)
+    size = max(abs(primal), abs(lower))
+    gap = 0.0 if primal == lower else (primal - lower) / size if np.isfinite(size) else float("inf")
+    facts: dict[str, Any] = {}
+    if solution is not None:
+        facts = {
+            "drift": float(np.abs(solution.function - function).max(initial=0.0)),
+            "status": solution.status,
+            "iterations": solution.iterations,
+            "rows_computed": solution.rows_computed,
+            "seconds": solution.seconds,
+        }
+    return Certificate(
+        primal=primal,
+        dual=lower,
+        gap=gap,
+        violation=violation,
+        infeasibility=_infeasibility(dual, beta, starts),
+        tol=tol,
+        criterion=criterion,
+        n_support=int(np.count_nonzero(dual.per_sample(beta))),
+        n_free=int(table[:, 3].sum()),
+        **facts,
+    )
+
+
+def levels_at(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The levels that belong to beta and its function."""
+    f = dual.gradient(beta, function)
+    table = scan_groups(f, beta, dual.lo, dual.hi, dual.kink, dual.group_starts, dual.n_groups, 0.0)
+    return levels_of(table, dual.n_groups)
+
+
+def certify(
+    dual: SignedDual,
+    kernel: Kernel,
+    X: Any,
+    beta: NDArray[np.float64],
+    tol: float = 1e-3,
+    *,
+    level: NDArray[np.float64] | None = None,
+    slack: float = 0.0,
+    n_threads: int = 1,
+) -> Certificate:
+    """Certificate of any multipliers beta of a signed dual on raw data X, computed from nothing else."""
+    samples = X if isinstance(X, Samples) else kernel.prepare(X, np.float64)
+    function = fresh_function(kernel, samples, dual.per_sample(beta), n_threads)
+    return certify_function(dual, beta, function, tol, level=level, slack=slack)
+
+
+def combine(certificates: Sequence[Certificate]) -> Certificate:
+    """One certificate for the problems of a many-class machine: sums of objectives and costs, worst of the rest."""
+    if len(certificates) == 1:
+        return certificates[0]
+    primal = sum(c.primal for c in certificates)
+    dual = sum(c.dual for c in certificates)
+    worst_status = next((c.status for c in certificates if c.status is not Status.OPTIMAL), certificates[0].status)
+    return replace(
+        certificates[0],
+        primal=primal,
+        dual=dual,
+        gap=max(c.gap for c in certificates),
+        violation=max(c.violation for c in certificates),
+        infeasibility=max(c.infeasibility for c in certificates),
+        drift=max(c.drift for c in certificates),
+        status=worst_status,
+        n_support=sum(c.n_support for c in certificates),
+        n_free=sum(c.n_free for c in certificates),
+        iterations=sum(c.iterations for c in certificates),
+        rows_computed=sum(c.rows_computed for c in certificates),
+        seconds=sum(c.seconds for c in certificates),
+    )
+
+
+def _infeasibility(dual: SignedDual, beta: NDArray, starts: NDArray) -> float:
+    """Largest excess over the box and largest change of a group's sum, relative to the size of beta."""
+    size = max(1e-300, float(np.abs(beta).max(initial=0.0)))
+    worst = max(0.0, float((beta - dual.hi).max(initial=0.0)), float((dual.lo - beta).max(initial=0.0))) / size
+    if dual.n_groups:
+        total = max(1e-300, float(np.abs(beta).sum()))
+        for a, b in zip(starts[:-1], starts[1:]):
+            worst = max(worst, abs(float(beta[a:b].sum() - dual.start[a:b].sum())) / total)
+    return worst

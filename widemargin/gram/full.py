@@ -1,0 +1,60 @@
+"""The whole kernel matrix in memory: the right choice for small problems and for matrices given by the user."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from widemargin.gram.accumulate import add_weighted_rows, gather_block
+from widemargin.gram.gram import COLUMN_TILE, Gram, symmetric_block
+from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.threads import run_tiles
+
+
+class FullGram(Gram):
+    """All of K, computed once (half of it, by symmetry)."""
+
+    def __init__(self, matrix: NDArray, n_threads: int = 1) -> None:
+        self.matrix = matrix
+        self.dtype = matrix.dtype
+        self.diag = matrix.diagonal().astype(np.float64)
+        self.n_threads = n_threads
+
+    @classmethod
+    def of(cls, kernel: Kernel, samples: Samples, dtype: DTypeLike, n_threads: int = 1) -> FullGram:
+        """Evaluate the kernel on all pairs of samples."""
+        n = len(samples)
+        gram = cls(symmetric_block(kernel, samples, np.empty((n, n), dtype), n_threads), n_threads)
+        gram.diag = kernel.diag(samples)
+        gram.rows_computed = n
+        return gram
+
+    def subset(self, index: NDArray[np.int64]) -> FullGram:
+        """The matrix of some of the samples, gathered from this one."""
+        part = FullGram(gather_block_of(self.matrix, index), self.n_threads)
+        part.diag = self.diag[index]
+        return part
+
+    def block(self, index: NDArray[np.int64]) -> NDArray:
+        if len(index) == len(self) and np.array_equal(index, np.arange(len(self))):
+            return self.matrix
+        return gather_block_of(self.matrix, index)
+
+    def add_rows(self, index, coefficients, function, keep=None) -> None:  # type: ignore[no-untyped-def]
+        self.row_hits += len(index)
+        n = len(self)
+        tiles = max(1, min(self.n_threads, n // COLUMN_TILE)) if len(index) > 8 else 1
+        edges = np.linspace(0, n, tiles + 1).astype(np.int64)
+
+        def add(number: int) -> None:
+            first, last = edges[number], edges[number + 1]
+            add_weighted_rows(self.matrix, first, index, coefficients, function[first:last])
+
+        run_tiles(add, tiles, self.n_threads)
+
+
+def gather_block_of(matrix: NDArray, index: NDArray[np.int64]) -> NDArray:
+    """matrix[index][:, index] as a new array."""
+    out = np.empty((len(index), len(index)), matrix.dtype)
+    gather_block(matrix, index, index, out)
+    return out

@@ -1,0 +1,86 @@
+"""Where rows of K come from while solving: the interface, and sums of rows evaluated straight from a kernel."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.gram.accumulate import mirror
+from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.threads import run_tiles
+
+ROW_TILE = 256  # rows of a tile: with COLUMN_TILE columns of float32 it is 1 MB, the size of a second-level cache
+COLUMN_TILE = 1024
+
+
+class Gram(ABC):
+    """The kernel matrix of n samples as solvers see it: unsigned, by sample, in blocks and in weighted sums of rows.
+
+    Attributes
+    ----------
+    diag : float64 array of shape (n,)
+    dtype : float32 or float64, the precision of blocks and rows
+    rows_computed, row_hits : counters of full rows evaluated and of rows served from memory
+    """
+
+    diag: NDArray[np.float64]
+    dtype: np.dtype
+    rows_computed: int = 0
+    row_hits: int = 0
+
+    def __len__(self) -> int:
+        return len(self.diag)
+
+    @abstractmethod
+    def block(self, index: NDArray[np.int64]) -> NDArray:
+        """K[index][:, index] as a contiguous array."""
+
+    @abstractmethod
+    def add_rows(
+        self,
+        index: NDArray[np.int64],
+        coefficients: NDArray[np.float64],
+        function: NDArray[np.float64],
+        keep: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """function += sum_k coefficients[k] K[index[k], :]. `keep` marks rows likely to be asked for again."""
+
+
+def symmetric_block(kernel: Kernel, samples: Samples, out: NDArray, n_threads: int) -> NDArray:
+    """out = k(samples, samples), the upper half evaluated in strips of rows and mirrored."""
+    n = len(samples)
+    strips = [(start, min(n, start + ROW_TILE)) for start in range(0, n, ROW_TILE)]
+
+    def fill(number: int) -> None:
+        start, stop = strips[number]
+        left = samples.tile(start, stop)
+        for first in range(start, n, COLUMN_TILE):
+            last = min(n, first + COLUMN_TILE)
+            kernel.block(left, samples.tile(first, last), out[start:stop, first:last])
+        mirror(out, start, stop)
+
+    run_tiles(fill, len(strips), n_threads if n > ROW_TILE else 1)
+    return out
+
+
+def kernel_product(
+    kernel: Kernel, left: Samples, right: Samples, coefficients: NDArray[np.float64], dtype: np.dtype, n_threads: int
+) -> NDArray[np.float64]:
+    """k(left, right) @ coefficients in tiles, never the whole matrix; coefficients have shape (len(right), outputs)."""
+    n, m = len(left), len(right)
+    result = np.zeros((n, coefficients.shape[1]))
+    strips = [(start, min(n, start + ROW_TILE)) for start in range(0, n, ROW_TILE)]
+
+    def fill(number: int) -> None:
+        start, stop = strips[number]
+        rows = left.tile(start, stop)
+        buffer = np.empty((stop - start, min(COLUMN_TILE, m)), dtype)
+        for first in range(0, m, COLUMN_TILE):
+            last = min(m, first + COLUMN_TILE)
+            values = kernel.block(rows, right.tile(first, last), buffer[:, : last - first])
+            result[start:stop] += values @ coefficients[first:last]
+
+    run_tiles(fill, len(strips), n_threads)
+    return result

@@ -1,0 +1,68 @@
+"""How far a point is from optimal, and which level (bias) belongs to it: the conditions of problems/dual.py, evaluated.
+
+Shared by the solvers (on their running gradient) and the certificate (on a gradient computed afresh).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widemargin._jit import jit
+
+
+@jit
+def scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack):
+    """Lowest slope that can rise, highest that can fall, sum and count of free slopes: one row per group, shape (., 4).
+
+    `slack` is the relative distance within which a multiplier counts as on its bound (0 for solvers, which assign bounds).
+    Without groups the whole problem is one row and the two slopes are compared with zero by the caller.
+    """
+    count = max(1, n_groups)
+    table = np.empty((count, 4))
+    for g in range(count):
+        lowest = np.inf
+        highest = -np.inf
+        free_sum = 0.0
+        free = 0.0
+        for t in range(starts[g], starts[g + 1]):
+            b = beta[t]
+            can_rise = b < hi[t] and (slack == 0.0 or hi[t] == np.inf or hi[t] - b > slack * max(abs(hi[t]), abs(lo[t])))
+            can_fall = b > lo[t] and (slack == 0.0 or lo[t] == -np.inf or b - lo[t] > slack * max(abs(hi[t]), abs(lo[t])))
+            rise = f[t] + kink[t] if b >= 0.0 else f[t] - kink[t]
+            fall = f[t] + kink[t] if b > 0.0 else f[t] - kink[t]
+            if can_rise and rise < lowest:
+                lowest = rise
+            if can_fall and fall > highest:
+                highest = fall
+            if can_rise and can_fall and (b != 0.0 or kink[t] == 0.0):
+                free_sum += rise
+                free += 1.0
+        table[g, 0] = lowest
+        table[g, 1] = highest
+        table[g, 2] = free_sum
+        table[g, 3] = free
+    return table
+
+
+def violation_of(table: np.ndarray, n_groups: int) -> float:
+    """Largest KKT violation: the widest overlap of a group, or the largest projected slope without groups."""
+    lowest, highest = table[:, 0], table[:, 1]
+    if n_groups == 0:
+        return float(max(0.0, highest[0], -lowest[0]))
+    return float(max(0.0, (highest - lowest).max()))
+
+
+def levels_of(table: np.ndarray, n_groups: int) -> np.ndarray:
+    """Level of each group: the mean slope of its free variables, or the middle of the interval the others leave."""
+    levels = np.zeros(n_groups)
+    for g in range(n_groups):
+        lowest, highest, free_sum, free = table[g]
+        if free:
+            levels[g] = free_sum / free
+        elif np.isinf(lowest) or np.isinf(highest):
+            levels[g] = lowest if np.isinf(highest) else highest
+            if np.isinf(levels[g]):
+                levels[g] = 0.0
+        else:
+            levels[g] = 0.5 * (lowest + highest)
+    return levels

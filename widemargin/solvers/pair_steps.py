@@ -1,0 +1,168 @@
+"""SMO inside a block: second-order pair steps on a small dense kernel matrix, vectorised with packed keys.
+
+Solves   the signed dual (problems/dual.py) restricted to q variables whose q x q kernel block K is at hand, the rest fixed.
+Given    f, the gradient of these variables, shifted so that values near the threshold are small; box, kink, ridge, diagonal.
+Returns  beta and f changed in place; number of steps; the largest violation left; the lowest curvature met (see below).
+Step     i = the lowest slope that can rise; j = the partner with the largest second-order gain (slope_j - slope_i)^2 / eta,
+         eta = K_ii + K_jj - 2 K_ij; b_i += s, b_j -= s with s = (slope_j - slope_i) / eta cut at the boxes and at the kink.
+         Each group has its own i and j, the better pair of all groups is taken.
+See      Platt (1998), section 2.1, for the step; Fan, Chen & Lin (2005), JMLR 6, for the second-order choice.
+
+Precision: K, f and the choice are in K's precision; beta and the step are float64, and bounds are assigned, never added up to.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widemargin._jit import CONTRACT, jit
+from widemargin.solvers.packed import larger, larger_key, ordered_key, positive_key, smaller_key
+
+CLOSED = 1e30  # penalty of a direction that is not open; finite, because packed keys hold no infinities
+CURVATURE_FLOOR_32 = 1e-7  # of the mean diagonal: duplicate points leave only rounding noise in eta (Platt 1998, 2.1)
+CURVATURE_FLOOR_64 = 1e-12  # the same in double precision (LIBSVM's TAU)
+SMALLEST_CURVATURE = 1e-30  # an all-zero kernel matrix still needs a divisor
+
+
+@jit(fastmath=CONTRACT)
+def lowest_after_step(f, up, step, K_i, K_j, position, mask, largest):
+    """f += step (K_i - K_j), and the packed key of the lowest slope that can rise, in one pass."""
+    best = largest
+    for t in range(f.shape[0]):
+        value = f[t] + step * (K_i[t] - K_j[t])
+        f[t] = value
+        best = smaller_key(best, ordered_key(value + up[t], position[t], mask))
+    return best
+
+
+@jit(fastmath=CONTRACT)
+def best_partner(f, down, lowest, K_i, diagonal, diagonal_i, floor, position, mask):
+    """Packed key of the variable that can fall with the largest second-order gain, and the highest slope that can fall."""
+    best = mask ^ mask
+    highest = down[0] + f[0]
+    two = diagonal_i - diagonal_i + 2
+    for t in range(f.shape[0]):
+        slope = f[t] + down[t]
+        highest = larger(highest, slope)
+        excess = larger(slope - lowest, diagonal_i - diagonal_i)
+        curvature = larger(diagonal[t] + diagonal_i - two * K_i[t], floor)
+        best = larger_key(best, positive_key(excess * excess / curvature, position[t], mask))
+    return best, highest
+
+
+@jit
+def open_directions(beta, lo, hi, kink, t, up, down):
+    """Penalties that turn the gradient of variable t into its slopes: +-kink where open, +-CLOSED where not."""
+    b = beta[t]
+    if b >= hi[t]:
+        up[t] = CLOSED
+    elif b >= 0.0:
+        up[t] = kink[t]
+    else:
+        up[t] = -kink[t]
+    if b <= lo[t]:
+        down[t] = -CLOSED
+    elif b > 0.0:
+        down[t] = kink[t]
+    else:
+        down[t] = -kink[t]
+
+
+@jit
+def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_steps, position, limits):
+    """Pair steps until every group of the block is within tol; see the module's header.
+
+    K (q, q), f (q,) and diagonal (q,) = diag(K) + ridge share one float type; beta, lo, hi, kink, ridge are float64;
+    starts are the boundaries of the groups inside the block; position and limits come from `packed.key_limits`.
+    """
+    q = f.shape[0]
+    n_groups = starts.shape[0] - 1
+    largest, mask, low_bits = limits[0], limits[1], limits[2]
+    up = np.empty_like(f)
+    down = np.empty_like(f)
+    mean_diagonal = 0.0
+    for t in range(q):
+        open_directions(beta, lo, hi, kink, t, up, down)
+        mean_diagonal += diagonal[t]
+    mean_diagonal = mean_diagonal / q
+    relative_floor = CURVATURE_FLOOR_32 if f.itemsize == 4 else CURVATURE_FLOOR_64
+    scalar = np.zeros(2, f.dtype)  # the step and the floor in the float type of the block
+    scalar[1] = max(relative_floor * mean_diagonal, SMALLEST_CURVATURE)
+    floor = scalar[1]
+    closed_check = 0.5 * CLOSED
+    keys = np.empty(n_groups, limits.dtype)
+    for g in range(n_groups):
+        a, b = starts[g], starts[g + 1]
+        keys[g] = largest
+        if b > a:
+            keys[g] = lowest_after_step(
+                f[a:b], up[a:b], scalar[0], K[0, a:b], K[0, a:b], position[: b - a], mask, largest
+            )
+    steps = 0
+    violation = 0.0
+    noise = -1e3 * float(floor)  # a curvature below this is no rounding: the kernel is not positive semi-definite
+    lowest_curvature = 0.0
+    while True:
+        violation = 0.0
+        best_gain = 0.0
+        step = 0.0
+        i = -1
+        j = -1
+        for g in range(n_groups):
+            a, b = starts[g], starts[g + 1]
+            if b - a < 2:
+                continue
+            candidate = a + (keys[g] & low_bits)
+            if up[candidate] > closed_check:
+                continue
+            lowest = f[candidate] + up[candidate]
+            key, highest = best_partner(
+                f[a:b], down[a:b], lowest, K[candidate, a:b], diagonal[a:b], diagonal[candidate], floor, position[: b - a], mask
+            )
+            if highest < -closed_check:
+                continue
+            group_violation = float(highest) - float(lowest)
+            violation = max(violation, group_violation)
+            partner = a + (key & low_bits)
+            excess = float(f[partner]) + float(down[partner]) - float(lowest)
+            if group_violation > tol and excess > 0.0:
+                curvature = float(diagonal[candidate]) + float(diagonal[partner]) - 2.0 * float(K[candidate, partner])
+                if curvature < noise:
+                    lowest_curvature = min(lowest_curvature, curvature)
+                curvature = max(curvature, float(floor))
+                gain = excess * excess / curvature
+                if gain > best_gain:
+                    best_gain = gain
+                    i, j = candidate, partner
+                    step = excess / curvature
+        if i < 0 or steps >= max_steps:
+            break
+        end_i = 0.0 if (beta[i] < 0.0 and kink[i] > 0.0) else hi[i]
+        end_j = 0.0 if (beta[j] > 0.0 and kink[j] > 0.0) else lo[j]
+        room_i = end_i - beta[i]
+        room_j = beta[j] - end_j
+        if step >= room_i or step >= room_j:
+            if room_i <= room_j:
+                step = room_i
+                beta[j] = end_j if room_i == room_j else beta[j] - step
+                beta[i] = end_i
+            else:
+                step = room_j
+                beta[i] += step
+                beta[j] = end_j
+        else:
+            beta[i] += step
+            beta[j] -= step
+        open_directions(beta, lo, hi, kink, i, up, down)
+        open_directions(beta, lo, hi, kink, j, up, down)
+        f[i] += step * ridge[i]
+        f[j] -= step * ridge[j]
+        scalar[0] = step
+        for g in range(n_groups):
+            a, b = starts[g], starts[g + 1]
+            if b > a:
+                keys[g] = lowest_after_step(
+                    f[a:b], up[a:b], scalar[0], K[i, a:b], K[j, a:b], position[: b - a], mask, largest
+                )
+        steps += 1
+    return steps, violation, lowest_curvature
