@@ -1,18 +1,39 @@
-"""The choice of a representation: the fastest one in which the values come out the same."""
+"""The choice of a representation: the fastest one in which the values come out the same.
+
+0/1 values        BinaryRows, for dense data always, for sparse data while the packed words are few
+sparse values     SparseRows, while the share of nonzero values is small
+everything else   DenseRows or DenseColumns, as the kernel asks
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
 
 from widemargin.kernels.kernel import RepresentationMismatch, Samples
+from widemargin.kernels.samples.binary import WORD, BinaryRows, binary_rows, holds_only_bits
 from widemargin.kernels.samples.dense import DenseColumns, DenseRows, dense_columns, dense_rows, mean_row
-from widemargin.kernels.samples.raw import as_dense, check_features, read_matrix, read_precision
+from widemargin.kernels.samples.raw import Matrix, as_dense, check_features, read_matrix, read_precision
+from widemargin.kernels.samples.sparse import SparseRows, sparse_rows
+
+SPARSE_DENSITY = 0.3  # share of nonzero values up to which sparse data stay sparse
+SPARSE_WORDS = 16  # packed words up to which sparse 0/1 data are packed: beyond, the lists of an inverted index win
+
+OFFSET = 16.0  # float64 data are moved to their centre when it is this much farther from 0 than they spread, squared
 
 
-def represent(X: Any, dtype: DTypeLike, like: Samples | None = None, *, centred: bool = False, by_column: int = 0) -> Samples:
+def represent(
+    X: Any,
+    dtype: DTypeLike,
+    like: Samples | None = None,
+    *,
+    centred: bool = False,
+    by_column: float = 0,
+    split: bool = True,
+) -> Samples:
     """Prepare vectors for a kernel.
 
     Parameters
@@ -21,24 +42,44 @@ def represent(X: Any, dtype: DTypeLike, like: Samples | None = None, *, centred:
     dtype : float32 or float64; with `like`, the precision of `like` is used
     like : samples prepared before by the same kernel
     centred : bool
-        Whether the kernel depends on differences only, so that any origin will do.
-    by_column : int
+        Whether the kernel depends on differences only, so that dense data may be moved to their centre.
+    by_column : number
         Dense data with at most this many features are stored by feature.
+    split : bool
+        Whether frequent features of sparse data may go to a dense part (for kernels of the inner product).
     """
     matrix = read_matrix(X)
     if like is not None:
         return follow(matrix, like)
     dtype = read_precision(dtype)
-    matrix = as_dense(matrix)
-    origin = mean_row(matrix) if centred and dtype == np.float32 else None
-    if matrix.shape[1] <= by_column:
-        return dense_columns(matrix, dtype, origin)
-    return dense_rows(matrix, dtype, origin)
+    n, d = matrix.shape
+    is_sparse = sparse.issparse(matrix)
+    if (not is_sparse or d <= SPARSE_WORDS * WORD) and holds_only_bits(matrix):
+        return binary_rows(matrix, dtype)
+    if is_sparse and matrix.nnz <= SPARSE_DENSITY * n * d:
+        return sparse_rows(matrix, dtype, split=split)
+    dense = as_dense(matrix)
+    if d <= by_column:
+        return dense_columns(dense, dtype, mean_row(dense) if centred and dtype == np.float32 else None)
+    return dense_rows(dense, dtype, _origin(dense, dtype) if centred else None)
 
 
-def follow(matrix: Any, like: Samples) -> Samples:
+def follow(matrix: Matrix, like: Samples) -> Samples:
     """Bring a matrix into the representation of `like`."""
-    if not isinstance(like, DenseRows | DenseColumns):
-        raise RepresentationMismatch(f"Vectors cannot be brought into the representation {type(like).__name__}.")
-    check_features(matrix, like.n_features)
-    return like.adopt(as_dense(matrix))
+    if isinstance(like, BinaryRows | SparseRows):
+        check_features(matrix, like.n_features)
+        return like.adopt(matrix)
+    if isinstance(like, DenseRows | DenseColumns):
+        check_features(matrix, like.n_features)
+        return like.adopt(as_dense(matrix))
+    raise RepresentationMismatch(f"Vectors cannot be brought into the representation {type(like).__name__}.")
+
+
+def _origin(matrix: NDArray, dtype: np.dtype) -> NDArray[np.float64] | None:
+    """The centre of the data where moving there is worth a copy: in float32 always, in float64 for remote data."""
+    centre = mean_row(matrix)
+    if dtype == np.float32:
+        return centre
+    sampled = matrix[:: max(1, len(matrix) // 1000)] - centre
+    spread = float(np.einsum("ij,ij->", sampled, sampled)) / max(1, len(sampled))
+    return centre if float(centre @ centre) > OFFSET * spread else None

@@ -17,6 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from widemargin.kernels.kernel import Samples
 
 CONVERSION_ROWS = 4096  # rows converted at a time, so that the float64 intermediate stays in the cache and off the heap
+FEATURES_PER_PASS = 4  # the loops over columns take four features at a time; rows of zeros fill up the last pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +63,13 @@ class DenseColumns(Samples):
 
     Attributes
     ----------
-    columns : (d, n_total) float32 or float64
+    columns : (d, n_total) float32 or float64; rows of zeros may follow, which add nothing to any distance
+    n_features : d
     origin : what was subtracted from every sample, or None
     """
 
     columns: NDArray
+    n_features: int
     start: int
     stop: int
     origin: NDArray[np.float64] | None = None
@@ -75,27 +78,35 @@ class DenseColumns(Samples):
     def dtype(self) -> np.dtype:
         return self.columns.dtype
 
-    @property
-    def n_features(self) -> int:
-        return len(self.columns)
-
     def __len__(self) -> int:
         return self.stop - self.start
 
     def take(self, index: NDArray[np.int64]) -> DenseColumns:
         inside = np.asarray(index) + self.start
-        return DenseColumns(np.take(self.columns, inside, axis=1), 0, len(inside), self.origin)
+        return DenseColumns(np.take(self.columns, inside, axis=1), self.n_features, 0, len(inside), self.origin)
 
     def tile(self, start: int, stop: int) -> DenseColumns:
-        return DenseColumns(self.columns, self.start + start, self.start + stop, self.origin)
+        return DenseColumns(self.columns, self.n_features, self.start + start, self.start + stop, self.origin)
 
     def adopt(self, matrix: NDArray) -> DenseColumns:
         """Bring a new dense matrix into the precision and origin of these samples."""
         return dense_columns(matrix, self.dtype, self.origin)
 
+    def location(self) -> tuple[NDArray, int, int]:
+        """What compiled loops need to find these samples: the whole array, the first sample, how many."""
+        return self.columns, self.start, self.stop - self.start
+
     def view(self) -> NDArray:
         """The samples as a (d, n) view."""
-        return self.columns[:, self.start : self.stop]
+        return self.columns[: self.n_features, self.start : self.stop]
+
+    def largest_square(self) -> float:
+        """The largest |x|^2, for bounds on rounding errors."""
+        with np.errstate(over="ignore"):
+            largest = np.zeros(len(self))
+            for feature in self.view():
+                largest += feature.astype(np.float64) ** 2
+        return float(largest.max(initial=0.0))
 
 
 def dense_rows(matrix: NDArray, dtype: DTypeLike, origin: NDArray[np.float64] | None = None) -> DenseRows:
@@ -111,9 +122,11 @@ def dense_rows(matrix: NDArray, dtype: DTypeLike, origin: NDArray[np.float64] | 
 
 def dense_columns(matrix: NDArray, dtype: DTypeLike, origin: NDArray[np.float64] | None = None) -> DenseColumns:
     """Samples by feature."""
-    columns = np.empty(matrix.shape[::-1], dtype)
-    _convert(matrix, origin, columns.T)
-    return DenseColumns(columns, 0, len(matrix), origin)
+    n, d = matrix.shape
+    padding = -d % FEATURES_PER_PASS if d > FEATURES_PER_PASS else 0
+    columns = np.zeros((d + padding, n), dtype)
+    _convert(matrix, origin, columns[:d].T)
+    return DenseColumns(columns, d, 0, n, origin)
 
 
 def row_squares(values: NDArray) -> NDArray[np.float64]:
