@@ -1,3 +1,10 @@
 """Support vector machines with the face of scikit-learn, trained fast, each answer with a certificate."""
 
+from widemargin.certificate import Certificate
+from widemargin.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from widemargin.solvers.solution import Status
+from widemargin.verification import verify
+
 __version__ = "0.1.0"
+
+__all__ = ["SVC", "SVR", "Certificate", "NuSVC", "NuSVR", "OneClassSVM", "Status", "__version__", "verify"]

@@ -1,0 +1,196 @@
+"""What the five machines share: reading parameters and data, training, and exposing the answer as scikit-learn does.
+
+    validate -> build signed duals -> train them on one shared Gram -> expose -> warn if the answer is not certified
+
+A machine adds its labels or targets and its builder from `widemargin.problems`; everything else is here.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from contextlib import nullcontext
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, validate_data
+
+from widemargin.certificate import combine as combine_certificates
+from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
+from widemargin.estimators.warm_start import restart
+from widemargin.expansion import Expansion
+from widemargin.estimators.kernel_choice import BlockKernel, make_kernel
+from widemargin.kernels import Kernel, Linear
+from widemargin.problems.dual import SignedDual
+from widemargin.progress import ProgressBar
+from widemargin.stopping import CRITERIA, Stopping
+from widemargin.training import Task, Trained, Training
+
+KERNEL_NAMES = {"linear", "poly", "rbf", "sigmoid", "precomputed", "laplacian", "chi2", "cosine"}
+WITHOUT_GAMMA = {"linear", "cosine", "precomputed"}  # no pass over X for a number they do not use
+FLOATS = (np.float64, np.float32)  # float32 stays as it is: no second copy of the data in double precision
+
+Vector = NDArray[np.float64]
+
+
+class KernelMachine(BaseEstimator):
+    """Shared face of SVC, NuSVC, SVR, NuSVR and OneClassSVM."""
+
+    _parameter_constraints: dict = {
+        "kernel": [StrOptions(KERNEL_NAMES), Kernel, callable],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "shrinking": ["boolean"],
+        "cache_size": [Interval(Real, 0, None, closed="neither"), None],
+        "verbose": ["verbose"],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "solver": [str],
+        "stopping": [StrOptions(set(CRITERIA))],
+        "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
+        "n_jobs": [Integral, None],
+        "warm_start": ["boolean"],
+    }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.sparse = not self._is_precomputed()
+        return tags
+
+    # ---- reading --------------------------------------------------------------------------------------------------------
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _takes_objects(self) -> bool:
+        """Whether X may be anything: a kernel function of the user's decides what a sample is."""
+        if isinstance(self.kernel, str):
+            return False
+        return isinstance(self.kernel, BlockKernel) or not isinstance(self.kernel, Kernel)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> TrainingSet:
+        """Validate the data of a fit, once, and leave out samples without weight."""
+        precomputed = self._is_precomputed()
+        if self._takes_objects():
+            if y is not None:
+                check_consistent_length(X, y)
+                y = np.asarray(y)
+        else:
+            targets = {} if y is None and not checks else {"y": y}
+            checked = validate_data(self, X, dtype=FLOATS, accept_sparse=not precomputed and "csr", **targets, **checks)
+            X, y = checked if targets else (checked, None)
+            if precomputed and X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    f"Precomputed matrix must be a square matrix: got {X.shape[0]} x {X.shape[1]}. Give fit the kernel "
+                    "between all pairs of training samples."
+                )
+        n_samples = _num_samples(X)
+        self.shape_fit_ = getattr(X, "shape", (n_samples,))
+        return leave_out_weightless(X, y, sample_weight, n_samples, precomputed)
+
+    def _make_kernel(self, data: TrainingSet) -> Kernel:
+        """The kernel with its numbers; "scale" and "auto" are resolved on the data."""
+        uses_gamma = isinstance(self.kernel, str) and self.kernel not in WITHOUT_GAMMA
+        self._gamma = resolve_gamma(self.gamma, data.X, data.weight) if uses_gamma else 0.0
+        return make_kernel(self.kernel, gamma=self._gamma, degree=self.degree, coef0=self.coef0)
+
+    # ---- training -------------------------------------------------------------------------------------------------------
+
+    def _stopping(self) -> Stopping:
+        return Stopping(self.tol, self.stopping, self.max_iter, self.time_limit)
+
+    def _start_training(self, kernel: Kernel, data: TrainingSet) -> Training:
+        return Training(kernel, data.X, cache_size=self.cache_size, n_jobs=self.n_jobs, solver=self.solver)
+
+    def _train(self, training: Training, duals: Sequence[SignedDual], indices: Sequence[Any]) -> list[Trained]:
+        """Solve all problems of the fit, from the last fit's multipliers where that is asked for."""
+        starts = self._restart(duals)
+        tasks = [Task(dual, index, start) for dual, index, start in zip(duals, indices, starts, strict=True)]
+        with ProgressBar(type(self).__name__) if self.verbose else nullcontext() as watch:
+            trained = training.train(tasks, self._stopping(), watch)
+        self.certificates_ = [answer.certificate for answer in trained]
+        self.certificate_ = combine_certificates(self.certificates_)
+        self.status_ = self.certificate_.status
+        self.fit_status_ = 0 if self.status_.converged else 1
+        if self.warm_start:
+            self._multipliers = [answer.solution.beta for answer in trained]
+            self._multipliers_C = getattr(self, "C", 1.0)
+        return trained
+
+    def _restart(self, duals: Sequence[SignedDual]) -> list[Vector | None]:
+        """Feasible starts from the previous fit; None where there is none of the same size."""
+        previous = getattr(self, "_multipliers", None) if self.warm_start else None
+        if previous is None or len(previous) != len(duals):
+            return [None] * len(duals)
+        ratio = getattr(self, "C", 1.0) / self._multipliers_C
+        scale = ratio if np.isfinite(ratio) and ratio > 0 else 1.0
+        return [restart(dual, beta, scale) for dual, beta in zip(duals, previous, strict=True)]
+
+    def _warn_unless_converged(self) -> None:
+        """Say in a sentence why the solver ended early, and how far it came."""
+        if self.fit_status_ == 0:
+            return
+        reached = self.certificate_
+        warnings.warn(
+            f"{self.status_.value} Reached: largest KKT violation {reached.violation:.3g} (tol={reached.tol:g}), "
+            f"relative duality gap {reached.gap:.3g}; see certificate_.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    # ---- exposing -------------------------------------------------------------------------------------------------------
+
+    def _expose(
+        self,
+        kernel: Kernel,
+        data: TrainingSet,
+        support: NDArray[np.int64],
+        coefficients: Vector,
+        intercept: Vector,
+        class_starts: NDArray | None = None,
+    ) -> None:
+        """Set the attributes of the kernel expansion, with scikit-learn's names, shapes and signs."""
+        self.support_ = data.given_places(support)
+        self.dual_coef_ = coefficients
+        self.intercept_ = intercept
+        if self._is_precomputed():
+            self.support_vectors_ = np.empty((0, 0))
+        elif isinstance(data.X, np.ndarray):
+            self.support_vectors_ = data.X[support]
+        else:
+            self.support_vectors_ = _safe_indexing(data.X, support)
+            if sp.issparse(data.X):
+                sparse = sp.csr_matrix if isinstance(data.X, sp.spmatrix) else sp.csr_array
+                self.dual_coef_ = sparse(coefficients)
+        vectors = self.support_ if self._is_precomputed() else self.support_vectors_
+        self._expansion = Expansion(kernel, vectors, coefficients, intercept, class_starts)
+
+    def _decision_values(self, X: Any) -> Vector:
+        """Validate X and evaluate the expansion: shape (n_samples, n_outputs)."""
+        if not hasattr(self, "support_"):
+            check_is_fitted(self)
+        if not self._takes_objects():
+            accept_sparse = not self._is_precomputed() and "csr"
+            X = validate_data(self, X, dtype=FLOATS, accept_sparse=accept_sparse, reset=False)
+        return self._expansion.decision(X, self.n_jobs)
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, for a linear kernel: array of shape (n_outputs, n_features), sparse after a sparse fit."""
+        if not isinstance(self._expansion.kernel if hasattr(self, "_expansion") else None, Linear):
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        weights = self._expansion.weights()
+        if sp.issparse(self.dual_coef_):
+            return type(self.dual_coef_)(weights)
+        weights = weights.copy()
+        weights.flags.writeable = False
+        return weights

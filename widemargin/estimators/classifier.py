@@ -1,0 +1,236 @@
+"""What SVC and NuSVC share: class labels, two-class problems, votes and probabilities."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state, column_or_1d, compute_class_weight
+from sklearn.utils._param_validation import Hidden, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from widemargin import calibration
+from widemargin.estimators.base import KernelMachine, Vector
+from widemargin.estimators.training_set import TrainingSet
+from widemargin.multiclass import TwoClass, lay_out, one_against_rest_confidence, two_class_problems, votes
+from widemargin.problems.dual import SignedDual
+from widemargin.training import Task, Training
+
+
+def _offers_probabilities(machine: Any) -> bool:
+    """predict_proba exists only where probability=True; "deprecated" is scikit-learn 1.9's default and means no."""
+    if machine.probability == "deprecated" or not machine.probability:
+        raise AttributeError("predict_proba is not available when probability=False")
+    return True
+
+
+class KernelClassifier(ClassifierMixin, KernelMachine):
+    """Shared face of SVC and NuSVC."""
+
+    _parameter_constraints: dict = {
+        **KernelMachine._parameter_constraints,
+        "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
+        "random_state": ["random_state"],
+        "multi_class": [StrOptions({"ovo", "ovr"})],
+    }
+
+    @abstractmethod
+    def _build(self, sign: Vector, weight: Vector) -> SignedDual:
+        """The signed dual of one two-class problem; a weight of zero means the sample takes no part."""
+
+    @abstractmethod
+    def _coefficients(self, dual: SignedDual, beta: Vector, level: Vector) -> tuple[Vector, float]:
+        """Coefficients per sample and bias of the machine with margin one."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
+        """Train on labelled samples.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples) if precomputed
+            With a kernel function of your own: any sequence of samples.
+        y : array-like of shape (n_samples,)
+            Class labels, numbers or strings.
+        sample_weight : array-like of shape (n_samples,), default None
+            Multiplies C of each sample: weight 2 equals the sample given twice, weight 0 the sample left out.
+
+        Returns
+        -------
+        self
+        """
+        data = self._read(X, y, sample_weight, **({} if self._takes_objects() else {"multi_output": False}))
+        labels, weight = self._read_labels(data)
+        n_classes, scheme = len(self.classes_), self._scheme()
+        problems = two_class_problems(labels, n_classes, scheme)
+        duals = [self._build(problem.sign, problem.of(weight)) for problem in problems]
+
+        kernel = self._make_kernel(data)
+        training = self._start_training(kernel, data)
+        trained = self._train(training, duals, [problem.index for problem in problems])
+        answers = [
+            self._coefficients(d, t.solution.beta, t.solution.level) for d, t in zip(duals, trained, strict=True)
+        ]
+
+        layout = lay_out(problems, [coefficients for coefficients, _ in answers], labels, n_classes, scheme)
+        intercept = np.array([bias for _, bias in answers])
+        self._expose(kernel, data, layout.support, layout.coefficients, intercept, layout.class_starts)
+        self.n_support_ = layout.n_support
+        self.n_iter_ = np.array([answer.solution.iterations for answer in trained], np.int32)
+        self._calibrate(training, problems, labels, weight)
+        self._warn_unless_converged()
+        return self
+
+    def _scheme(self) -> str:
+        """How many classes become two: "ovo" or "ovr"."""
+        if self.multi_class == "ovr" and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "decision_function_shape='ovo' needs a machine for each pair of classes, which multi_class='ovr' does not "
+                "train: use multi_class='ovo', or decision_function_shape='ovr'."
+            )
+        return self.multi_class
+
+    def _read_labels(self, data: TrainingSet) -> tuple[NDArray[np.int64], Vector]:
+        """Class numbers of the samples, and their weights with the class weights multiplied in."""
+        y = column_or_1d(data.y, warn=True)
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            if data.kept is not None:
+                raise ValueError(
+                    "Invalid input - all samples with positive weights belong to the same class. Give at least one sample "
+                    "of another class a positive weight."
+                )
+            raise ValueError(
+                f"The number of classes has to be greater than one; got {len(self.classes_)} class. A classifier needs "
+                "samples of at least two; OneClassSVM describes a single one."
+            )
+        if self.class_weight is None:
+            self.class_weight_ = np.ones(len(self.classes_))
+            return labels, data.weights()
+        if self.class_weight == "balanced":  # with weights counted as repetitions
+            mass = np.bincount(labels, weights=data.weight)
+            self.class_weight_ = mass.sum() / (len(mass) * mass)
+        else:
+            self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        return labels, data.weights() * self.class_weight_[labels]
+
+    # ---- probabilities --------------------------------------------------------------------------------------------------
+
+    def _calibrate(self, training: Training, problems: Sequence[TwoClass], labels: NDArray, weight: Vector) -> None:
+        """Fit the sigmoids of predict_proba, if asked for, on the Gram of the fit."""
+        self._probA, self._probB = np.empty(0), np.empty(0)
+        if self.probability == "deprecated" or not self.probability:
+            return
+
+        def values_without(jobs: Sequence[tuple[TwoClass, Vector]]) -> list[Vector]:
+            duals = [self._build(problem.sign, remaining) for problem, remaining in jobs]
+            tasks = [Task(dual, problem.index) for dual, (problem, _) in zip(duals, jobs, strict=True)]
+            values = []
+            for dual, answer in zip(duals, training.train(tasks, self._stopping()), strict=True):
+                solution = answer.solution
+                own, bias = self._coefficients(dual, solution.beta, solution.level)
+                scale = np.abs(own).sum() / max(np.abs(solution.beta).sum(), np.finfo(float).tiny)
+                values.append(solution.function * scale + bias)
+            return values
+
+        seed = check_random_state(self.random_state)
+        self._probA, self._probB = calibration.fit_sigmoids(problems, labels, weight, values_without, seed)
+        if (
+            len(self.classes_) == 2
+        ):  # scikit-learn keeps A and B of LIBSVM's function, whose positive class is the first
+            self._probB = -self._probB
+
+    @property
+    def probA_(self) -> Vector:
+        """Slope of the sigmoid of each two-class machine; empty unless probability=True."""
+        return self._probA
+
+    @property
+    def probB_(self) -> Vector:
+        """Offset of the sigmoid of each two-class machine; empty unless probability=True."""
+        return self._probB
+
+    @available_if(_offers_probabilities)
+    def predict_proba(self, X: Any) -> Vector:
+        """Probability of each class, by Platt's sigmoid on cross-validated decision values.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : array of shape (n_samples, n_classes), columns in the order of `classes_`
+        """
+        values = self._decision_values(X)
+        if self._probA.size == 0:
+            raise NotFittedError("predict_proba needs a machine fitted with probability=True: set it and fit again.")
+        n_classes = len(self.classes_)
+        return calibration.probabilities(
+            -values if n_classes == 2 else values, self._probA, self._probB, n_classes, self.multi_class
+        )
+
+    @available_if(_offers_probabilities)
+    def predict_log_proba(self, X: Any) -> Vector:
+        """Logarithm of `predict_proba`."""
+        return np.log(self.predict_proba(X))
+
+    # ---- prediction -----------------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Vector:
+        """Decision values of the samples in X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        values : array of shape (n_samples,) for two classes, where positive means classes_[1];
+            (n_samples, n_classes) with decision_function_shape="ovr";
+            (n_samples, n_classes * (n_classes - 1) / 2) with "ovo", where positive means the first class of the pair.
+        """
+        values = self._decision_values(X)
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            return values[:, 0]
+        if self.multi_class == "ovr" or self.decision_function_shape == "ovo":
+            return values
+        return one_against_rest_confidence(values, n_classes)
+
+    def predict(self, X: Any) -> NDArray:
+        """Class of each sample in X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
+        if self.break_ties and self.decision_function_shape == "ovo":
+            check_is_fitted(self)
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        values = self._decision_values(X)
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            number = (values[:, 0] >= 0).astype(np.intp)  # at zero LIBSVM answers the second class
+        elif self.multi_class == "ovr":
+            number = values.argmax(axis=1)
+        elif self.break_ties:
+            number = one_against_rest_confidence(values, n_classes).argmax(axis=1)
+        else:
+            number = votes(values, n_classes)
+        return self.classes_.take(number)

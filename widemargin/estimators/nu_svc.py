@@ -1,0 +1,166 @@
+"""nu-classification: the share of support vectors is set instead of the penalty C."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+from sklearn.utils._param_validation import Interval
+
+from widemargin.estimators.base import Vector
+from widemargin.estimators.classifier import KernelClassifier
+from widemargin.problems.classification import nu_classification, nu_margin
+from widemargin.problems.dual import SignedDual
+
+SMALLEST_MARGIN = 1e-12  # of the levels: below it the classes are not separated and the machine is left unscaled
+
+
+class NuSVC(KernelClassifier):
+    """Support vector classification in which nu bounds the share of support vectors and of margin errors.
+
+        minimise  1/2 |w|^2 - nu n rho + sum_i xi_i,    y_i (w'phi(x_i) + b) >= rho - xi_i,  xi_i >= 0
+
+    and then everything is divided by the margin rho.
+
+    Parameters
+    ----------
+    nu : float in (0, 1], default 0.5
+        Upper bound on the share of margin errors and lower bound on the share of support vectors.
+    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "chi2", "cosine", "precomputed"}, Kernel or callable, \
+            default "rbf"
+        A `Kernel` carries its own parameters. A callable is a function of two sets of samples, (m samples, n samples) ->
+        array of shape (m, n). With "precomputed" X is the kernel matrix itself.
+    degree : int, default 3
+        Degree of "poly".
+    gamma : {"scale", "auto"} or float, default "scale"
+        Scale of "rbf", "poly", "sigmoid", "laplacian" and "chi2". "scale" is 1 / (n_features * variance of X), the variance
+        counted with the sample weights; "auto" is 1 / n_features.
+    coef0 : float, default 0.0
+        Constant of "poly" and "sigmoid".
+    shrinking : bool, default True
+        Accepted for compatibility; the solver decides by itself.
+    probability : bool, default "deprecated", which means False
+        Fit sigmoids for `predict_proba` by five-fold cross-validation.
+    tol : float, default 1e-3
+        Tolerance of the stop rule; see `stopping`.
+    cache_size : float or None, default None
+        Megabytes for rows of the kernel matrix; None sizes it to the free memory.
+    class_weight : dict, "balanced" or None, default None
+        Factor on the weight of each class. "balanced" is n_samples / (n_classes * count of the class), counts with weights.
+    verbose : bool, default False
+        Show a progress bar.
+    max_iter : int, default -1
+        Largest number of steps, -1 for no limit.
+    decision_function_shape : {"ovr", "ovo"}, default "ovr"
+        Shape of `decision_function` for more than two classes.
+    break_ties : bool, default False
+        Break ties between votes by the decision values.
+    random_state : int, RandomState instance or None, default None
+        Folds of `probability=True`.
+    multi_class : {"ovo", "ovr"}, default "ovo"
+        Train a machine for each pair of classes, or one for each class against the rest.
+    solver : str, default "auto"
+        Name of the solver.
+    stopping : {"kkt", "gap", "objective"}, default "kkt"
+        What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth of
+        the dual objective.
+    time_limit : float or None, default None
+        Seconds after which the best machine so far is returned, with a warning.
+    n_jobs : int or None, default None
+        Threads; None means all cores.
+    warm_start : bool, default False
+        Start from the multipliers of the previous fit when the number of samples is the same.
+
+    Attributes
+    ----------
+    support_ : int array of shape (n_SV,)
+        Places of the support vectors in the training data, class by class.
+    support_vectors_ : array or CSR matrix of shape (n_SV, n_features)
+    n_support_ : int array of shape (n_classes,)
+    dual_coef_ : array or CSR matrix of shape (n_classes - 1, n_SV)
+        Coefficients in the decision function, in LIBSVM's layout for more than two classes; (n_classes, n_SV) with
+        multi_class="ovr". Positive for classes_[1] when there are two.
+    intercept_ : array of shape (n_classes * (n_classes - 1) / 2,), or (n_classes,) with multi_class="ovr"
+    coef_ : array of shape (n_machines, n_features)
+        Weights of the features; only for a linear kernel.
+    classes_, class_weight_ : arrays of shape (n_classes,)
+    n_iter_ : int array of shape (n_machines,)
+        Steps of the solver.
+    probA_, probB_ : arrays of shape (n_machines,)
+        Sigmoids of `predict_proba`, empty without probability=True. For two classes they belong to the negative of
+        `decision_function`, as in scikit-learn.
+    n_features_in_, feature_names_in_, shape_fit_
+        As in scikit-learn.
+    certificate_ : Certificate
+        Distance from the optimum, computed afresh in float64; `certificates_` has one per two-class machine.
+    status_ : Status
+        How the solver ended; `fit_status_` is 0 if it met the tolerance, else 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import NuSVC
+    >>> X = np.array([[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> NuSVC(kernel="linear").fit(X, [1, 1, 2, 2]).predict([[-0.8, -1.0]]).tolist()
+    [1]
+    """
+
+    _parameter_constraints: dict = {
+        **KernelClassifier._parameter_constraints,
+        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
+    }
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool | str = "deprecated",
+        tol: float = 1e-3,
+        cache_size: float | None = None,
+        class_weight: dict | str | None = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        multi_class: str = "ovo",
+        solver: str = "auto",
+        stopping: str = "kkt",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.multi_class = multi_class
+        self.solver = solver
+        self.stopping = stopping
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+
+    def _build(self, sign: Vector, weight: Vector) -> SignedDual:
+        return nu_classification(sign, self.nu, weight)
+
+    def _coefficients(self, dual: SignedDual, beta: Vector, level: Vector) -> tuple[Vector, float]:
+        margin, bias = nu_margin(level)
+        scale = margin if margin > SMALLEST_MARGIN * abs(level).max() else 1.0
+        return dual.per_sample(beta) / scale, bias / scale

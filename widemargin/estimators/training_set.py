@@ -1,0 +1,123 @@
+"""What a fit is about: the samples that count, their targets and weights, and the numbers read off the data.
+
+A weight multiplies C of its sample, so that weight 2 equals the sample given twice and weight 0 equals the sample left
+out: samples of weight zero are really left out, here, before anything is built.
+
+gamma = "scale" is 1 / (n_features * variance of all entries of X). The variance counts each sample with its weight, again
+so that weights equal repetition (scikit-learn ignores the weights there).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+VARIANCE_CHUNK = 1 << 20  # entries per chunk of the variance: X.var() would make a float64 copy of all of X
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class TrainingSet:
+    """Samples of positive weight.
+
+    Attributes
+    ----------
+    X : the samples, as validated
+    y : their targets, or None
+    weight : their weights, or None if all are one
+    kept : their places in the data given to fit, or None if none was left out
+    n_given : number of samples given to fit
+    """
+
+    X: Any
+    y: Any
+    weight: Vector | None
+    kept: NDArray[np.int64] | None
+    n_given: int
+
+    def __len__(self) -> int:
+        return self.n_given if self.kept is None else len(self.kept)
+
+    def weights(self) -> Vector:
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    def given_places(self, index: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Places in the data given to fit of samples of this set."""
+        return (index if self.kept is None else self.kept[index]).astype(np.int32)
+
+
+def leave_out_weightless(X: Any, y: Any, sample_weight: Any, n_samples: int, pairwise: bool) -> TrainingSet:
+    """Read sample weights and leave out the samples whose weight is zero; `pairwise` cuts columns as well as rows."""
+    weight = read_weights(sample_weight, n_samples)
+    if weight is None or weight.min() > 0:
+        return TrainingSet(X, y, weight, None, n_samples)
+    kept = np.flatnonzero(weight > 0)
+    if len(kept) == 0:
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights. Give at least one sample a positive weight."
+        )
+    if weight.min() < 0:
+        raise ValueError(
+            "sample_weight contains negative values, for which the problem has no meaning: "
+            "use weights >= 0; zero leaves a sample out."
+        )
+    X = X[np.ix_(kept, kept)] if pairwise else _safe_indexing(X, kept)
+    return TrainingSet(X, None if y is None else y[kept], weight[kept], kept, n_samples)
+
+
+def read_weights(sample_weight: Any, n_samples: int) -> Vector | None:
+    """Sample weights as a vector, None if all are equal to one by default."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, Real):
+        return np.full(n_samples, float(sample_weight))
+    weight = np.asarray(sample_weight, np.float64)
+    if weight.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight and X have incompatible shapes: sample_weight has shape {weight.shape}, expected "
+            f"({n_samples},), one weight per sample."
+        )
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight contains NaN or infinity: give a finite weight >= 0 for each sample.")
+    return weight
+
+
+def resolve_gamma(gamma: Any, X: Any, weight: Vector | None) -> float:
+    """The number meant by gamma = "scale", "auto" or a number."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if gamma == "auto":
+        return 1.0 / X.shape[1]
+    variance = variance_of_entries(X, weight)
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def variance_of_entries(X: Any, weight: Vector | None) -> float:
+    """Variance of all entries of X, each sample counted with its weight."""
+    if sp.issparse(X):
+        counts = None if weight is None else np.repeat(weight, np.diff(X.indptr))
+        total = X.shape[1] * (X.shape[0] if weight is None else weight.sum())
+        values = X.data.astype(np.float64, copy=False)
+        first = values.sum() if counts is None else values @ counts
+        second = values @ values if counts is None else (values * values) @ counts
+        return float(second / total - (first / total) ** 2)
+    if weight is None and X.size <= VARIANCE_CHUNK:
+        return float(X.var(dtype=np.float64))
+    rows = max(1, VARIANCE_CHUNK // X.shape[1])
+    origin = float(X[:rows].mean(dtype=np.float64))  # sums about a typical value do not cancel
+    first = second = total = 0.0
+    for start in range(0, X.shape[0], rows):
+        chunk = X[start : start + rows].astype(np.float64)
+        chunk -= origin
+        share = np.ones(len(chunk)) if weight is None else weight[start : start + rows]
+        first += share @ chunk.sum(axis=1)
+        second += share @ np.einsum("ij,ij->i", chunk, chunk)
+        total += share.sum() * X.shape[1]
+    return float(second / total - (first / total) ** 2)

@@ -1,0 +1,150 @@
+"""Many classes from two-class machines: which samples each machine sees, and how their answers are laid out.
+
+one against one   a machine for each pair i < j on the samples of the two classes, class i positive; votes decide
+one against rest  a machine for each class k on all samples, class k positive; the largest decision value decides
+                  (Cristianini & Shawe-Taylor 2000, section 5.1)
+two classes       one machine on all samples, class 1 positive
+
+Support vectors stand class by class, in the order of the data within a class. One against one follows LIBSVM's layout
+(Chang & Lin 2011, section 7): a support vector of class i has n_classes - 1 coefficients, the one against class j in row
+j - 1 if j > i and in row j if j < i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Indices = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TwoClass:
+    """One two-class problem: its samples (None: all, in order), their signs, and the two classes (rest: -1)."""
+
+    index: Indices | None
+    sign: Vector
+    positive: int
+    negative: int
+
+    def of(self, values: Vector) -> Vector:
+        """Values given for all samples, at the samples of this problem."""
+        return values if self.index is None else values[self.index]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Where the coefficients of all two-class problems stand.
+
+    Attributes
+    ----------
+    support : samples with a nonzero coefficient in any problem, class by class
+    n_support : number of them per class
+    coefficients : shape (n_classes - 1, n_SV) one against one, (n_classes, n_SV) one against rest, (1, n_SV) two classes
+    class_starts : where each class begins among the support vectors; None unless one against one of several classes
+    """
+
+    support: Indices
+    n_support: NDArray[np.int32]
+    coefficients: Vector
+    class_starts: Indices | None
+
+
+def two_class_problems(labels: Indices, n_classes: int, scheme: str) -> list[TwoClass]:
+    """Cut a problem with labels 0 ... n_classes - 1 into two-class problems; `scheme` is "ovo" or "ovr"."""
+    if n_classes == 2:
+        return [TwoClass(None, np.where(labels == 1, 1.0, -1.0), 1, 0)]
+    if scheme == "ovr":
+        return [TwoClass(None, np.where(labels == k, 1.0, -1.0), k, -1) for k in range(n_classes)]
+    order = np.argsort(labels, kind="stable").astype(np.int64)
+    members = np.split(order, np.cumsum(np.bincount(labels, minlength=n_classes))[:-1])
+    return [
+        TwoClass(
+            np.concatenate([members[i], members[j]]),
+            np.concatenate([np.ones(len(members[i])), -np.ones(len(members[j]))]),
+            i,
+            j,
+        )
+        for i in range(n_classes)
+        for j in range(i + 1, n_classes)
+    ]
+
+
+def lay_out(
+    problems: Sequence[TwoClass], betas: Sequence[Vector], labels: Indices, n_classes: int, scheme: str
+) -> Layout:
+    """Gather signed multipliers, one vector per problem and one value per sample of it, into one coefficient matrix."""
+    used = np.zeros(len(labels), bool)
+    for problem, beta in zip(problems, betas, strict=True):
+        if problem.index is None:
+            used |= beta != 0
+        else:
+            used[problem.index[beta != 0]] = True
+    chosen = np.flatnonzero(used)
+    support = chosen[np.argsort(labels[chosen], kind="stable")]
+    n_support = np.bincount(labels[support], minlength=n_classes).astype(np.int32)
+    if n_classes == 2 or scheme == "ovr":
+        coefficients = np.array([beta[support] for beta in betas]).reshape(len(betas), len(support))
+        return Layout(support, n_support, coefficients, None)
+    column = np.zeros(len(labels), np.int64)
+    column[support] = np.arange(len(support))
+    coefficients = np.zeros((n_classes - 1, len(support)))
+    for problem, beta in zip(problems, betas, strict=True):
+        taken = beta != 0
+        samples, values = problem.index[taken], beta[taken]
+        first = problem.sign[taken] > 0
+        coefficients[problem.negative - 1, column[samples[first]]] = values[first]
+        coefficients[problem.positive, column[samples[~first]]] = values[~first]
+    return Layout(support, n_support, coefficients, np.concatenate([[0], np.cumsum(n_support)]))
+
+
+def read_out(
+    problems: Sequence[TwoClass], support: Indices, coefficients: Vector, labels: Indices, n_classes: int, scheme: str
+) -> list[Vector]:
+    """The inverse of `lay_out`: the signed multipliers of each problem from a fitted coefficient matrix."""
+    betas = []
+    for number, problem in enumerate(problems):
+        beta = np.zeros(len(labels))
+        if n_classes == 2 or scheme == "ovr":
+            beta[support] = coefficients[number]
+        else:
+            for own, row in ((problem.positive, problem.negative - 1), (problem.negative, problem.positive)):
+                mine = labels[support] == own
+                beta[support[mine]] = coefficients[row, mine]
+        betas.append(problem.of(beta))
+    return betas
+
+
+def votes(values: Vector, n_classes: int) -> NDArray[np.intp]:
+    """Class with the most votes one against one; a tie goes to the class that comes first, a value of zero to class j."""
+    first, second = np.triu_indices(n_classes, 1)
+    wins = values > 0
+    count = np.zeros((len(values), n_classes), np.intp)
+    for number in range(values.shape[1]):
+        count[:, first[number]] += wins[:, number]
+        count[:, second[number]] += ~wins[:, number]
+    return count.argmax(axis=1)
+
+
+def one_against_rest_confidence(values: Vector, n_classes: int) -> Vector:
+    """One score per class from one-against-one values: votes, and below one vote the squashed sum of the margins.
+
+    scikit-learn's convention: votes + s / (3 (|s| + 1)), s the sum of the margins in favour of the class, so that margins
+    only break ties.
+    """
+    first, second = np.triu_indices(n_classes, 1)
+    score = np.zeros((len(values), n_classes))
+    margin = np.zeros((len(values), n_classes))
+    for number in range(values.shape[1]):
+        i, j, value = first[number], second[number], values[:, number]
+        margin[:, i] += value
+        margin[:, j] -= value
+        # scikit-learn counts a value of exactly zero for class i here
+        score[:, i] += value >= 0
+        score[:, j] += value < 0
+    score += margin / (3.0 * (np.abs(margin) + 1.0))
+    return score

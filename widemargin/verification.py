@@ -1,0 +1,231 @@
+"""Check a fitted machine, ours or scikit-learn's, against its training data: rebuild its problem and certify its answer.
+
+Only the public face of the model is used: support_, dual_coef_, intercept_ and its parameters. The signed multipliers are
+read back from dual_coef_, the levels r of the problem from intercept_, so that a wrong bias shows as a violation:
+
+    SVC, SVR, OneClassSVM   b = dual_coef,  r = -intercept
+    NuSVC                   the model was divided by its margin rho; the multipliers of a problem sum to nu m in absolute
+                            value, which gives rho back; r = -rho intercept +- rho
+    NuSVR                   alpha and alpha* from the signs of b; the tube is the share nu of the absolute errors;
+                            r = -intercept -+ epsilon
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from widemargin.certificate import Certificate, certify_function, combine
+from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
+from widemargin.estimators.kernel_choice import BlockKernel, make_kernel
+from widemargin.gram.fresh import fresh_function
+from widemargin.kernels import Kernel
+from widemargin.kernels.kernel import Samples
+from widemargin.multiclass import read_out, two_class_problems
+from widemargin.problems import (
+    SignedDual,
+    epsilon_insensitive,
+    hinge,
+    nu_classification,
+    nu_regression,
+    one_class,
+    squared_epsilon_insensitive,
+    squared_hinge,
+)
+from widemargin.problems.classification import fill_up
+from widemargin.threads import available_cores, single_threaded_blas
+
+MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
+ROUNDING = 1e-9  # relative: a multiplier this close to a bound is on it; scaling a nu-machine back rounds
+
+Vector = NDArray[np.float64]
+
+
+def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol: float | None = None) -> Certificate:
+    """Certificate of a fitted machine, computed afresh in float64 from its public attributes and its training data.
+
+    Parameters
+    ----------
+    model : fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM of widemargin or of scikit-learn
+    X, y, sample_weight : the data the model was fitted on
+    tol : float, default the model's own
+        Largest violation with which the certificate holds.
+
+    Returns
+    -------
+    certificate : Certificate
+        For several classes the worst of the two-class problems, objectives added up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sklearn.svm
+    >>> import widemargin
+    >>> X = np.array([[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> model = sklearn.svm.SVC(kernel="linear").fit(X, [0, 0, 1, 1])
+    >>> widemargin.verify(model, X, [0, 0, 1, 1]).holds
+    True
+    >>> model.intercept_ += 0.1
+    >>> widemargin.verify(model, X, [0, 0, 1, 1]).holds
+    False
+    """
+    machine = _machine_of(model)
+    check_is_fitted(model)
+    kernel, data = _read(model, X, y, sample_weight, needs_targets=machine != "OneClassSVM")
+    samples = kernel.prepare(data.X, np.float64)
+    tol = float(model.tol) if tol is None else float(tol)
+    if machine in ("SVC", "NuSVC"):
+        certificates = _verify_classifier(machine, model, kernel, samples, data, tol)
+    else:
+        certificates = [_verify_single(machine, model, kernel, samples, data, tol)]
+    combined = combine(certificates)
+    return replace(combined, criterion="gap") if getattr(model, "stopping", "kkt") == "gap" else combined
+
+
+def _machine_of(model: Any) -> str:
+    """Which of the five machines a model is, by the name of its class or of a class it derives from."""
+    for kind in type(model).__mro__:
+        if kind.__name__ in MACHINES:
+            return kind.__name__
+    raise TypeError(
+        f"verify knows the machines {', '.join(MACHINES)} of widemargin and scikit-learn; got {type(model).__name__}."
+    )
+
+
+def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -> tuple[Kernel, TrainingSet]:
+    """The model's kernel and the samples that took part in its training."""
+    precomputed = isinstance(model.kernel, str) and model.kernel == "precomputed"
+    if isinstance(model.kernel, str) or (
+        isinstance(model.kernel, Kernel) and not isinstance(model.kernel, BlockKernel)
+    ):
+        X = check_array(X, accept_sparse=False if precomputed else "csr", dtype=(np.float64, np.float32))
+    n_samples = _num_samples(X)
+    if n_samples != model.shape_fit_[0]:
+        raise ValueError(
+            f"X has {n_samples} samples, but the model was fitted on {model.shape_fit_[0]}: give the training data itself."
+        )
+    if needs_targets and (y is None or len(y) != n_samples):
+        raise ValueError(f"y must hold the {n_samples} targets the model was fitted on.")
+    y = np.asarray(y) if needs_targets else None
+    if sample_weight is not None:
+        sample_weight = np.maximum(np.asarray(sample_weight, np.float64), 0.0)  # scikit-learn drops negative weights
+    data = leave_out_weightless(X, y, sample_weight, n_samples, precomputed)
+    gamma = getattr(model, "_gamma", None)
+    if gamma is None:
+        gamma = resolve_gamma(model.gamma, X, None) if isinstance(model.kernel, str) and not precomputed else 0.0
+    return make_kernel(model.kernel, gamma=gamma, degree=model.degree, coef0=model.coef0), data
+
+
+def _support_in(model: Any, data: TrainingSet) -> NDArray[np.int64]:
+    """Places of the support vectors among the samples that took part."""
+    support = np.asarray(model.support_, np.int64)
+    if data.kept is None:
+        return support
+    place = np.searchsorted(data.kept, support)
+    if not np.array_equal(data.kept[np.minimum(place, len(data.kept) - 1)], support):
+        raise ValueError(
+            "The model has support vectors among samples of weight zero: these are not the weights of its fit."
+        )
+    return place
+
+
+def _coefficients(model: Any) -> Vector:
+    return model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else np.asarray(model.dual_coef_, np.float64)
+
+
+def _verify_classifier(
+    machine: str, model: Any, kernel: Kernel, samples: Samples, data: TrainingSet, tol: float
+) -> Sequence[Certificate]:
+    """One certificate per two-class problem."""
+    labels = np.searchsorted(model.classes_, data.y)
+    if not np.array_equal(model.classes_[np.minimum(labels, len(model.classes_) - 1)], data.y):
+        raise ValueError(f"y holds labels the model does not know; its classes are {list(model.classes_)}.")
+    n_classes, scheme = len(model.classes_), getattr(model, "multi_class", "ovo")
+    weight = data.weights()
+    if machine == "SVC" or hasattr(model, "certificate_"):  # scikit-learn's NuSVC ignores class_weight
+        weight = weight * model.class_weight_[labels]
+    problems = two_class_problems(labels, n_classes, scheme)
+    betas = read_out(problems, _support_in(model, data), _coefficients(model), labels, n_classes, scheme)
+    certificates = []
+    for problem, coefficients, bias in zip(problems, betas, model.intercept_, strict=True):
+        own = problem.of(weight)
+        if machine == "NuSVC":
+            dual = nu_classification(problem.sign, model.nu, own)
+            total = np.abs(coefficients).sum()
+            margin = model.nu * own.sum() / total if total > 0 else 1.0
+            beta, level = margin * coefficients[dual.row], margin * np.array([1.0 - bias, -1.0 - bias])
+        else:
+            bound = model.C * own if np.isfinite(model.C) else np.full(len(own), np.inf)
+            squared = getattr(model, "loss", "hinge") == "squared_hinge"
+            dual = squared_hinge(problem.sign, bound) if squared else hinge(problem.sign, bound)
+            beta, level = coefficients, np.array([-bias])
+        part = samples if problem.index is None else samples.take(problem.index)
+        scale = margin if machine == "NuSVC" else 1.0
+        certificates.append(_certify(dual, beta, scale * _function(kernel, part, coefficients), level, tol))
+    return certificates
+
+
+def _verify_single(
+    machine: str, model: Any, kernel: Kernel, samples: Samples, data: TrainingSet, tol: float
+) -> Certificate:
+    """Certificate of a regression or a one-class machine."""
+    coefficients = np.zeros(len(data))
+    coefficients[_support_in(model, data)] = _coefficients(model)[0]
+    bias = float(np.asarray(model.intercept_).ravel()[0])
+    weight = data.weights()
+    if machine == "OneClassSVM":
+        dual = one_class(weight, model.nu)
+        return _certify(dual, coefficients, _function(kernel, samples, coefficients), np.array([-bias]), tol)
+    y = np.asarray(data.y, np.float64)
+    bound = model.C * weight
+    if machine == "SVR":
+        squared = getattr(model, "loss", "epsilon_insensitive") == "squared_epsilon_insensitive"
+        dual = (squared_epsilon_insensitive if squared else epsilon_insensitive)(y, bound, model.epsilon)
+        return _certify(dual, coefficients, _function(kernel, samples, coefficients), np.array([-bias]), tol)
+    dual = nu_regression(y, bound, model.nu)
+    function = _function(kernel, samples, coefficients)
+    error = np.abs(function + bias - y)
+    beta = _split(coefficients, bound, model.nu * bound.sum() / 2.0, error)
+    tube = _tube(error, bound, model.nu)
+    return _certify(dual, beta, function, np.array([-bias - tube, -bias + tube]), tol)
+
+
+def _function(kernel: Kernel, samples: Samples, coefficients: Vector) -> Vector:
+    """F = K b in float64."""
+    with single_threaded_blas():
+        return fresh_function(kernel, samples, coefficients, np.float64, available_cores())
+
+
+def _certify(dual: SignedDual, beta: Vector, function: Vector, level: Vector, tol: float) -> Certificate:
+    return certify_function(dual, beta, function, tol, level=level, slack=ROUNDING)
+
+
+def _split(coefficients: Vector, bound: Vector, half: float, error: Vector) -> Vector:
+    """alpha and -alpha* of nu-regression from their difference.
+
+    Both halves must sum to `half`. At most one of a pair is nonzero unless the tube has no width; then what is missing
+    goes to both, at the samples with the smallest error, which leaves the function as it is.
+    """
+    above, below = np.maximum(coefficients, 0.0), np.maximum(-coefficients, 0.0)
+    missing = half - max(above.sum(), below.sum())
+    if missing > ROUNDING * half:
+        order = np.argsort(error)
+        both = np.empty(len(error))
+        both[order] = fill_up((bound - np.abs(coefficients))[order], missing)
+        above, below = above + both, below + both
+    return np.concatenate([above, -below])
+
+
+def _tube(error: Vector, bound: Vector, nu: float) -> float:
+    """Half-width of the best tube for given errors: samples with a share nu of the total weight lie outside."""
+    order = np.argsort(-error)
+    outside = np.cumsum(bound[order])
+    place = int(np.searchsorted(outside, nu * outside[-1] * (1.0 - ROUNDING)))
+    return float(error[order[min(place, len(error) - 1)]])
