@@ -1,4 +1,4 @@
-"""The certificate: how close an answer is to the optimum, from a gradient computed afresh in float64, outside any solver.
+"""The certificate: how close an answer is to the optimum, from a gradient computed afresh, outside any solver.
 
 violation      largest KKT violation (problems/dual.py); the level given by the model takes part, so a wrong bias shows
 gap            (primal - dual) / max(|primal|, |dual|), the primal at the best scaling (problems/primal.py); no feasible
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.gram.gram import kernel_product
+from widemargin.gram.fresh import fresh_function
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.primal import best_primal
@@ -96,16 +96,6 @@ class Certificate:
         return "\n".join(f"{name:<22} {value}" for name, value in rows)
 
 
-def fresh_function(kernel: Kernel, samples: Samples, coefficients: NDArray[np.float64], n_threads: int = 1) -> NDArray:
-    """F = K b in float64 on all samples, from the support vectors alone. `samples` were prepared in float64."""
-    support = np.flatnonzero(coefficients)
-    if not len(support):
-        return np.zeros(len(samples))
-    with single_threaded_blas():
-        weights = coefficients[support][:, None]
-        return kernel_product(kernel, samples, samples.take(support), weights, np.dtype(np.float64), n_threads)[:, 0]
-
-
 def certify_function(
     dual: SignedDual,
     beta: NDArray[np.float64],
@@ -178,7 +168,8 @@ def certify(
 ) -> Certificate:
     """Certificate of any multipliers beta of a signed dual on raw data X, computed from nothing else."""
     samples = X if isinstance(X, Samples) else kernel.prepare(X, np.float64)
-    function = fresh_function(kernel, samples, dual.per_sample(beta), n_threads)
+    with single_threaded_blas():
+        function = fresh_function(kernel, samples, dual.per_sample(beta), np.float64, n_threads)
     return certify_function(dual, beta, function, tol, level=level, slack=slack)
 
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.certificate import Certificate, certify_function, fresh_function, levels_at
+from widemargin.certificate import Certificate, certify_function, levels_at
 from widemargin.gram import CachedGram, FullGram, Gram
 from widemargin.gram.budget import cache_budget
+from widemargin.gram.fresh import decisive_samples, fresh_function
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers import Solution, Status, solver_named
@@ -25,6 +26,7 @@ from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas
 
 FULL = 2048  # samples up to which the whole matrix is held in float64: 32 MB
 SAFE_ROUNDING = 5e-6  # largest error of a kernel value with which float32 rows are used
+DECISIVE_SHARE = 0.5  # of the samples: beyond, one float64 pass over all of them is cheaper than two passes
 RESUMES = 3  # times a float32 answer is taken up again from its fresh function before rows become float64
 
 Watch = Callable[[dict[str, Any]], None]
@@ -51,8 +53,8 @@ class Training:
     """What the problems of one fit share.
 
     Precision: up to FULL samples the whole matrix in float64. Beyond, rows are float32 where the kernel bounds their error by
-    SAFE_ROUNDING, else float64. Sums are float64 always, every answer is checked on a function computed afresh in float64,
-    and one that fails is taken up again from that function, in the end with float64 rows.
+    SAFE_ROUNDING, else float64. Sums are float64 always, every answer is checked on a function computed afresh, and one that
+    fails is taken up again from that function, in the end with float64 rows.
 
     Parameters
     ----------
@@ -141,12 +143,24 @@ class Training:
             self.fast = single if self.kernel.rounding(single) <= SAFE_ROUNDING else self.exact
         return self.fast
 
-    def _fresh(self, gram: Gram, index: NDArray[np.int64] | None, coefficients: NDArray) -> NDArray:
-        """F = K b in float64, from the full matrix where there is one, else evaluated afresh."""
+    def _fresh(self, gram: Gram, task: Task, beta: NDArray) -> NDArray:
+        """F = K b afresh: by float64 kernel values wherever they can decide the violation, see gram/fresh.py."""
+        coefficients = task.dual.per_sample(beta)
         if isinstance(gram, FullGram) and gram.dtype == np.float64:
             return gram.matrix @ coefficients
-        samples = self.exact if index is None else self.exact.take(index)
-        return fresh_function(self.kernel, samples, coefficients, self.n_threads)
+        exact = self.exact if task.index is None else self.exact.take(task.index)
+        if gram.dtype == np.float32:
+            samples = gram.samples
+            function = fresh_function(self.kernel, samples, coefficients, np.float32, self.n_threads)
+            error = self.kernel.rounding(samples) * float(np.abs(coefficients).sum())
+            decisive = decisive_samples(task.dual, beta, function, error)
+            if len(decisive) <= DECISIVE_SHARE * len(function):
+                part = exact.take(decisive)
+                function[decisive] = fresh_function(
+                    self.kernel, exact, coefficients, np.float64, self.n_threads, at=part
+                )
+                return function
+        return fresh_function(self.kernel, exact, coefficients, np.float64, self.n_threads)
 
     def _train_one(self, task: Task, stopping: Stopping, watch: Watch) -> Trained:
         """Solve, certify on a fresh function, and go on from that function while the certificate fails."""
@@ -157,7 +171,7 @@ class Training:
                 self.cancelled.set()
                 function = solution.function
             else:
-                function = self._fresh(gram, task.index, task.dual.per_sample(solution.beta))
+                function = self._fresh(gram, task, solution.beta)
             certificate = certify_function(
                 task.dual, solution.beta, function, stopping.tol, criterion=stopping.criterion, solution=solution
             )

@@ -47,6 +47,17 @@ def add_weighted_rows(rows, offset, slots, coefficients, target):
             out[t] += sums[t]
 
 
+@jit(fastmath=REASSOCIATE)
+def add_row_products(values, weights, target):
+    """target[i] += sum_j values[i, j] weights[j], summed in float64."""
+    for i in range(target.shape[0]):
+        row = values[i, : weights.shape[0]]
+        total = 0.0
+        for j in range(weights.shape[0]):
+            total += row[j] * weights[j]
+        target[i] += total
+
+
 @jit
 def gather_block(matrix, rows, columns, out):
     """out[i, j] = matrix[rows[i], columns[j]]."""

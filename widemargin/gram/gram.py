@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.gram.accumulate import mirror
+from widemargin.gram.accumulate import add_row_products, mirror
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.threads import run_tiles
 
@@ -68,19 +68,20 @@ def symmetric_block(kernel: Kernel, samples: Samples, out: NDArray, n_threads: i
 def kernel_product(
     kernel: Kernel, left: Samples, right: Samples, coefficients: NDArray[np.float64], dtype: np.dtype, n_threads: int
 ) -> NDArray[np.float64]:
-    """k(left, right) @ coefficients in tiles, never the whole matrix; coefficients have shape (len(right), outputs)."""
+    """k(left, right) @ coefficients in tiles, never the whole matrix; one coefficient per sample of `right`."""
     n, m = len(left), len(right)
-    result = np.zeros((n, coefficients.shape[1]))
-    strips = [(start, min(n, start + ROW_TILE)) for start in range(0, n, ROW_TILE)]
+    result = np.zeros(n)
+    height = max(1, min(ROW_TILE, -(-n // n_threads)))
 
     def fill(number: int) -> None:
-        start, stop = strips[number]
+        start = number * height
+        stop = min(n, start + height)
         rows = left.tile(start, stop)
         buffer = np.empty((stop - start, min(COLUMN_TILE, m)), dtype)
         for first in range(0, m, COLUMN_TILE):
             last = min(m, first + COLUMN_TILE)
-            values = kernel.block(rows, right.tile(first, last), buffer[:, : last - first])
-            result[start:stop] += values @ coefficients[first:last]
+            kernel.block(rows, right.tile(first, last), buffer[:, : last - first])
+            add_row_products(buffer, coefficients[first:last], result[start:stop])
 
-    run_tiles(fill, len(strips), n_threads)
+    run_tiles(fill, -(-n // height), n_threads)
     return result
