@@ -150,7 +150,7 @@ def _new_progress(console: Console) -> Progress:
 
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(bar_width=BAR_WIDTH),
+        BarColumn(bar_width=BAR_WIDTH, complete_style="cyan", finished_style="green"),
         TaskProgressColumn(),
         TextColumn("{task.fields[violation]}", style="cyan"),
         TextColumn("{task.fields[support]}", style="dim"),

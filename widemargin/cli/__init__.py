@@ -1,0 +1,1 @@
+"""The command line: `widemargin train`, `widemargin predict`, `widemargin verify`."""
