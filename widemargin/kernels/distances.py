@@ -5,9 +5,9 @@
     CHI        sum (x_k - z_k)^2 / (x_k + z_k), where a term with both values zero counts 0
 
 The inner loops run along samples that lie side by side (see `DenseColumns`), two left samples and four features to a
-pass, so that values and partial sums are loaded once for eight terms. The right samples are copied in strips first: rows
-of a large matrix are often a power of two apart and then fall into the same few sets of the cache (measured 1.3 times
-slower).
+pass, so that values and partial sums are loaded once for eight terms. The right samples are copied in strips first:
+rows of a large matrix are often a power of two apart and then fall into the same few sets of the cache (measured 1.3
+times slower).
 """
 
 from __future__ import annotations

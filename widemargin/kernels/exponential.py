@@ -120,8 +120,8 @@ def exp_scaled(values, scale):
 def exp_of_products(flat, step, twice_gamma, left, right):
     """Gaussian values from inner products: exp(2 gamma x'z - gamma |x|^2 - gamma |z|^2), in place.
 
-    left, right : gamma |x|^2 of the rows and columns. Rounding can make the exponent of near-equal points positive; it is
-    held at 0 so that no entry exceeds 1.
+    left, right : gamma |x|^2 of the rows and columns. Rounding can make the exponent of near-equal points positive; it
+    is held at 0 so that no entry exceeds 1.
     """
     zero = twice_gamma - twice_gamma
     for i in range(len(left)):

@@ -20,7 +20,14 @@ from widemargin.kernels.distances import SQUARED, exponential_block
 from widemargin.kernels.exponential import exp_of_products
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.popcount import table_of_different
-from widemargin.kernels.products import inner_products, largest_square, product_error, squared_norms, unit_roundoff
+from widemargin.kernels.products import (
+    SAFETY,
+    inner_products,
+    largest_square,
+    product_error,
+    squared_norms,
+    unit_roundoff,
+)
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.choose import represent
@@ -69,9 +76,9 @@ class Gaussian(Kernel):
 
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
         samples = represent(X, dtype, like, centred=True, by_column=DIRECT_FEATURES)
-        if like is None and isinstance(samples, DenseRows) and dtype == np.float64:
-            if not self.rounding(samples) <= LARGEST_LOSS:
-                return dense_columns(samples.values, np.float64)
+        double = isinstance(samples, DenseRows) and samples.dtype == np.float64
+        if double and like is None and self.rounding(samples) > LARGEST_LOSS:
+            return dense_columns(samples.values, np.float64, samples.origin, moved=True)
         return samples
 
     def representation(self) -> tuple[str, float]:
@@ -105,8 +112,9 @@ class Gaussian(Kernel):
         else:
             reach = self.gamma * largest_square(samples)
             cancelled = 2 * self.gamma * product_error(samples) + 8 * unit * reach
-        # Direct terms: D^2 exp(-D^2) <= 0.37 for D^2 = gamma |x - z|^2, and D^2 carries n_features roundings; rounding the
-        # data moves D by 2 unit sqrt(reach), and D exp(-D^2) <= 0.43.
-        direct = (4 + 0.37 * samples.n_features**0.5 + 2 * np.sqrt(reach)) * unit  # type: ignore[attr-defined]
+        # With D^2 = gamma |x - z|^2: its sum errs by some sqrt(n_features) roundings, and D^2 exp(-D^2) <= 0.37;
+        # rounding the data moves D by 2 unit sqrt(reach), and 2 D exp(-D^2) <= 0.86.
+        spread = SAFETY * samples.n_features**0.5  # type: ignore[attr-defined]
+        direct = (4 + 0.37 * spread + 2 * float(np.sqrt(reach))) * unit
         bound = float(direct + cancelled)
         return bound if np.isfinite(bound) else float("inf")

@@ -2,6 +2,8 @@
 
     Linear       x'z
     Polynomial   (gamma x'z + coef0)^degree
+    Sigmoid      tanh(gamma x'z + coef0); not positive semi-definite in general (Lin & Lin 2003)
+    Cosine       x'z / (|x| |z|), and 0 where a vector is 0
 
 Sources: Cristianini & Shawe-Taylor (2000), section 3.3; the parameters are LIBSVM's.
 """
@@ -15,9 +17,18 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin._jit import CONTRACT, jit
+from widemargin.kernels.exponential import exp_nonpositive
 from widemargin.kernels.kernel import Kernel, Samples
-from widemargin.kernels.products import inner_products, largest_square, product_error, squared_norms
+from widemargin.kernels.products import (
+    inner_products,
+    largest_square,
+    product_error,
+    relative_product_error,
+    squared_norms,
+    unit_roundoff,
+)
 from widemargin.kernels.row_view import flat_rows
+from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.choose import represent
 
 
@@ -37,6 +48,7 @@ class Linear(InnerProductKernel):
 
     Examples
     --------
+    >>> from widemargin.kernels import Linear
     >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
     [[11.0]]
     """
@@ -57,6 +69,7 @@ class Polynomial(InnerProductKernel):
 
     Examples
     --------
+    >>> from widemargin.kernels import Polynomial
     >>> Polynomial(degree=2, gamma=0.5, coef0=1.0)([[1.0, 2.0]], [[3.0, 4.0]]).tolist()
     [[42.25]]
     """
@@ -85,11 +98,107 @@ class Polynomial(InnerProductKernel):
 
     def rounding(self, samples: Samples) -> float:
         base = abs(self.gamma) * largest_square(samples) + abs(self.coef0)
-        unit = float(np.finfo(samples.dtype).eps)  # type: ignore[attr-defined]
+        unit = 2 * unit_roundoff(samples)
         error_of_base = abs(self.gamma) * product_error(samples) + 2 * unit * base
         if self.degree == 0:
             return unit
         return self.degree * base ** (self.degree - 1) * error_of_base + self.degree * unit * base**self.degree
+
+
+@dataclass(frozen=True)
+class Sigmoid(InnerProductKernel):
+    """k(x, z) = tanh(gamma x'z + coef0), positive semi-definite for some data and parameters only.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Sigmoid
+    >>> Sigmoid(gamma=0.5, coef0=-5.0)([[1.0, 2.0]], [[3.0, 4.0]]).round(6).tolist()
+    [[0.462117]]
+    """
+
+    gamma: float = 1.0
+    coef0: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gamma", float(self.gamma))
+        object.__setattr__(self, "coef0", float(self.coef0))
+
+    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
+        inner_products(left, right, out)
+        if out.size:
+            number = out.dtype.type
+            _bend(*flat_rows(out), *out.shape, number(self.gamma), number(self.coef0))
+        return out
+
+    def diag(self, samples: Samples) -> NDArray[np.float64]:
+        return np.tanh(self.gamma * squared_norms(samples) + self.coef0)
+
+    def rounding(self, samples: Samples) -> float:
+        unit = 2 * unit_roundoff(samples)
+        argument = abs(self.gamma) * largest_square(samples) + abs(self.coef0)
+        return abs(self.gamma) * product_error(samples) + unit * (4 + 2 * argument)
+
+
+@dataclass(frozen=True)
+class Cosine(InnerProductKernel):
+    """k(x, z) = x'z / (|x| |z|), and 0 where a vector is 0.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Cosine
+    >>> Cosine()([[3.0, 4.0]], [[4.0, 3.0]]).round(6).tolist()
+    [[0.96]]
+    """
+
+    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
+        inner_products(left, right, out)
+        if out.size:
+            own, other = (_inverse_norms(side).astype(out.dtype) for side in (left, right))
+            _normalise(*flat_rows(out), own, other)
+        return out
+
+    def diag(self, samples: Samples) -> NDArray[np.float64]:
+        return (squared_norms(samples) > 0).astype(np.float64)
+
+    def rounding(self, samples: Samples) -> float:
+        squares = squared_norms(samples)
+        limits = np.finfo(samples.dtype)  # type: ignore[attr-defined]
+        smallest = float(np.min(squares, where=squares > 0, initial=1.0))
+        if smallest < limits.tiny / limits.eps or largest_square(samples) > limits.max * limits.eps:
+            return float("inf")  # products underflow or overflow before they are divided
+        error = 0.0 if isinstance(samples, BinaryRows) else relative_product_error(samples)
+        return error + 8 * unit_roundoff(samples)
+
+
+def _inverse_norms(samples: Samples) -> NDArray[np.float64]:
+    """1 / |x|, and 0 for x = 0."""
+    norms = np.sqrt(squared_norms(samples))
+    return np.divide(1.0, norms, out=np.zeros(len(norms)), where=norms > 0)
+
+
+@jit(fastmath=CONTRACT)
+def _bend(flat, step, n_rows, n_columns, gamma, coef0):
+    """flat := tanh(gamma * flat + coef0), as (1 - e) / (1 + e) with e = exp(-2 |t|), which cannot overflow."""
+    one = np.ones(1, flat.dtype)[0]
+    zero = one - one
+    for i in range(n_rows):
+        row = flat[i * step : i * step + n_columns]
+        for j in range(n_columns):
+            t = gamma * row[j] + coef0
+            small = exp_nonpositive(-(abs(t) + abs(t)))
+            size = (one - small) / (one + small)
+            row[j] = size if t > zero else -size
+
+
+@jit(fastmath=CONTRACT)
+def _normalise(flat, step, own, other):
+    """Multiply each row and column by its factor and keep the result within -1..1 against rounding."""
+    one = np.ones(1, flat.dtype)[0]
+    for i in range(len(own)):
+        row = flat[i * step : i * step + len(other)]
+        factor = own[i]
+        for j in range(len(other)):
+            row[j] = min(one, max(-one, row[j] * factor * other[j]))
 
 
 @jit(fastmath=CONTRACT)

@@ -1,7 +1,8 @@
 """What a kernel is to the rest of the package: prepared samples in, dense blocks of values out.
 
-A kernel turns raw data (dense, sparse, strings, ...) into `Samples`, the representation in which it can evaluate fastest,
-once per fit. From then on the solvers see only dense blocks, so kernels and machines do not multiply compilations.
+A kernel turns raw data (dense, sparse, strings, ...) into `Samples`, the representation in which it can evaluate
+fastest, once per fit. From then on the solvers see only dense blocks, so kernels and machines do not multiply
+compilations.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Samples(ABC):
 class Kernel(ABC):
     """A similarity k(x, z) of two samples.
 
-    Kernels add, multiply and scale: `k1 + k2`, `k1 * k2`, `3.0 * k1`, and `k1 + 0.5` for the kernel with a constant added.
+    Kernels add, multiply and scale: `k1 + k2`, `k1 * k2`, `3.0 * k1`, and `k1 + 0.5` for k1 with a constant added.
     Calling a kernel gives the whole matrix, for small data and for looking at values.
 
     Examples
@@ -47,6 +48,8 @@ class Kernel(ABC):
     >>> (Linear() + 2.0 * Gaussian(gamma=1.0))(X).round(6).tolist()
     [[2.0, 0.0], [0.0, 27.0]]
     """
+
+    releases_gil: bool = True  # whether blocks on several threads at once gain anything
 
     @abstractmethod
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:

@@ -3,8 +3,8 @@
     different   popcount(x xor z) = |x - z|^2 = |x - z|_1, the Hamming distance
     common      popcount(x and z) = x'z
 
-A kernel of either is a table over 0..n_features, so that the values are exact to the rounding of the table's entries and
-cost neither a product nor an exponential.
+A kernel of either is a table over 0..n_features, so that the values are exact to the rounding of the table's entries
+and cost neither a product nor an exponential.
 """
 
 from __future__ import annotations

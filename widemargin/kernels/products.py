@@ -95,9 +95,14 @@ def unit_roundoff(samples: Samples) -> float:
     return float(np.finfo(cast(VectorSamples, samples).dtype).eps) / 2
 
 
+def relative_product_error(samples: Samples) -> float:
+    """Bound on the error of an inner product x'z, relative to |x| |z|."""
+    terms = cast(VectorSamples, samples).n_features
+    return (SAFETY * float(np.sqrt(terms)) + 2.0) * unit_roundoff(samples)
+
+
 def product_error(samples: Samples) -> float:
     """Bound on the error of an inner product of two of these samples."""
     if isinstance(samples, BinaryRows):
         return 0.0 if samples.n_features < 1 / unit_roundoff(samples) else float("inf")
-    terms = cast(VectorSamples, samples).n_features
-    return (SAFETY * float(np.sqrt(terms)) + 2.0) * unit_roundoff(samples) * largest_square(samples)
+    return relative_product_error(samples) * largest_square(samples)

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 
 def flat_rows(out: NDArray) -> tuple[NDArray, int]:
-    """The memory of `out` as a flat array, and the step from row to row: row i is flat[i * step : i * step + n_columns].
+    """The memory of `out` as a flat array, and the step from row to row.
+
+    Row i is flat[i * step : i * step + n_columns].
 
     Raises
     ------

@@ -1,14 +1,14 @@
 """Sums over the features that two sparse samples have in common, through an inverted index.
 
-For every nonzero (c, v) of a left sample, the index lists the right samples with feature c, and each of them receives one
-term. Work is done for features in common only; a block of text has few.
+For every nonzero (c, v) of a left sample, the index lists the right samples with feature c, and each of them receives
+one term. Work is done for features in common only; a block of text has few.
 
     PRODUCT   v w                  summed: x'z
     LESSER    |v| + |w| - |v - w|  summed: |x|_1 + |z|_1 - |x - z|_1
     HARMONIC  4 v w / (v + w)      summed: |x|_1 + |z|_1 - sum (x - z)^2 / (x + z), for values >= 0
 
-The index    one list of (sample, value) for the whole data, by feature and then by sample, and a table `starts` with the
-             place in each feature's list where sample 0, stride, 2 stride, ... begins. Tiles that start and stop at
+The index    one list of (sample, value) for the whole data, by feature and then by sample, and a table `starts` with
+             the place in each feature's list where sample 0, stride, 2 stride, ... begins. Tiles that start and stop at
              multiples of the stride are found by two look-ups, others by a short search from there.
 
 Sample numbers are uint32: with signed indices Numba also tests for negative ones (measured two times slower).

@@ -9,6 +9,7 @@ rounding errors: |x - z|^2 = |x|^2 + |z|^2 - 2 x'z loses about |x|^2 / |x - z|^2
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,10 +104,11 @@ class DenseColumns(Samples):
     def largest_square(self) -> float:
         """The largest |x|^2, for bounds on rounding errors."""
         with np.errstate(over="ignore"):
-            largest = np.zeros(len(self))
-            for feature in self.view():
-                largest += feature.astype(np.float64) ** 2
-        return float(largest.max(initial=0.0))
+            return _largest_total(feature.astype(np.float64) ** 2 for feature in self.view())
+
+    def largest_sum(self) -> float:
+        """The largest |x|_1, for bounds on rounding errors."""
+        return _largest_total(np.abs(feature) for feature in self.view())
 
 
 def dense_rows(matrix: NDArray, dtype: DTypeLike, origin: NDArray[np.float64] | None = None) -> DenseRows:
@@ -120,12 +122,14 @@ def dense_rows(matrix: NDArray, dtype: DTypeLike, origin: NDArray[np.float64] | 
     return DenseRows(values, row_squares(values), origin)
 
 
-def dense_columns(matrix: NDArray, dtype: DTypeLike, origin: NDArray[np.float64] | None = None) -> DenseColumns:
-    """Samples by feature."""
+def dense_columns(
+    matrix: NDArray, dtype: DTypeLike, origin: NDArray[np.float64] | None = None, *, moved: bool = False
+) -> DenseColumns:
+    """Samples by feature; `moved` says that the origin has been subtracted already."""
     n, d = matrix.shape
     padding = -d % FEATURES_PER_PASS if d > FEATURES_PER_PASS else 0
     columns = np.zeros((d + padding, n), dtype)
-    _convert(matrix, origin, columns[:d].T)
+    _convert(matrix, None if moved else origin, columns[:d].T)
     return DenseColumns(columns, d, 0, n, origin)
 
 
@@ -152,3 +156,11 @@ def _convert(matrix: NDArray, origin: NDArray[np.float64] | None, target: NDArra
         for start in range(0, len(matrix), CONVERSION_ROWS):
             part = slice(start, start + CONVERSION_ROWS)
             target[part] = matrix[part] if origin is None else matrix[part] - origin
+
+
+def _largest_total(terms: Iterable[NDArray]) -> float:
+    """The largest entry of the sum of arrays, summed in float64."""
+    total = np.zeros(())
+    for term in terms:
+        total = total + term.astype(np.float64, copy=False)
+    return float(total.max(initial=0.0))

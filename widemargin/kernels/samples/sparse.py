@@ -1,7 +1,7 @@
 """Sparse vectors: frequent features dense, the rest by an inverted index.
 
-A feature present in many samples is cheaper in a small dense matrix product than through lists; a rare one costs next to
-nothing in the lists. The split is made once and kept by everything prepared `like` these samples.
+A feature present in many samples is cheaper in a small dense matrix product than through lists; a rare one costs next
+to nothing in the lists. The split is made once and kept by everything prepared `like` these samples.
 """
 
 from __future__ import annotations
@@ -81,8 +81,13 @@ class SparseRows(Samples):
     def sums(self) -> NDArray[np.float64]:
         return self.store.sums[self.start : self.stop]
 
+    def largest_sum(self) -> float:
+        """The largest |x|_1, for bounds on rounding errors."""
+        return float(self.sums.max(initial=0.0))
+
     @property
     def frequent(self) -> NDArray:
+        """Values of the frequent features, dense."""
         return self.store.frequent[self.start : self.stop]
 
     def __len__(self) -> int:

@@ -1,0 +1,255 @@
+"""Kernels made of kernels. With k1, k2 kernels and c >= 0 a number, these are kernels again:
+
+    Sum       k1(x, z) + k2(x, z)         features of both, side by side
+    Product   k1(x, z) k2(x, z)           all products of a feature of one with a feature of the other
+    Scaled    c k1(x, z)
+    Constant  c;  K + c is the kernel of an augmented machine, whose bias is one more weight
+
+Source: Cristianini & Shawe-Taylor (2000), Proposition 3.12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from numbers import Real
+from operator import mul
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
+from widemargin.kernels.samples.raw import read_precision
+
+
+@dataclass(frozen=True, eq=False)
+class SharedSamples(Samples):
+    """One preparation per distinct representation; `which[i]` is the one that part i reads."""
+
+    prepared: tuple[Samples, ...]
+    which: tuple[int, ...]
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.prepared[0].dtype  # type: ignore[attr-defined]
+
+    def __len__(self) -> int:
+        return len(self.prepared[0])
+
+    def take(self, index: NDArray[np.int64]) -> SharedSamples:
+        return SharedSamples(tuple(samples.take(index) for samples in self.prepared), self.which)
+
+    def tile(self, start: int, stop: int) -> SharedSamples:
+        return SharedSamples(tuple(samples.tile(start, stop) for samples in self.prepared), self.which)
+
+    def part(self, number: int) -> Samples:
+        """The samples of one part."""
+        return self.prepared[self.which[number]]
+
+
+class _Combination(Kernel):
+    """What sums and products share: several parts evaluated on the same data."""
+
+    parts: tuple[Kernel, ...]
+
+    def __init__(self, *parts: Kernel) -> None:
+        flat: list[Kernel] = []
+        for part in parts:
+            if not isinstance(part, Kernel):
+                raise TypeError(f"{type(self).__name__} takes kernels; got {part!r}.")
+            flat.extend(cast(_Combination, part).parts if type(part) is type(self) else [part])
+        self.parts = tuple(flat)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and cast(_Combination, other).parts == self.parts
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.parts))
+
+    @property
+    def releases_gil(self) -> bool:  # type: ignore[override]
+        return all(part.releases_gil for part in self.parts)
+
+    def representation(self) -> tuple:
+        return type(self).__name__, tuple(part.representation() for part in self.parts)
+
+    def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> SharedSamples:
+        if like is not None and not isinstance(like, SharedSamples):
+            raise RepresentationMismatch(f"A combination of kernels cannot follow {type(like).__name__}.")
+        place: dict[Any, int] = {}
+        prepared: list[Samples] = []
+        for number, part in enumerate(self.parts):
+            name = part.representation()
+            if name not in place:
+                place[name] = len(prepared)
+                prepared.append(part.prepare(X, dtype, None if like is None else like.part(number)))
+        return SharedSamples(tuple(prepared), tuple(place[part.representation()] for part in self.parts))
+
+    def _blocks(self, left: Samples, right: Samples, out: NDArray, join: np.ufunc) -> NDArray:
+        """Evaluate the first part into `out` and join the others to it."""
+        one, two = cast(SharedSamples, left), cast(SharedSamples, right)
+        self.parts[0].block(one.part(0), two.part(0), out)
+        scratch = np.empty(out.shape, out.dtype)
+        for number in range(1, len(self.parts)):
+            join(out, self.parts[number].block(one.part(number), two.part(number), scratch), out=out)
+        return out
+
+    def _diagonals(self, samples: Samples) -> list[NDArray[np.float64]]:
+        shared = cast(SharedSamples, samples)
+        return [part.diag(shared.part(number)) for number, part in enumerate(self.parts)]
+
+    def _roundings(self, samples: Samples) -> list[float]:
+        shared = cast(SharedSamples, samples)
+        return [part.rounding(shared.part(number)) for number, part in enumerate(self.parts)]
+
+    def _largest(self, samples: Samples) -> list[float]:
+        """A bound on the values of each part: |k(x, z)|^2 <= k(x, x) k(z, z)."""
+        return [float(np.abs(values).max(initial=0.0)) for values in self._diagonals(samples)]
+
+
+class Sum(_Combination):
+    """k1(x, z) + k2(x, z) + ...; written `k1 + k2`."""
+
+    def __repr__(self) -> str:
+        return " + ".join(map(repr, self.parts))
+
+    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
+        return self._blocks(left, right, out, np.add)
+
+    def diag(self, samples: Samples) -> NDArray[np.float64]:
+        return np.sum(self._diagonals(samples), axis=0)
+
+    def rounding(self, samples: Samples) -> float:
+        unit = float(np.finfo(cast(SharedSamples, samples).dtype).eps)
+        return sum(self._roundings(samples)) + unit * sum(self._largest(samples))
+
+
+class Product(_Combination):
+    """k1(x, z) k2(x, z) ...; written `k1 * k2`."""
+
+    def __repr__(self) -> str:
+        return " * ".join(f"({part!r})" if isinstance(part, Sum | Scaled) else repr(part) for part in self.parts)
+
+    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
+        return self._blocks(left, right, out, np.multiply)
+
+    def diag(self, samples: Samples) -> NDArray[np.float64]:
+        return np.prod(self._diagonals(samples), axis=0)
+
+    def rounding(self, samples: Samples) -> float:
+        unit = float(np.finfo(cast(SharedSamples, samples).dtype).eps)
+        largest = self._largest(samples)
+        errors = self._roundings(samples)
+        if not np.isfinite(errors).all():
+            return float("inf")
+        with_errors = reduce(mul, (value + error for value, error in zip(largest, errors, strict=True)))
+        return with_errors - reduce(mul, largest) + unit * len(largest) * with_errors
+
+
+@dataclass(frozen=True)
+class Scaled(Kernel):
+    """factor * k(x, z) for a factor of 0 or more; written `3.0 * k`."""
+
+    factor: float
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factor", _not_negative(self.factor, "A factor of a kernel"))
+
+    def __repr__(self) -> str:
+        inner = f"({self.kernel!r})" if isinstance(self.kernel, Sum | Product) else repr(self.kernel)
+        return f"{self.factor!r} * {inner}"
+
+    @property
+    def releases_gil(self) -> bool:  # type: ignore[override]
+        return self.kernel.releases_gil
+
+    def representation(self) -> Any:
+        return self.kernel.representation()
+
+    def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
+        return self.kernel.prepare(X, dtype, like)
+
+    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
+        self.kernel.block(left, right, out)
+        return np.multiply(out, out.dtype.type(self.factor), out=out)
+
+    def diag(self, samples: Samples) -> NDArray[np.float64]:
+        return self.factor * self.kernel.diag(samples)
+
+    def rounding(self, samples: Samples) -> float:
+        unit = float(np.finfo(samples.dtype).eps)  # type: ignore[attr-defined]
+        largest = float(np.abs(self.kernel.diag(samples)).max(initial=0.0))
+        return self.factor * (self.kernel.rounding(samples) + unit * largest)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted(Samples):
+    """Samples of which only the number matters."""
+
+    n: int
+    dtype: np.dtype
+
+    def __len__(self) -> int:
+        return self.n
+
+    def take(self, index: NDArray[np.int64]) -> Counted:
+        return Counted(len(index), self.dtype)
+
+    def tile(self, start: int, stop: int) -> Counted:
+        return Counted(stop - start, self.dtype)
+
+
+@dataclass(frozen=True)
+class Constant(Kernel):
+    """k(x, z) = value, the same for all; `k + 0.5` adds it to a kernel."""
+
+    value: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _not_negative(self.value, "A constant added to a kernel"))
+
+    def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
+        return Counted(X.shape[0] if hasattr(X, "shape") else len(X), read_precision(dtype))
+
+    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
+        out[...] = self.value
+        return out
+
+    def diag(self, samples: Samples) -> NDArray[np.float64]:
+        return np.full(len(samples), self.value)
+
+    def rounding(self, samples: Samples) -> float:
+        return float(np.finfo(cast(Counted, samples).dtype).eps) / 2 * self.value
+
+    def representation(self) -> str:
+        return "number of samples"
+
+
+def add(kernel: Kernel, other: Kernel | float) -> Kernel:
+    """kernel + other, where other is a kernel or a constant."""
+    if isinstance(other, Kernel):
+        return Sum(kernel, other)
+    if not isinstance(other, Real):
+        return NotImplemented
+    return kernel if other == 0 else Sum(kernel, Constant(float(other)))
+
+
+def multiply(kernel: Kernel, other: Kernel | float) -> Kernel:
+    """kernel * other, where other is a kernel or a factor."""
+    if isinstance(other, Kernel):
+        return Product(kernel, other)
+    if not isinstance(other, Real):
+        return NotImplemented
+    if isinstance(kernel, Scaled):
+        return Scaled(kernel.factor * float(other), kernel.kernel)
+    return Scaled(float(other), kernel)
+
+
+def _not_negative(number: Any, what: str) -> float:
+    """A finite number that keeps a kernel positive semi-definite, or a sentence."""
+    value = float(number)
+    if not 0 <= value < np.inf:
+        raise ValueError(f"{what} must be a finite number, 0 or more, or it is no kernel any more; got {number!r}.")
+    return value

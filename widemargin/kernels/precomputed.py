@@ -1,0 +1,134 @@
+"""The kernel given as a matrix: k(i, j) = K[i, j].
+
+Training data are the square matrix K, and a sample is the number of its row. New data are the rows K(new, training); of
+these only the columns of the support vectors are ever read. The matrix is used where it lies: no copy, whatever its
+order or precision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
+from widemargin.kernels.samples.raw import read_matrix, read_precision
+
+
+@dataclass(frozen=True, eq=False)
+class PrecomputedRows(Samples):
+    """Rows of a kernel matrix.
+
+    Attributes
+    ----------
+    matrix : (n_rows, n_training) kernel values, or None after pickling: then these samples are columns only
+    index : which rows, as a slice where they follow each other
+    training : whether the rows are training samples, so that row i is also column i
+    n_training : number of columns
+    dtype : precision of the blocks
+    """
+
+    matrix: NDArray | None
+    index: slice | NDArray[np.int64]
+    training: bool
+    n_training: int
+    dtype: np.dtype
+
+    def __len__(self) -> int:
+        return self.index.stop - self.index.start if isinstance(self.index, slice) else len(self.index)
+
+    def numbers(self) -> NDArray[np.int64]:
+        """The rows as an array of numbers."""
+        return np.arange(self.index.start, self.index.stop) if isinstance(self.index, slice) else self.index
+
+    def take(self, index: NDArray[np.int64]) -> PrecomputedRows:
+        return replace(self, index=self.numbers()[index])
+
+    def tile(self, start: int, stop: int) -> PrecomputedRows:
+        if isinstance(self.index, slice):
+            return replace(self, index=slice(self.index.start + start, self.index.start + stop))
+        return replace(self, index=self.index[start:stop])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A pickled model needs to know which columns it reads, not the n^2 values it was trained on."""
+        return {**self.__dict__, "matrix": None}
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """k(i, j) = K[i, j] for a matrix K given in place of data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.kernels import Precomputed
+    >>> kernel = Precomputed()
+    >>> support = kernel.prepare(np.eye(3)).take(np.array([0, 2]))
+    >>> new = kernel.prepare([[0.1, 0.2, 0.3]], like=support)
+    >>> kernel.block(new, support, np.empty((1, 2))).tolist()
+    [[0.1, 0.3]]
+    """
+
+    def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> PrecomputedRows:
+        matrix = read_matrix(X)
+        if not isinstance(matrix, np.ndarray):
+            raise TypeError("A precomputed kernel must be a dense matrix: convert it with .toarray().")
+        rows, columns = matrix.shape
+        everything = slice(0, rows)
+        if like is None:
+            if rows != columns:
+                raise ValueError(
+                    f"A precomputed kernel for training must be square, one row and one column per sample; got shape "
+                    f"{matrix.shape}. Pass K(X_train, X_train) to fit and K(X_test, X_train) to predict."
+                )
+            return PrecomputedRows(matrix, everything, True, rows, read_precision(dtype))
+        if not isinstance(like, PrecomputedRows):
+            raise RepresentationMismatch(f"Rows of a kernel matrix cannot follow {type(like).__name__}.")
+        if columns != like.n_training:
+            raise ValueError(
+                f"The new kernel rows have {columns} columns and the machine was trained on {like.n_training} samples: "
+                "pass K(X_test, X_train) with a column for every training sample."
+            )
+        return PrecomputedRows(matrix, everything, False, columns, like.dtype)
+
+    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
+        left, right = cast(PrecomputedRows, left), cast(PrecomputedRows, right)
+        if right.training and left.matrix is not None:
+            return _copy(left.matrix, left.index, right.index, out)
+        if left.training and right.matrix is not None:  # a symmetric kernel: the same values, turned over
+            _copy(right.matrix, right.index, left.index, out.T)
+            return out
+        raise ValueError(
+            "A precomputed kernel knows the values between given rows and training samples only; these two sets of "
+            "samples are both new, or their matrix is gone (it is not pickled)."
+        )
+
+    def diag(self, samples: Samples) -> NDArray[np.float64]:
+        rows = cast(PrecomputedRows, samples)
+        if not rows.training or rows.matrix is None:
+            raise ValueError("The diagonal of a precomputed kernel is known for training samples only.")
+        return rows.matrix[rows.numbers(), rows.numbers()].astype(np.float64)
+
+    def rounding(self, samples: Samples) -> float:
+        rows = cast(PrecomputedRows, samples)
+        if rows.matrix is None:
+            return float("inf")
+        if np.can_cast(rows.matrix.dtype, rows.dtype):
+            return 0.0
+        part = rows.matrix[rows.index]
+        largest = max(float(part.max(initial=0.0)), -float(part.min(initial=0.0)))
+        return float(np.finfo(rows.dtype).eps) / 2 * largest
+
+    def representation(self) -> str:
+        return "kernel matrix"
+
+
+def _copy(matrix: NDArray, rows: slice | NDArray, columns: slice | NDArray, out: NDArray) -> NDArray:
+    """out = matrix[rows][:, columns], without the intermediate unless both are scattered."""
+    if isinstance(rows, slice) or isinstance(columns, slice):
+        out[...] = matrix[rows, columns]
+    else:
+        out[...] = matrix[rows[:, None], columns]
+    return out

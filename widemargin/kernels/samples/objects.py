@@ -1,0 +1,51 @@
+"""Samples of any kind, kept as they are: strings, graphs, rows of an array or of a sparse matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+
+from widemargin.kernels.kernel import Samples
+from widemargin.kernels.samples.raw import read_precision
+
+
+@dataclass(frozen=True, eq=False)
+class Objects(Samples):
+    """A collection handed to a user's function in parts.
+
+    Attributes
+    ----------
+    items : array, CSR matrix or list
+    dtype : precision of the kernel values
+    """
+
+    items: Any
+    dtype: np.dtype
+
+    def __len__(self) -> int:
+        return self.items.shape[0] if hasattr(self.items, "shape") else len(self.items)
+
+    def take(self, index: NDArray[np.int64]) -> Objects:
+        if isinstance(self.items, list):
+            return Objects([self.items[i] for i in index], self.dtype)
+        return Objects(self.items[np.asarray(index)], self.dtype)
+
+    def tile(self, start: int, stop: int) -> Objects:
+        return Objects(self.items[start:stop], self.dtype)
+
+
+def read_objects(X: Any, dtype: DTypeLike) -> Objects:
+    """Keep arrays as arrays, sparse matrices as CSR, tables as arrays, and every other sequence as a list."""
+    dtype = read_precision(dtype)
+    if sparse.issparse(X):
+        return Objects(X.tocsr(), dtype)
+    if hasattr(X, "shape") and hasattr(X, "__array__"):
+        return Objects(np.asarray(X), dtype)
+    try:
+        return Objects(list(X), dtype)
+    except TypeError as error:
+        raise TypeError(f"Samples must be an array or a sequence of objects; got {type(X).__name__}.") from error

@@ -1,0 +1,183 @@
+"""Kernels given by a user's function.
+
+BlockKernel   function(A, B) -> matrix of len(A) x len(B) values, on parts of whatever was passed as X
+PairKernel    function(x, z) -> number, on two samples; on vectors it is compiled together with the loops around it
+
+The machines' solvers need a symmetric positive semi-definite kernel; whether a function is one, only its author knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, cast
+
+import numpy as np
+from numba.core.errors import NumbaError
+from numba.extending import is_jitted
+from numpy.typing import DTypeLike, NDArray
+
+from widemargin._jit import jit
+from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
+from widemargin.kernels.row_view import flat_rows, writable
+from widemargin.kernels.samples.dense import DenseRows, dense_rows
+from widemargin.kernels.samples.objects import Objects, read_objects
+from widemargin.kernels.samples.raw import as_dense, check_features, read_matrix, read_precision
+
+DIAGONAL_PART = 32  # samples per call for the diagonal: a call costs microseconds, the values off the diagonal are lost
+
+REMEMBERED_FUNCTIONS = 64  # compiled pair functions kept, so that copies of a kernel do not compile again
+
+
+@dataclass(frozen=True)
+class BlockKernel(Kernel):
+    """k by a function of two collections of samples, as scikit-learn's callable kernels.
+
+    Parameters
+    ----------
+    function : callable(A, B) -> array of shape (len(A), len(B))
+        A and B are parts of the data as given: arrays stay arrays, sparse matrices CSR, other sequences lists.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.kernels import BlockKernel
+    >>> common_letters = BlockKernel(lambda A, B: np.array([[len(set(a) & set(b)) for b in B] for a in A]))
+    >>> common_letters(["margin", "kernel"]).tolist()
+    [[6.0, 2.0], [2.0, 5.0]]
+    """
+
+    function: Callable[[Any, Any], Any]
+    releases_gil = False
+
+    def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
+        return read_objects(X, dtype if like is None else cast(Objects, like).dtype)
+
+    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
+        if out.size:
+            out[...] = self._values(cast(Objects, left).items, cast(Objects, right).items, out.shape)
+        return out
+
+    def diag(self, samples: Samples) -> NDArray[np.float64]:
+        values = np.empty(len(samples))
+        for start in range(0, len(samples), DIAGONAL_PART):
+            stop = min(start + DIAGONAL_PART, len(samples))
+            part = cast(Objects, samples.tile(start, stop)).items
+            values[start:stop] = np.diagonal(self._values(part, part, (stop - start, stop - start)))
+        return values
+
+    def rounding(self, samples: Samples) -> float:
+        """Of the conversion to the precision asked for; the function's own errors are its author's."""
+        dtype = cast(Objects, samples).dtype
+        if dtype == np.float64:
+            return 0.0
+        return float(np.finfo(dtype).eps) / 2 * float(np.abs(self.diag(samples)).max(initial=0.0))
+
+    def _values(self, left: Any, right: Any, shape: tuple[int, ...]) -> NDArray:
+        """Call the function and check the shape of its answer."""
+        values = np.asarray(self.function(left, right))
+        if values.shape != shape:
+            raise ValueError(
+                f"The kernel function returned an array of shape {values.shape} for {shape[0]} x {shape[1]} samples: "
+                "it must return one value for every pair, as a two-dimensional array."
+            )
+        return values
+
+
+@dataclass(frozen=True)
+class PairKernel(Kernel):
+    """k by a function of two samples.
+
+    Parameters
+    ----------
+    function : callable(x, z) -> float
+        On numeric data x and z are one-dimensional arrays, and the function, compiled by Numba already or plain, is
+        compiled with the loops around it; a function that Numba cannot compile is called from Python. On other
+        sequences it is called from Python with the objects themselves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.kernels import PairKernel
+    >>> def overlap(x, z):
+    ...     return np.minimum(x, z).sum()
+    >>> PairKernel(overlap)(np.array([[1.0, 2.0], [3.0, 0.0]])).tolist()
+    [[3.0, 1.0], [1.0, 3.0]]
+    """
+
+    function: Callable[[Any, Any], float]
+
+    @property
+    def releases_gil(self) -> bool:  # type: ignore[override]
+        """Whether blocks of vectors can be computed on several threads at once."""
+        return _loops_around(self.function).works
+
+    def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
+        if isinstance(like, DenseRows):
+            matrix = read_matrix(X)
+            check_features(matrix, like.n_features)
+            return like.adopt(as_dense(matrix))
+        items = read_objects(X, dtype)
+        is_table = hasattr(items.items, "ndim") and items.items.ndim == 2 and items.items.dtype.kind in "biuf"
+        if like is None and is_table:
+            return dense_rows(as_dense(items.items), read_precision(dtype))
+        if like is not None and not isinstance(like, Objects):
+            raise RepresentationMismatch(f"Objects cannot follow {type(like).__name__}.")
+        return items if like is None else Objects(items.items, like.dtype)
+
+    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
+        if not out.size:
+            return out
+        if isinstance(left, DenseRows) and isinstance(right, DenseRows):
+            return _loops_around(self.function).fill(left.values, right.values, out)
+        return _python_loops(self.function, cast(Objects, left).items, cast(Objects, right).items, out)
+
+    def diag(self, samples: Samples) -> NDArray[np.float64]:
+        items = samples.values if isinstance(samples, DenseRows) else cast(Objects, samples).items
+        return np.array([self.function(item, item) for item in items], np.float64)
+
+    def rounding(self, samples: Samples) -> float:
+        """Unknown in float32, where the function itself computes in float32; nothing to add in float64."""
+        return 0.0 if cast(DenseRows | Objects, samples).dtype == np.float64 else float("inf")
+
+
+class _Loops:
+    """The double loop around one pair function: compiled if that works, else in Python."""
+
+    def __init__(self, function: Callable) -> None:
+        self.function = function
+        self.works = True
+        pair = function if is_jitted(function) else jit(function, cache=False)
+
+        @jit(cache=False)  # in memory only: a user's function may change at any time
+        def fill(left, right, flat, step):
+            for i in range(len(left)):
+                for j in range(len(right)):
+                    flat[i * step + j] = pair(left[i], right[j])
+
+        self.compiled = fill
+
+    def fill(self, left: NDArray, right: NDArray, out: NDArray) -> NDArray:
+        """Fill out[i, j] = function(left_i, right_j)."""
+        if self.works:
+            try:
+                self.compiled(writable(left), writable(right), *flat_rows(out))
+                return out
+            except NumbaError:  # raised while compiling, before anything was computed
+                self.works = False
+        return _python_loops(self.function, left, right, out)
+
+
+@lru_cache(REMEMBERED_FUNCTIONS)
+def _loops_around(function: Callable) -> _Loops:
+    """One compilation per function, however many kernels are made of it."""
+    return _Loops(function)
+
+
+def _python_loops(function: Callable, left: Any, right: Any, out: NDArray) -> NDArray:
+    """The double loop in Python, for objects and for functions that cannot be compiled."""
+    for i, x in enumerate(left):
+        for j, z in enumerate(right):
+            out[i, j] = function(x, z)
+    return out
