@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from widemargin.gram.gram import Gram
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.primal import best_primal
+from widemargin.solvers.newton import is_free, newton_step
 from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
 from widemargin.solvers.packed import key_limits
 from widemargin.solvers.pair_steps import solve_pairs
@@ -37,6 +38,8 @@ WHOLE = 2048  # up to here the block is the whole problem
 INNER_SHARE = 0.2  # a block is solved to this share of the violation: the rest needs other variables first
 STEPS_PER_CALL = 100_000  # bounds the time between two looks at the clock and at Ctrl-C (at most ~0.4 s)
 FLOAT32_MARGIN = 0.8  # aim below tol while rows are float32, so that the float64 check passes at once
+SETTLED = 0.2  # share of free variables that may come or go during pair steps for a Newton step to be worth its factor
+RETRY_BELOW = 0.3  # share of the violation at which a Newton step failed, below which it is tried again
 STALL_ROUNDS = 3  # rounds without progress before the function is recomputed, and again before giving up
 SMALLEST_MARGIN2 = 1e-10  # squared margin over the largest K_ii below which a hard margin counts as impossible
 
@@ -53,6 +56,7 @@ class BlockSolver:
         self.changed_before = np.zeros(len(gram), np.bool_)
         self.unbounded_box = bool(np.any((np.isinf(dual.hi) | np.isinf(dual.lo)) & (dual.ridge == 0.0)))
         self.lowest_curvature = 0.0
+        self.newton_below = np.inf  # violation below which a Newton step is worth trying
         self.iterations = self.rounds = 0
         self.whole = len(dual) <= WHOLE
         self.tol = stopping.tol * (FLOAT32_MARGIN if gram.dtype == np.float32 else 1.0)
@@ -121,9 +125,8 @@ class BlockSolver:
         return scan_groups(f, self.beta, d.lo, d.hi, d.kink, self.selector.starts, d.n_groups, 0.0)
 
     def free_variables(self) -> NDArray[np.int64]:
-        """Variables strictly inside their box and off the kink."""
-        b, d = self.beta, self.dual
-        return np.flatnonzero((b > d.lo) & (b < d.hi) & (b != 0.0))
+        """Variables that can move both ways along one slope."""
+        return np.flatnonzero(is_free(self.beta, self.dual.lo, self.dual.hi, self.dual.kink))
 
     def cap(self, n_free: int) -> int:
         """Largest block: a power of two above 1.2 times the free variables, within the measured limits."""
@@ -186,14 +189,17 @@ class BlockSolver:
             budget = min(budget, self.stopping.max_iter - self.iterations)
         position, limits = key_limits(len(chosen), gram.dtype)
         diagonal = (gram.diag[samples] + ridge).astype(gram.dtype)
-        arguments = (block, shifted, new, dual.lo[chosen], dual.hi[chosen], kink, ridge, diagonal)
-        if dual.n_groups:
-            starts = np.searchsorted(chosen, self.selector.starts)
-            steps, _, curvature = solve_pairs(*arguments, starts, inner_tol, budget, position, limits)
+        problem = (block, shifted, new, dual.lo[chosen], dual.hi[chosen], kink, ridge)
+        starts = np.searchsorted(chosen, self.selector.starts) if dual.n_groups else np.zeros(1, np.int64)
+
+        def small_steps(most: int) -> tuple[int, float]:
+            if dual.n_groups == 0:
+                return solve_singles(*problem, diagonal, inner_tol, most, position, limits)
+            steps, left, curvature = solve_pairs(*problem, diagonal, starts, inner_tol, most, position, limits)
             self.lowest_curvature = min(self.lowest_curvature, curvature)
-        else:
-            steps, _ = solve_singles(*arguments, inner_tol, budget, position, limits)
-        self.iterations += steps
+            return steps, left
+
+        self.iterations += self.alternate(small_steps, problem, starts, inner_tol, budget, violation)
         moved = np.flatnonzero(new != old)
         if not len(moved):
             return
@@ -211,6 +217,34 @@ class BlockSolver:
         gram.add_rows(index, change, function, keep)
         self.changed_before[index] = True
         self.beta, self.function = beta, function
+
+    def alternate(
+        self,
+        small_steps: Callable[[int], tuple[int, float]],
+        problem: tuple,
+        starts: NDArray,
+        tol: float,
+        budget: int,
+        violation: float,
+    ) -> int:
+        """Small steps; once they hardly change which variables are free, Newton steps between them; returns their number.
+
+        A Newton step that does not help is not tried again before the violation has fallen well below this round's.
+        """
+        block, f, beta, lo, hi, kink, ridge = problem
+        taken = 0
+        before = is_free(beta, lo, hi, kink)
+        while True:
+            most = 2 * len(f) if violation <= self.newton_below else budget
+            steps, left = small_steps(min(most, budget - taken))
+            taken += steps
+            if left <= tol or taken >= budget or steps == 0:
+                return taken
+            free = is_free(beta, lo, hi, kink)
+            settled = np.count_nonzero(free != before) <= SETTLED * np.count_nonzero(free)
+            before = free
+            if settled and not newton_step(block, f, beta, lo, hi, kink, ridge, starts):
+                self.newton_below = RETRY_BELOW * violation
 
     def middles(self, table: NDArray) -> NDArray:
         """Shift of each group that brings the gradient near its threshold close to zero, where floats are finest."""

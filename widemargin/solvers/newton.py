@@ -1,0 +1,155 @@
+"""A Newton step on the free variables of a block, for the hard cases (large C) where pair steps creep.
+
+Solves   min 1/2 d'(K_FF + D + delta I) d + g'd  over the free variables F, the sums of the groups kept, each variable within
+         its segment (the box, cut at the kink): one Cholesky factor, then a primal-dual active set on top of it.
+Given    the block K, its gradient f and beta; both are changed in place when the step lowers the objective.
+Returns  whether it did.
+How      With u = -M^-1 g, V = M^-1 A (A: indicators of the groups) and W = M^-1 E_C for the variables C put on a bound, the
+         minimiser is d = u - V nu - W mu, where (nu, mu) solve the small system of the constraints A'd = 0 and d_C = c.
+         Variables that leave their segment join C, those with a multiplier of the wrong sign leave it.
+See      Hintermueller, Ito & Kunisch (2003), SIAM J. Optim. 13, for the active set; Scheinberg (2006), JMLR 7, for SVMs.
+Measured (C = 1000): 2.2 s against 4.0 s on synthetic 10000 x 50, 0.45 s against 0.76 s on moons; no gain below C = 100, so
+         the block solver starts it only when pair steps no longer change which variables are free.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from widemargin.gram.full import gather_block_of
+
+REGULARISATION = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-10}  # of the mean diagonal; K_FF is often singular
+ROUNDS = 12  # active-set rounds; releases stop four rounds before the end so that it settles
+LARGEST_ACTIVE = 0.25  # share of the free variables on bounds above which pair steps are the better tool
+LARGEST_FREE = 3000  # variables: a factor of this size takes about a quarter of a second
+
+
+def is_free(beta: NDArray, lo: NDArray, hi: NDArray, kink: NDArray) -> NDArray[np.bool_]:
+    """Variables strictly inside their box and off the kink: they can move both ways along one slope."""
+    return (beta > lo) & (beta < hi) & ((beta != 0.0) | (kink == 0.0))
+
+
+def newton_step(
+    block: NDArray,
+    f: NDArray,
+    beta: NDArray[np.float64],
+    lo: NDArray[np.float64],
+    hi: NDArray[np.float64],
+    kink: NDArray[np.float64],
+    ridge: NDArray[np.float64],
+    starts: NDArray[np.int64],
+) -> bool:
+    """Try one step on the block; see the module's header."""
+    free = np.flatnonzero(is_free(beta, lo, hi, kink))
+    m = len(free)
+    if m < 2 or m > LARGEST_FREE:
+        return False
+    b = beta[free]
+    g = f[free].astype(np.float64) + kink[free] * np.sign(b)
+    split = kink[free] > 0.0
+    low = np.where(split & (b > 0.0), 0.0, lo[free]) - b
+    high = np.where(split & (b < 0.0), 0.0, hi[free]) - b
+    A = np.zeros((m, len(starts) - 1))
+    for group, (first, last) in enumerate(zip(starts[:-1], starts[1:])):
+        A[(free >= first) & (free < last), group] = 1.0
+    A = A[:, A.any(axis=0)]
+    solve = _factor(block, free, ridge[free])
+    if solve is None:
+        return False
+    d = _active_set(solve, g, A, low, high)
+    if d is None:
+        return False
+    d = _onto_segment(d, A, low, high)
+    slope = float(g @ d)
+    if not slope < 0.0:
+        return False
+    change = block[:, free] @ d.astype(block.dtype)
+    curvature = float(d @ (change[free].astype(np.float64) + ridge[free] * d))
+    length = 1.0 if curvature <= -slope else -slope / curvature
+    if length < 1e-6:
+        return False
+    moved = b + length * d
+    if length == 1.0:  # bounds are assigned, never added up to
+        moved = np.where(d >= high, np.where(split & (b < 0.0), 0.0, hi[free]), moved)
+        moved = np.where(d <= low, np.where(split & (b > 0.0), 0.0, lo[free]), moved)
+    f += (length * change).astype(f.dtype)
+    f[free] += ((moved - b) * ridge[free]).astype(f.dtype)
+    beta[free] = moved
+    return True
+
+
+def _factor(block: NDArray, free: NDArray[np.int64], ridge: NDArray[np.float64]):  # type: ignore[no-untyped-def]
+    """Solver of M x = y by a Cholesky factor of K_FF + D + delta I, or None where there is none."""
+    M = gather_block_of(block, free)
+    kind = M.dtype
+    M[np.diag_indices_from(M)] += (ridge + REGULARISATION[kind] * max(float(np.trace(M)) / len(free), 1e-30)).astype(kind)
+    factorise, back = (lapack.spotrf, lapack.spotrs) if kind == np.float32 else (lapack.dpotrf, lapack.dpotrs)
+    factor, info = factorise(M.T, lower=1, clean=0, overwrite_a=1)
+    if info != 0:
+        return None
+    return lambda y: back(factor, np.asfortranarray(y, dtype=kind), lower=1)[0].astype(np.float64)
+
+
+def _active_set(solve, g, A, low, high) -> NDArray[np.float64] | None:  # type: ignore[no-untyped-def]
+    """Minimiser of the step within its segments, or None when too many variables want to be on a bound."""
+    m, groups = A.shape
+    both = solve(np.column_stack([-g, A]))
+    u, V = both[:, 0], both[:, 1:]
+    active = np.empty(0, np.int64)
+    value = np.empty(0)
+    W = np.empty((m, 0))
+    d = u
+    for turn in range(ROUNDS):
+        k = len(active)
+        basis = np.column_stack([V, W])
+        system = np.vstack([A.T @ basis, basis[active]])
+        target = np.concatenate([A.T @ u, u[active] - value])
+        try:
+            multipliers = np.linalg.solve(system, target) if groups + k else target
+        except np.linalg.LinAlgError:
+            return None
+        d = u - basis @ multipliers
+        mu = multipliers[groups:]
+        below, above = d < low, d > high
+        below[active] = above[active] = False
+        leaving = np.zeros(k, np.bool_)
+        if turn < ROUNDS - 4:
+            at_high = value >= high[active]
+            leaving = np.where(at_high, mu < 0.0, mu > 0.0)
+        joining = np.flatnonzero(below | above)
+        if not len(joining) and not leaving.any():
+            break
+        if k + len(joining) > max(LARGEST_ACTIVE * m, 20):
+            return None
+        active, value, W = active[~leaving], value[~leaving], W[:, ~leaving]
+        if len(joining):
+            units = np.zeros((m, len(joining)))
+            units[joining, np.arange(len(joining))] = 1.0
+            W = np.column_stack([W, solve(units)])
+            value = np.concatenate([value, np.where(above[joining], high[joining], low[joining])])
+            active = np.concatenate([active, joining])
+    return d
+
+
+def _onto_segment(d: NDArray, A: NDArray, low: NDArray, high: NDArray) -> NDArray:
+    """Clip to the segments and repair each group's sum on the variables left inside, by bisection on a common shift."""
+    d = np.clip(d, low, high)
+    for group in range(A.shape[1]):
+        here = np.flatnonzero(A[:, group])
+        part, l, h = d[here], low[here], high[here]
+        width = float(np.abs(part).max()) + 1e-300
+        left, right = -width, width
+        if abs(part.sum()) <= 1e-15 * np.abs(part).sum():
+            continue
+        for _ in range(100):
+            shift = 0.5 * (left + right)
+            total = np.clip(part + shift, l, h).sum()
+            left, right = (left, shift) if total > 0.0 else (shift, right)
+        part = np.clip(part + 0.5 * (left + right), l, h)
+        inside = np.flatnonzero((part > l) & (part < h))
+        if len(inside):
+            part[inside] -= part.sum() / len(inside)
+        d[here] = part
+    return d
