@@ -1,5 +1,6 @@
 """What is solved: builders of `SignedDual`, one short function per machine."""
 
+from widemargin.problems.bias import safe_tau, without_bias
 from widemargin.problems.classification import hinge, nu_classification, nu_margin, squared_hinge
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.one_class import one_class
@@ -14,6 +15,8 @@ __all__ = [
     "nu_regression",
     "nu_tube",
     "one_class",
+    "safe_tau",
     "squared_epsilon_insensitive",
     "squared_hinge",
+    "without_bias",
 ]

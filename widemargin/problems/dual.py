@@ -50,6 +50,9 @@ class SignedDual:
         0 means no equality constraint at all (fixed bias); then `group` is ignored.
     row : int64 array of shape (n_variables,) or None
         Sample each variable points at; None means variable i points at sample i.
+    sign : float64 array of +1 and -1 of shape (n_variables,) or None
+        Where given, the variable is a = sign * b: K then stands for sign K sign. Only machines whose sum constraint mixes
+        both signs need it (problems/bias.py).
     n_samples : int, default n_variables
         Number of samples, the size of K.
     """
@@ -63,6 +66,7 @@ class SignedDual:
     group: NDArray[np.int64] = None  # type: ignore[assignment]
     n_groups: int = 1
     row: NDArray[np.int64] | None = None
+    sign: Vector | None = None
     n_samples: int = field(default=-1)
 
     def __post_init__(self) -> None:
@@ -88,13 +92,16 @@ class SignedDual:
 
     def per_sample(self, beta: Vector) -> Vector:
         """Sum the variables of each sample: the coefficients of the kernel expansion, shape (n_samples,)."""
+        if self.sign is not None:
+            beta = self.sign * beta
         if self.row is None:
             return beta
         return np.bincount(self.row, weights=beta, minlength=self.n_samples)
 
-    def per_variable(self, values: Vector) -> Vector:
-        """Repeat values given per sample for each variable."""
-        return values if self.row is None else values[self.row]
+    def per_variable(self, function: Vector) -> Vector:
+        """A function given per sample, as each variable sees it."""
+        values = function if self.row is None else function[self.row]
+        return values if self.sign is None else self.sign * values
 
     def gradient(self, beta: Vector, function: Vector) -> Vector:
         """f = F + D b + c, with F = K b given per sample."""

@@ -177,6 +177,9 @@ class BlockSolver:
         dual, gram = self.dual, self.gram
         samples = self.row[chosen]
         block = gram.block(samples)
+        if dual.sign is not None:
+            sign = dual.sign[chosen].astype(gram.dtype)
+            block = block * sign[:, None] * sign
         ridge, kink = dual.ridge[chosen], dual.kink[chosen]
         middle = self.middles(table)
         shifted = (f[chosen] - middle[dual.group[chosen]]).astype(gram.dtype)
@@ -206,6 +209,8 @@ class BlockSolver:
         beta = self.beta.copy()
         beta[chosen] = new
         change = new[moved] - old[moved]
+        if dual.sign is not None:
+            change *= dual.sign[chosen[moved]]
         index = samples[moved]
         if dual.row is not None:  # several variables may stand on one sample
             index, inverse = np.unique(index, return_inverse=True)

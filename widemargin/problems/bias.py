@@ -1,0 +1,45 @@
+"""Machines with a fixed bias: the equality constraint that the bias brings is dropped.
+
+A machine without bias on the augmented kernel K + tau^2 has a bias of its own, tau^2 sum b, that is merely penalised like
+any weight. tau = R = max |x| in feature space is the safe choice: it costs at most a factor 4 in the bound R^2 / margin^2.
+
+one group, sum zero        (C-machines)    the constraint sum b = 0 goes; variables move alone
+two groups                 (nu-machines)   sum y alpha = 0 goes, sum alpha = nu m stays: one group in a = sign * b
+one group, sum not zero    (one-class)     the sum defines the machine, there is no bias to fix: unchanged
+
+See  Cristianini & Shawe-Taylor (2000), Remark 7.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.problems.dual import SignedDual
+
+
+def without_bias(dual: SignedDual) -> SignedDual:
+    """The same machine with bias zero; use it with the kernel K + safe_tau(diag)^2."""
+    if dual.n_groups == 0:
+        return dual
+    if dual.n_groups == 1:
+        return dual if abs(dual.start.sum()) > 0.0 else replace(dual, n_groups=0)
+    sign = np.where(dual.group == 0, 1.0, -1.0)
+    ends = np.stack([sign * dual.lo, sign * dual.hi])
+    return replace(
+        dual,
+        shift=sign * dual.shift,
+        lo=ends.min(axis=0),
+        hi=ends.max(axis=0),
+        start=sign * dual.start,
+        group=np.zeros(len(dual), np.int64),
+        n_groups=1,
+        sign=sign,
+    )
+
+
+def safe_tau(diag: NDArray[np.float64]) -> float:
+    """R = max |x|, from the diagonal of the kernel matrix."""
+    return float(np.sqrt(diag.max(initial=0.0)))
