@@ -17,8 +17,9 @@ def certificate_table(certificate: Certificate) -> Table:
     table.add_column()
     name, value = _cut(verdict)
     table.add_row(name, Text(value, style="bold green" if certificate.holds else "bold red"))
-    for line in rest:
-        table.add_row(*_cut(line))
+    for name, value in map(_cut, rest):
+        if value != "nan":  # not known of a model that was trained elsewhere or loaded from a file
+            table.add_row(name, value)
     return table
 
 

@@ -40,8 +40,8 @@ def train(options: argparse.Namespace) -> bool:
     certificate = model.certificate_
     console.print(certificate_table(certificate))
     for warning in caught:
-        if issubclass(warning.category, ConvergenceWarning | UserWarning):
-            console.print(f"[yellow]{warning.message}[/]")
+        if not issubclass(warning.category, ConvergenceWarning):  # its sentence is the status in the certificate
+            console.print(f"{warning.message}", style="yellow", markup=False)
     console.print(f"trained in {seconds:.2f} s, saved as [bold]{output}[/]")
     return bool(certificate.holds)
 
