@@ -1,0 +1,174 @@
+"""Pair steps and single steps on problems small enough to solve by hand."""
+
+import numpy as np
+import pytest
+
+from widemargin.solvers.packed import key_limits
+from widemargin.solvers.pair_steps import CLOSED, open_directions, solve_pairs
+from widemargin.solvers.single_steps import solve_singles
+
+DTYPES = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+
+
+def block(K, c, beta, lo, hi, dtype, kink=None, ridge=None):
+    """Arguments of the block solvers with the gradient worked out here."""
+    n = len(c)
+    K, beta = np.asarray(K, float), np.array(beta, float)
+    kink = np.zeros(n) if kink is None else np.asarray(kink, float)
+    ridge = np.zeros(n) if ridge is None else np.asarray(ridge, float)
+    f = K @ beta + ridge * beta + np.asarray(c, float)
+    arguments = (K.astype(dtype), f.astype(dtype), beta, np.asarray(lo, float), np.asarray(hi, float), kink, ridge)
+    return arguments + ((np.diag(K) + ridge).astype(dtype),)
+
+
+def pairs(arguments, starts=None, tol=1e-6, max_steps=1000):
+    n = len(arguments[1])
+    starts = np.array([0, n] if starts is None else starts, np.int64)
+    position, limits = key_limits(n, arguments[1].dtype)
+    return solve_pairs(*arguments, starts, tol, max_steps, position, limits)
+
+
+def singles(arguments, tol=1e-6, max_steps=1000):
+    position, limits = key_limits(len(arguments[1]), arguments[1].dtype)
+    return solve_singles(*arguments, tol, max_steps, position, limits)
+
+
+@DTYPES
+def test_one_free_step_is_newtons(dtype):
+    # b = (s, -s), objective s^2 (K_ii + K_jj - 2 K_ij) / 2 - 2 s: s = 2 / (2 + 3 - 2 * 0.5) = 0.5
+    arguments = block([[2, 0.5], [0.5, 3]], [-1, 1], [0, 0], [0, -10], [10, 0], dtype)
+    steps, violation, curvature = pairs(arguments)
+    assert steps == 1 and curvature == 0.0
+    np.testing.assert_array_equal(arguments[2], [0.5, -0.5])
+    assert violation <= 1e-6
+    np.testing.assert_allclose(arguments[1], [-1 + 0.75, 1 - 1.25], rtol=1e-6)
+
+
+@DTYPES
+@pytest.mark.parametrize(
+    ("hi", "lo", "expected"),
+    [(0.3, -10.0, (0.3, -0.3)), (10.0, -0.1, (0.1, -0.1)), (0.2, -0.2, (0.2, -0.2))],
+    ids=["first", "second", "both"],
+)
+def test_bounds_are_assigned_exactly(dtype, hi, lo, expected):
+    arguments = block([[2, 0.5], [0.5, 3]], [-1, 1], [0, 0], [0, lo], [hi, 0], dtype)
+    pairs(arguments)
+    assert tuple(arguments[2]) == expected
+
+
+def test_bound_reached_by_a_sum_that_rounds(rng):
+    """Coming from a start that adds up badly, the bound is still hit to the last bit."""
+    for _ in range(200):
+        hi = rng.uniform(0.1, 1.0)
+        start = rng.uniform(0, hi) / 3
+        arguments = block(np.eye(2) * 1e-6, [-1, 1], [start, -start], [0, -hi], [hi, 0], np.float64)
+        pairs(arguments)
+        assert arguments[2][0] == hi and arguments[2][1] == -hi
+
+
+@DTYPES
+def test_the_kink_stops_a_variable_on_its_way_through_zero(dtype):
+    # b_0 must rise from -1 with a long step; at zero the slope jumps by 2 * kink and the pair is optimal there.
+    arguments = block(np.eye(2), [-5, 5], [-1, 1], [-9, -9], [9, 9], dtype, kink=[100, 0])
+    pairs(arguments)
+    assert arguments[2][0] == 0.0
+    np.testing.assert_allclose(arguments[2].sum(), 0.0, atol=1e-12)
+
+
+@DTYPES
+def test_the_kink_is_crossed_when_it_pays(dtype):
+    # From (-1, 1): smooth optimum s* of (b, -b): 2b + 2 c_0 = 0 without kink -> 5; with kink 1 on b_0: 2b - 10 + 1 = 0.
+    arguments = block(np.eye(2), [-5, 5], [-1, 1], [-9, -9], [9, 9], dtype, kink=[1, 0])
+    steps, _, _ = pairs(arguments)
+    np.testing.assert_allclose(arguments[2], [4.5, -4.5], rtol=1e-6)
+    assert steps == 2  # one step to zero, one beyond
+
+
+@DTYPES
+def test_ridge_enters_curvature_and_gradient(dtype):
+    arguments = block(np.zeros((2, 2)), [-1, 1], [0, 0], [0, -np.inf], [np.inf, 0], dtype, ridge=[0.5, 0.5])
+    steps, violation, _ = pairs(arguments)
+    np.testing.assert_allclose(arguments[2], [2.0, -2.0], rtol=1e-6)
+    assert steps == 1 and violation <= 1e-6
+
+
+@DTYPES
+def test_groups_do_not_exchange(dtype):
+    # Two groups of two; each is optimal only after its own step; sums of each group stay.
+    c = [-1, 1, -3, 3]
+    arguments = block(np.eye(4), c, [0, 0, 0, 0], [-9] * 4, [9] * 4, dtype)
+    pairs(arguments, starts=[0, 2, 4])
+    np.testing.assert_allclose(arguments[2], [1, -1, 3, -3], rtol=1e-5)
+
+
+@DTYPES
+def test_groups_of_one_or_none_never_move(dtype):
+    arguments = block(np.eye(3), [-1, 5, 1], [0, 0, 0], [-9] * 3, [9] * 3, dtype)
+    steps, _, _ = pairs(arguments, starts=[0, 1, 2, 2, 3])
+    assert steps == 0
+    np.testing.assert_array_equal(arguments[2], [0, 0, 0])
+
+
+def test_duplicate_points_go_to_the_bound_in_one_step():
+    arguments = block(np.ones((2, 2)), [-1, 1], [0, 0], [0, -7], [7, 0], np.float64)
+    steps, _, curvature = pairs(arguments)
+    np.testing.assert_array_equal(arguments[2], [7, -7])
+    assert steps == 1 and curvature == 0.0
+
+
+def test_negative_curvature_is_reported():
+    arguments = block([[1, 2], [2, 1]], [-1, 1], [0, 0], [0, -7], [7, 0], np.float64)
+    _, _, curvature = pairs(arguments)
+    assert curvature == -2.0
+    np.testing.assert_array_equal(arguments[2], [7, -7])
+
+
+@DTYPES
+def test_never_more_steps_than_allowed(dtype, rng):
+    X = rng.normal(size=(30, 3))
+    y = np.where(rng.random(30) > 0.5, 1.0, -1.0)
+    for allowed in (0, 1, 7):
+        arguments = block(X @ X.T, -y, np.zeros(30), np.minimum(9 * y, 0), np.maximum(9 * y, 0), dtype)
+        assert pairs(arguments, tol=1e-9, max_steps=allowed)[0] == allowed
+        arguments = block(X @ X.T, -y, np.zeros(30), np.minimum(9 * y, 0), np.maximum(9 * y, 0), dtype)
+        assert singles(arguments, tol=1e-9, max_steps=allowed)[0] == allowed
+
+
+@DTYPES
+def test_all_directions_closed_ends_at_once(dtype):
+    arguments = block(np.eye(3), [-1, 0, 1], [2, 2, 2], [2, 2, 2], [2, 2, 2], dtype)
+    assert pairs(arguments)[0] == 0
+    assert singles(arguments)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("b", "lo", "hi", "kink", "up", "down"),
+    [
+        (0.0, 0.0, 1.0, 0.0, 0.0, -CLOSED),
+        (1.0, 0.0, 1.0, 0.0, CLOSED, 0.0),
+        (0.0, -1.0, 1.0, 0.2, 0.2, -0.2),
+        (0.5, -1.0, 1.0, 0.2, 0.2, 0.2),
+        (-0.5, -1.0, 1.0, 0.2, -0.2, -0.2),
+        (0.0, 0.0, 0.0, 0.0, CLOSED, -CLOSED),
+    ],
+)
+def test_open_directions(b, lo, hi, kink, up, down):
+    ups, downs = np.empty(1), np.empty(1)
+    open_directions(np.array([b]), np.array([lo]), np.array([hi]), np.array([kink]), 0, ups, downs)
+    assert (ups[0], downs[0]) == (up, down)
+
+
+@DTYPES
+def test_single_steps_solve_a_diagonal_problem_in_one_step_each(dtype):
+    arguments = block(np.diag([1.0, 2.0, 4.0]), [-1, -1, 4], [0, 0, 0], [0, 0, -9], [9, 0.25, 9], dtype)
+    steps, worst = singles(arguments)
+    np.testing.assert_array_equal(arguments[2], [1.0, 0.25, -1.0])
+    assert steps == 3 and worst <= 1e-6
+
+
+@DTYPES
+def test_single_steps_stop_at_and_cross_the_kink(dtype):
+    arguments = block(np.eye(2), [-5, -5], [-1, -1], [-9, -9], [9, 9], dtype, kink=[1, 100])
+    singles(arguments)
+    np.testing.assert_allclose(arguments[2], [4.0, 0.0], rtol=1e-6)
+    assert arguments[2][1] == 0.0
