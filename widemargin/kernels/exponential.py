@@ -121,7 +121,8 @@ def exp_of_products(flat, step, twice_gamma, left, right):
     """Gaussian values from inner products: exp(2 gamma x'z - gamma |x|^2 - gamma |z|^2), in place.
 
     left, right : gamma |x|^2 of the rows and columns. Rounding can make the exponent of near-equal points positive; it
-    is held at 0 so that no entry exceeds 1.
+    is held at 0 so that no entry exceeds 1. Where squares overflow the exponent is inf - inf; such points are taken for
+    far apart, value 0.
     """
     zero = twice_gamma - twice_gamma
     for i in range(len(left)):
@@ -129,4 +130,4 @@ def exp_of_products(flat, step, twice_gamma, left, right):
         own = left[i]
         for j in range(len(right)):
             exponent = twice_gamma * row[j] - (own + right[j])
-            row[j] = exp_nonpositive(exponent if exponent < zero else zero)
+            row[j] = exp_nonpositive(zero if exponent > zero else exponent)

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from widemargin.kernels.distances import ABSOLUTE, CHI, exponential_block
+from widemargin.kernels.distances import Absolute, Chi, exponential_block
 from widemargin.kernels.exponential import exp_of_products
 from widemargin.kernels.kernel import Kernel, Samples
-from widemargin.kernels.popcount import table_of_different
+from widemargin.kernels.popcount import Different, table_block
 from widemargin.kernels.products import SAFETY, scatter_common, unit_roundoff
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.binary import BinaryRows
@@ -37,7 +37,7 @@ class ExponentialDistance(Kernel):
     """What the two kernels share; they differ in the term of the distance."""
 
     gamma: float
-    distance: ClassVar[int]  # term of the direct differences
+    distance: ClassVar[type]  # terms of the direct differences
     common: ClassVar[int]  # term of features in common
     steepness: ClassVar[float]  # how much the distance can change per change of a feature, for error bounds
 
@@ -53,9 +53,9 @@ class ExponentialDistance(Kernel):
         gamma = out.dtype.type(self.gamma)
         if isinstance(left, BinaryRows) and isinstance(right, BinaryRows):
             table = np.exp(-self.gamma * np.arange(left.n_features + 1)).astype(out.dtype)
-            table_of_different(*left.location(), *right.location(), table, flat, step)
+            table_block(*left.location(), *right.location(), Different(len(left.words)), table, flat, step)
         elif isinstance(left, DenseColumns) and isinstance(right, DenseColumns):
-            exponential_block(*left.location(), *right.location(), gamma, self.distance, flat, step)
+            exponential_block(*left.location(), *right.location(), self.distance(gamma), flat, step)
         else:
             left, right = cast(SparseRows, left), cast(SparseRows, right)
             out[...] = 0.0
@@ -72,7 +72,7 @@ class ExponentialDistance(Kernel):
         if isinstance(samples, BinaryRows):
             return unit
         samples = cast(DenseColumns | SparseRows, samples)
-        spread = SAFETY * samples.n_features**0.5
+        spread = SAFETY * samples.n_terms**0.5
         reach = 2 * self.gamma * samples.largest_sum()
         cancelled = (spread + 8) * reach if isinstance(samples, SparseRows) else 0.0
         # Summing the distance t errs by `spread` roundings of t, and t exp(-t) <= 0.37.
@@ -92,7 +92,7 @@ class Laplacian(ExponentialDistance):
     """
 
     gamma: float = 1.0
-    distance: ClassVar[int] = ABSOLUTE
+    distance: ClassVar[type] = Absolute
     common: ClassVar[int] = LESSER
     steepness: ClassVar[float] = 1.0
 
@@ -115,7 +115,7 @@ class ChiSquared(ExponentialDistance):
     """
 
     gamma: float = 1.0
-    distance: ClassVar[int] = CHI
+    distance: ClassVar[type] = Chi
     common: ClassVar[int] = HARMONIC
     steepness: ClassVar[float] = 3.0
 

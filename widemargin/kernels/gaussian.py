@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from widemargin.kernels.distances import SQUARED, exponential_block
+from widemargin.kernels.distances import Squared, exponential_block
 from widemargin.kernels.exponential import exp_of_products
 from widemargin.kernels.kernel import Kernel, Samples
-from widemargin.kernels.popcount import table_of_different
+from widemargin.kernels.popcount import Different, table_block
 from widemargin.kernels.products import (
     SAFETY,
     inner_products,
@@ -91,9 +91,9 @@ class Gaussian(Kernel):
         gamma = out.dtype.type(self.gamma)
         if isinstance(left, BinaryRows) and isinstance(right, BinaryRows):
             table = np.exp(-self.gamma * np.arange(left.n_features + 1)).astype(out.dtype)
-            table_of_different(*left.location(), *right.location(), table, flat, step)
+            table_block(*left.location(), *right.location(), Different(len(left.words)), table, flat, step)
         elif isinstance(left, DenseColumns) and isinstance(right, DenseColumns):
-            exponential_block(*left.location(), *right.location(), gamma, SQUARED, flat, step)
+            exponential_block(*left.location(), *right.location(), Squared(gamma), flat, step)
         else:
             inner_products(left, right, out)
             own, other = ((self.gamma * squared_norms(side)).astype(out.dtype) for side in (left, right))
@@ -114,7 +114,7 @@ class Gaussian(Kernel):
             cancelled = 2 * self.gamma * product_error(samples) + 8 * unit * reach
         # With D^2 = gamma |x - z|^2: its sum errs by some sqrt(n_features) roundings, and D^2 exp(-D^2) <= 0.37;
         # rounding the data moves D by 2 unit sqrt(reach), and 2 D exp(-D^2) <= 0.86.
-        spread = SAFETY * samples.n_features**0.5  # type: ignore[attr-defined]
+        spread = SAFETY * samples.n_terms**0.5  # type: ignore[attr-defined]
         direct = (4 + 0.37 * spread + 2 * float(np.sqrt(reach))) * unit
         bound = float(direct + cancelled)
         return bound if np.isfinite(bound) else float("inf")

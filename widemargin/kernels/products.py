@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels.kernel import Samples
-from widemargin.kernels.popcount import table_of_common
+from widemargin.kernels.popcount import Common, table_block
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.dense import DenseRows
@@ -43,7 +43,7 @@ def inner_products(left: Samples, right: Samples, out: NDArray) -> NDArray:
 def common_table(left: BinaryRows, right: BinaryRows, table: NDArray, out: NDArray) -> NDArray:
     """Fill out[i, j] = table[left_i' right_j] for 0/1 samples."""
     if out.size:
-        table_of_common(*left.location(), *right.location(), table, *flat_rows(out))
+        table_block(*left.location(), *right.location(), Common(len(left.words)), table, *flat_rows(out))
     return out
 
 
@@ -97,8 +97,8 @@ def unit_roundoff(samples: Samples) -> float:
 
 def relative_product_error(samples: Samples) -> float:
     """Bound on the error of an inner product x'z, relative to |x| |z|."""
-    terms = cast(VectorSamples, samples).n_features
-    return (SAFETY * float(np.sqrt(terms)) + 2.0) * unit_roundoff(samples)
+    n_terms = cast(DenseRows | SparseRows, samples).n_terms
+    return (SAFETY * float(np.sqrt(n_terms)) + 2.0) * unit_roundoff(samples)
 
 
 def product_error(samples: Samples) -> float:

@@ -33,8 +33,10 @@ def gather_rows(indptr, indices, values, index):
     new_values = np.empty(new_indptr[-1], values.dtype)
     for i in range(len(index)):
         first, last = indptr[index[i]], indptr[index[i] + 1]
-        new_indices[new_indptr[i] : new_indptr[i + 1]] = indices[first:last]
-        new_values[new_indptr[i] : new_indptr[i + 1]] = values[first:last]
+        shift = new_indptr[i] - first
+        for p in range(first, last):
+            new_indices[p + shift] = indices[p]
+            new_values[p + shift] = values[p]
     return new_indptr, new_indices, new_values
 
 

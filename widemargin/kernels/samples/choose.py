@@ -20,7 +20,7 @@ from widemargin.kernels.samples.raw import Matrix, as_dense, check_features, rea
 from widemargin.kernels.samples.sparse import SparseRows, sparse_rows
 
 SPARSE_DENSITY = 0.3  # share of nonzero values up to which sparse data stay sparse
-SPARSE_WORDS = 16  # packed words up to which sparse 0/1 data are packed: beyond, the lists of an inverted index win
+SPARSE_WORDS = 8  # packed words up to which sparse 0/1 data are packed: beyond, the lists of an inverted index win
 
 OFFSET = 16.0  # float64 data are moved to their centre when it is this much farther from 0 than they spread, squared
 

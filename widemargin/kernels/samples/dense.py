@@ -44,6 +44,11 @@ class DenseRows(Samples):
     def n_features(self) -> int:
         return self.values.shape[1]
 
+    @property
+    def n_terms(self) -> int:
+        """Most terms that a sum over features can have, for bounds on rounding errors."""
+        return self.values.shape[1]
+
     def __len__(self) -> int:
         return len(self.values)
 
@@ -78,6 +83,11 @@ class DenseColumns(Samples):
     @property
     def dtype(self) -> np.dtype:
         return self.columns.dtype
+
+    @property
+    def n_terms(self) -> int:
+        """Most terms that a sum over features can have, for bounds on rounding errors."""
+        return self.n_features
 
     def __len__(self) -> int:
         return self.stop - self.start

@@ -30,6 +30,7 @@ class SparseStore:
     frequent : (n, n_frequent) dense values of the frequent features
     squares, sums : |x|^2 and |x|_1 of each sample, float64
     frequent_columns : which features are frequent, ascending
+    n_terms : most nonzero values of a sample
     """
 
     indptr: NDArray[np.int64]
@@ -40,6 +41,7 @@ class SparseStore:
     sums: NDArray[np.float64]
     frequent_columns: NDArray[np.int64]
     n_features: int
+    n_terms: int
     inverted: tuple[NDArray, NDArray, NDArray] | None = None
 
     @property
@@ -74,6 +76,11 @@ class SparseRows(Samples):
         return self.store.n_features
 
     @property
+    def n_terms(self) -> int:
+        """Most terms that a sum over common features can have, for bounds on rounding errors."""
+        return self.store.n_terms
+
+    @property
     def squares(self) -> NDArray[np.float64]:
         return self.store.squares[self.start : self.stop]
 
@@ -98,7 +105,9 @@ class SparseRows(Samples):
         inside = np.asarray(index, np.int64) + self.start
         rows = gather_rows(store.indptr, store.indices, store.values, inside)
         kept = store.frequent[inside], store.squares[inside], store.sums[inside]
-        return SparseRows(SparseStore(*rows, *kept, store.frequent_columns, store.n_features), 0, len(inside))
+        return SparseRows(
+            SparseStore(*rows, *kept, store.frequent_columns, store.n_features, store.n_terms), 0, len(inside)
+        )
 
     def tile(self, start: int, stop: int) -> SparseRows:
         return SparseRows(self.store, self.start + start, self.start + stop)
@@ -125,6 +134,7 @@ def _split(matrix: sparse.csr_array, dtype: np.dtype, frequent_columns: NDArray[
         values = matrix.data.astype(dtype, copy=False)
     indptr = matrix.indptr.astype(np.int64)
     squares, sums = _row_sums(values, indptr)
+    n_terms = int(np.diff(indptr).max(initial=0))
     frequent = np.zeros((n, len(frequent_columns)), dtype)
     indices = matrix.indices.astype(np.uint32)
     if len(frequent_columns):
@@ -137,7 +147,7 @@ def _split(matrix: sparse.csr_array, dtype: np.dtype, frequent_columns: NDArray[
         indptr = np.concatenate(([0], np.cumsum(np.bincount(row[rare], minlength=n)))).astype(np.int64)
         indices, values = indices[rare], values[rare]
     values = values if values.flags.writeable else values.copy()
-    store = SparseStore(indptr, indices, values, frequent, squares, sums, frequent_columns, d)
+    store = SparseStore(indptr, indices, values, frequent, squares, sums, frequent_columns, d, n_terms)
     return SparseRows(store, 0, n)
 
 
