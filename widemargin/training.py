@@ -25,7 +25,7 @@ from widemargin.stopping import Stopping
 from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas
 
 FULL = 2048  # samples up to which the whole matrix is held in float64: 32 MB
-SAFE_ROUNDING = 5e-6  # largest error of a kernel value with which float32 rows are used
+SAFE_ROUNDING = 1e-4  # largest error of a kernel value with which float32 rows are used; the certificate catches the rest
 DECISIVE_SHARE = 0.5  # of the samples: beyond, one float64 pass over all of them is cheaper than two passes
 RESUMES = 3  # times a float32 answer is taken up again from its fresh function before rows become float64
 
