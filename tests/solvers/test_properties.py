@@ -13,7 +13,7 @@ from widemargin.stopping import Stopping
 from widemargin.training import Task, Training
 
 TOL = 1e-8  # a violation of TOL leaves decision values within about TOL times the condition of the free part
-NEAR = dict(rtol=1e-5, atol=1e-5)
+NEAR = {"rtol": 1e-5, "atol": 1e-5}
 
 seeds = st.integers(0, 2**32 - 1)
 machines = st.sampled_from(sorted(MACHINES))

@@ -1,0 +1,234 @@
+"""The path of large problems, forced on small ones: blocks, cached rows, float32, threads, mixed-precision certificates."""
+
+import numpy as np
+import pytest
+
+from tests.oracles import (
+    DATA,
+    KERNELS,
+    MACHINES,
+    WITHOUT_BIAS,
+    as_array,
+    noisy_scores,
+    signs,
+    values_at,
+    without_groups,
+)
+from widemargin import training
+from widemargin.gram import CachedGram, FullGram
+from widemargin.gram.fresh import decisive_samples
+from widemargin.problems import hinge
+from widemargin.solvers import Status, block, solve_blocks
+from widemargin.stopping import Stopping
+from widemargin.training import Task, Training
+
+N = 300
+TOL = 1e-4
+
+
+@pytest.fixture(params=["float32", "float64"])
+def precision(request, monkeypatch):
+    """No full matrix, blocks far smaller than the problem, and rows in one precision whatever their rounding."""
+    monkeypatch.setattr(training, "FULL", 40)
+    monkeypatch.setattr(training, "SAFE_ROUNDING", np.inf if request.param == "float32" else 0.0)
+    monkeypatch.setattr(block, "WHOLE", 40)
+    monkeypatch.setattr(block, "FIRST_BLOCK", 16)
+    monkeypatch.setattr(block, "SMALLEST_CAP", 64)
+    monkeypatch.setattr(block, "LARGEST_CAP", 128)
+    return np.dtype(request.param)
+
+
+@pytest.fixture
+def grams(monkeypatch):
+    """Every CachedGram made during a test."""
+    made = []
+
+    class Noted(CachedGram):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            made.append(self)
+
+    monkeypatch.setattr(training, "CachedGram", Noted)
+    return made
+
+
+def whole_problem(dual, X, kernel, tol=1e-9):
+    """The answer of the small-problem path, checked elsewhere against other software."""
+    return Training(KERNELS[kernel][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=tol))[0].solution
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("machine", MACHINES)
+def test_same_answer_as_the_small_path(machine, kernel, precision, grams, rng):
+    X = rng.normal(size=(N, 4))
+    dual = MACHINES[machine](noisy_scores(X, rng), rng.choice([0.5, 1.0, 2.0], N))
+    trained = Training(KERNELS[kernel][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=TOL, time_limit=20.0))[0]
+    K = KERNELS[kernel][1](X, X)
+    here = values_at(dual, K, trained.solution.beta)
+    assert grams and grams[0].dtype == precision
+    assert trained.solution.rounds > 3
+    assert trained.solution.status is Status.OPTIMAL and trained.certificate.holds
+    assert here.violation <= TOL * (1 + 1e-6)  # the true one, in extended precision
+    assert trained.certificate.violation == pytest.approx(here.violation, rel=1e-6, abs=1e-9)
+    assert here.infeasibility <= 1e-9 * np.abs(trained.solution.beta).sum()
+    with pytest.MonkeyPatch.context() as undo:
+        undo.setattr(training, "FULL", 2048)
+        undo.setattr(block, "WHOLE", 2048)
+        reference = whole_problem(dual, X, kernel)
+    best = values_at(dual, K, reference.beta).objective
+    assert here.objective - best <= TOL * np.abs(trained.solution.beta).sum()  # what a violation of TOL allows
+    assert here.objective - best >= -1e-7 * max(1.0, abs(best))
+
+
+@pytest.mark.parametrize("machine", WITHOUT_BIAS)
+def test_fixed_bias_in_blocks(machine, precision, rng):
+    X = rng.normal(size=(N, 4))
+    K = KERNELS["rbf"][1](X, X)
+    dual = without_groups(MACHINES[machine](noisy_scores(X, rng), np.ones(N)))
+    trained = Training(KERNELS["rbf"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=TOL, time_limit=20.0))[0]
+    assert trained.solution.status is Status.OPTIMAL
+    assert trained.solution.rounds > 2
+    assert values_at(dual, K, trained.solution.beta).violation <= TOL * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_representation(data, kernel, precision, rng):
+    X = DATA[data](N, rng)
+    K = KERNELS[kernel][1](as_array(X), as_array(X))
+    dual = hinge(signs(noisy_scores(X, rng)), np.full(N, 2.0))
+    trained = Training(KERNELS[kernel][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=TOL, time_limit=20.0))[0]
+    here = values_at(dual, K, trained.solution.beta)
+    assert trained.solution.status is Status.OPTIMAL and trained.certificate.holds
+    assert here.violation <= TOL * (1 + 1e-5)
+    assert trained.certificate.dual == pytest.approx(-here.objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_one_thread_is_many_threads(kernel, precision, rng):
+    X = rng.normal(size=(N, 30)) / 3
+    K = KERNELS[kernel][1](X, X)
+    dual = hinge(signs(noisy_scores(X, rng)), np.ones(N))
+    answers = [
+        Training(KERNELS[kernel][0], X, n_jobs=n_jobs)
+        .train([Task(dual)], Stopping(tol=1e-5, time_limit=20.0))[0]
+        .solution
+        for n_jobs in (1, 2, 5)
+    ]
+    values = [values_at(dual, K, answer.beta).objective for answer in answers]
+    np.testing.assert_allclose(values, values[0], rtol=1e-5)
+    for answer in answers:
+        np.testing.assert_allclose(answer.function - answer.level, answers[0].function - answers[0].level, atol=1e-3)
+
+
+@pytest.mark.parametrize("megabytes", [0.0, 1e-3, 4e-3, 0.1, 100.0])
+def test_any_cache_size_gives_the_same_answer(megabytes, precision, grams, rng):
+    X = rng.normal(size=(N, 4))
+    K = KERNELS["rbf"][1](X, X)
+    dual = hinge(signs(noisy_scores(X, rng)), np.full(N, 10.0))
+    trained = Training(KERNELS["rbf"][0], X, cache_size=megabytes, n_jobs=1).train([Task(dual)], Stopping(tol=TOL))[0]
+    assert values_at(dual, K, trained.solution.beta).violation <= TOL * (1 + 1e-6)
+    for gram in grams:
+        assert sum(slab.nbytes for slab in gram.slabs) <= megabytes * (1 << 20)
+    if megabytes == 0.0:
+        assert sum(gram.row_hits for gram in grams) == 0
+    if megabytes == 100.0:
+        assert trained.solution.rows_computed <= 2 * N  # everything that moves twice is kept
+
+
+def test_tasks_on_parts_of_the_samples(precision, rng):
+    X = rng.normal(size=(N, 4))
+    y = signs(noisy_scores(X, rng))
+    parts = [rng.permutation(N)[:size] for size in (20, 100, 250)]
+    tasks = [Task(hinge(y[part], np.ones(len(part))), index=part) for part in parts]
+    for n_jobs in (1, 2):
+        results = Training(KERNELS["rbf"][0], X, n_jobs=n_jobs).train(tasks, Stopping(tol=TOL))
+        for part, task, trained in zip(parts, tasks, results):
+            K = KERNELS["rbf"][1](X[part], X[part])
+            assert trained.solution.status is Status.OPTIMAL
+            assert values_at(task.dual, K, trained.solution.beta).violation <= TOL * (1 + 1e-6)
+
+
+def test_dual_objective_falls_over_blocks(precision, rng):
+    X = rng.normal(size=(N, 4))
+    dual = hinge(signs(noisy_scores(X, rng)), np.full(N, 100.0))
+    seen = []
+    Training(KERNELS["rbf"][0], X, n_jobs=1).train(
+        [Task(dual)], Stopping(tol=TOL), watch=lambda info: seen.append(info["objective"])
+    )
+    rounding = 1e-6 if precision == np.float32 else 1e-13
+    assert len(seen) > 5
+    assert np.all(np.diff(seen) <= rounding * np.abs(seen).max())
+
+
+def test_interrupted_between_blocks(precision, rng):
+    X = rng.normal(size=(N, 4))
+    K = KERNELS["rbf"][1](X, X)
+    dual = hinge(signs(noisy_scores(X, rng)), np.ones(N))
+
+    def watch(info):
+        if info["rounds"] == 3:
+            raise KeyboardInterrupt
+
+    trained = Training(KERNELS["rbf"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=1e-8), watch=watch)[0]
+    here = values_at(dual, K, trained.solution.beta)
+    assert trained.solution.status is Status.INTERRUPTED and trained.solution.rounds == 3
+    np.testing.assert_allclose(trained.solution.function, here.function.astype(float), atol=1e-4)
+    assert trained.certificate.dual == pytest.approx(-here.objective, rel=1e-5)
+
+
+def test_large_C_in_float32_ends_in_a_true_certificate(monkeypatch, rng, grams):
+    """Here float32 sums would claim what is not so; the answer must hold in extended precision."""
+    monkeypatch.setattr(training, "FULL", 40)
+    X = rng.normal(size=(N, 4))
+    K = KERNELS["rbf"][1](X, X)
+    dual = hinge(signs(noisy_scores(X, rng)), np.full(N, 1e5))
+    trained = Training(KERNELS["rbf"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=1e-3, time_limit=20.0))[0]
+    assert grams[0].dtype == np.float32
+    assert trained.solution.status is Status.OPTIMAL and trained.certificate.holds
+    assert values_at(dual, K, trained.solution.beta).violation <= 1e-3 * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("n_groups", [0, 1])
+@pytest.mark.parametrize("machine", ["hinge", "epsilon_insensitive"])
+def test_decisive_samples_hold_the_extremes_of_the_true_gradient(machine, n_groups, rng):
+    X = rng.normal(size=(N, 4))
+    K = KERNELS["rbf"][1](X, X)
+    dual = MACHINES[machine](noisy_scores(X, rng), np.ones(N))
+    dual = dual if n_groups else without_groups(dual)
+    for _ in range(20):
+        beta = np.clip(rng.normal(size=N), dual.lo, dual.hi)
+        beta[rng.random(N) < 0.5] = 0.0
+        true = K @ beta
+        error = 10.0 ** rng.uniform(-6, -1)
+        blurred = true + rng.uniform(-error, error, N)
+        decisive = decisive_samples(dual, beta, blurred, error)
+        mended = blurred.copy()
+        mended[decisive] = true[decisive]
+        exact, found = (violation(dual, beta, function) for function in (true, mended))
+        assert found == pytest.approx(exact, rel=1e-12, abs=1e-12)
+
+
+def violation(dual, beta, function):
+    """Largest violation of the definition at a given function."""
+    f = function + dual.ridge * beta + dual.shift
+    rise = np.where(beta >= 0, f + dual.kink, f - dual.kink)[beta < dual.hi]
+    fall = np.where(beta > 0, f + dual.kink, f - dual.kink)[beta > dual.lo]
+    if dual.n_groups == 0:
+        return max(0.0, fall.max(initial=0.0), -rise.min(initial=0.0))
+    return max(0.0, fall.max() - rise.min())
+
+
+def test_blocks_and_the_whole_matrix_agree(monkeypatch, rng):
+    """The block loop on a full matrix: only the cutting into blocks differs."""
+    X = rng.normal(size=(N, 4))
+    K = KERNELS["poly"][1](X, X)
+    for machine in ("hinge", "nu_regression", "squared_epsilon_insensitive"):
+        dual = MACHINES[machine](noisy_scores(X, rng), np.ones(N))
+        whole = solve_blocks(dual, FullGram(K), Stopping(tol=1e-6))
+        with monkeypatch.context() as small:
+            for name, value in (("WHOLE", 10), ("FIRST_BLOCK", 8), ("SMALLEST_CAP", 16), ("LARGEST_CAP", 32)):
+                small.setattr(block, name, value)
+            blocks = solve_blocks(dual, FullGram(K), Stopping(tol=1e-6, time_limit=20.0))
+        assert blocks.status is Status.OPTIMAL and blocks.rounds > whole.rounds
+        assert blocks.objective == pytest.approx(whole.objective, rel=1e-6)

@@ -1,0 +1,223 @@
+"""Stop rules: the three criteria, both budgets, the watcher, Ctrl-C, and answers that a solver merely claims."""
+
+import dataclasses
+import time
+
+import numpy as np
+import pytest
+
+from tests.oracles import KERNELS, MACHINES, GivenMatrix, noisy_scores, signs, solve_qp, values_at
+from widemargin import solvers
+from widemargin.gram import FullGram
+from widemargin.problems import hinge
+from widemargin.solvers import Solution, Status, solve_blocks
+from widemargin.stopping import Stopping
+from widemargin.training import Task, Training
+
+N = 120
+
+
+def problem(rng, C=1.0):
+    X = rng.normal(size=(N, 3))
+    return KERNELS["rbf"][1](X, X), hinge(signs(noisy_scores(X, rng)), np.full(N, C))
+
+
+def train(K, dual, **rule):
+    rule.setdefault("time_limit", 20.0)
+    watch = rule.pop("watch", None)
+    return Training(GivenMatrix(K), None, n_jobs=1).train([Task(dual)], Stopping(**rule), watch=watch)[0]
+
+
+@pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-6, 1e-10])
+def test_kkt(tol, rng):
+    K, dual = problem(rng)
+    trained = train(K, dual, tol=tol)
+    assert trained.solution.status is Status.OPTIMAL and trained.certificate.holds
+    assert values_at(dual, K, trained.solution.beta).violation <= tol * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-6])
+def test_gap(tol, rng):
+    K, dual = problem(rng)
+    trained = train(K, dual, tol=tol, criterion="gap")
+    best, _ = solve_qp(dual, K)
+    assert trained.solution.status is Status.OPTIMAL and trained.certificate.holds
+    assert trained.certificate.primal - trained.certificate.dual <= tol * (abs(trained.certificate.primal) + 1)
+    assert trained.certificate.dual + best >= -tol * (abs(best) + 1)  # the gap bounds the distance to the optimum
+
+
+@pytest.mark.xfail(
+    reason="a block is solved to a KKT violation of tol, which at large C is too coarse for the gap", strict=True
+)
+@pytest.mark.parametrize("C", [1e4, 1e6])
+def test_gap_at_large_C(C, rng):
+    """tol = 1e-3 of the gap needs a far smaller violation here, and it can be had: the KKT rule reaches 1e-10."""
+    K, dual = problem(rng, C)
+    trained = train(K, dual, tol=1e-3, criterion="gap")
+    assert trained.solution.status is Status.OPTIMAL and trained.certificate.holds
+
+
+def test_objective(rng):
+    K, dual = problem(rng)
+    trained = train(K, dual, tol=1e-9, criterion="objective")
+    assert trained.solution.status is Status.OPTIMAL and trained.certificate.holds
+    best, _ = solve_qp(dual, K)
+    assert values_at(dual, K, trained.solution.beta).objective == pytest.approx(best, rel=1e-6)
+
+
+def test_a_finer_tolerance_gives_a_better_objective(rng):
+    K, dual = problem(rng, C=100.0)
+    values = [values_at(dual, K, train(K, dual, tol=tol).solution.beta).objective for tol in (1.0, 1e-2, 1e-4, 1e-8)]
+    assert values[0] > values[1] > values[2] >= values[3]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("budget", [0, 1, 2, 17])
+def test_max_iter_is_exact(machine, budget, rng):
+    X = rng.normal(size=(N, 3))
+    K, dual = KERNELS["rbf"][1](X, X), MACHINES[machine](noisy_scores(X, rng), np.ones(N))
+    trained = train(K, dual, tol=1e-6, max_iter=budget)
+    assert trained.solution.status is Status.MAX_ITER
+    assert trained.solution.iterations == budget == trained.certificate.iterations
+    assert not trained.certificate.holds
+    assert values_at(dual, K, trained.solution.beta).infeasibility <= 1e-12 * N
+
+
+def test_max_iter_that_is_never_reached(rng):
+    K, dual = problem(rng)
+    free = train(K, dual, tol=1e-6).solution.iterations
+    trained = train(K, dual, tol=1e-6, max_iter=free + 1)
+    assert trained.solution.status is Status.OPTIMAL and trained.solution.iterations == free
+
+
+def test_time_limit_of_zero_returns_the_start(rng):
+    K, dual = problem(rng)
+    trained = train(K, dual, time_limit=0.0)
+    assert trained.solution.status is Status.TIME_LIMIT
+    assert trained.solution.iterations == 0 and not trained.solution.beta.any()
+
+
+def test_time_limit_is_kept(rng):
+    """A problem that takes minutes ends within the limit and the length of one call of the inner loop."""
+    X = rng.normal(size=(400, 3)) * 1e4  # the effective C is 1e8 times that of scaled data
+    dual = hinge(signs(noisy_scores(X, rng)), np.full(400, 1e3))
+    began = time.perf_counter()
+    trained = Training(KERNELS["linear"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=1e-3, time_limit=0.3))[0]
+    assert time.perf_counter() - began < 2.0
+    assert trained.solution.status in (Status.TIME_LIMIT, Status.OPTIMAL)
+    assert values_at(dual, X @ X.T, trained.solution.beta).infeasibility <= 1e-9 * np.abs(trained.solution.beta).sum()
+
+
+@pytest.mark.parametrize("rule", [{"tol": 0.0}, {"tol": -1.0}, {"tol": float("nan")}, {"criterion": "magic"}])
+def test_meaningless_rules_are_refused(rule):
+    with pytest.raises(ValueError, match="must be"):
+        Stopping(**rule)
+
+
+def test_watch_is_told_the_truth(rng):
+    K, dual = problem(rng)
+    seen = []
+    trained = train(K, dual, tol=1e-6, watch=seen.append)
+    assert len(seen) >= 2
+    assert [info["rounds"] for info in seen] == list(range(len(seen)))
+    assert seen[0]["iterations"] == 0 and seen[0]["n_support"] == 0 and seen[0]["objective"] == 0.0
+    assert seen[0]["violation"] == 2.0  # at beta = 0 the slopes are -y
+    last = values_at(dual, K, trained.solution.beta)
+    assert seen[-1]["objective"] == pytest.approx(last.objective, rel=1e-12)
+    assert seen[-1]["violation"] == pytest.approx(last.violation, abs=1e-10)
+    assert seen[-1]["iterations"] == trained.solution.iterations
+    assert seen[-1]["n_support"] == np.count_nonzero(trained.solution.beta)
+    assert all(a["seconds"] <= b["seconds"] for a, b in zip(seen, seen[1:]))
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("at", [1, 2])
+def test_interrupt_returns_a_consistent_point(machine, at, rng):
+    X = rng.normal(size=(N, 3))
+    K, dual = KERNELS["rbf"][1](X, X), MACHINES[machine](noisy_scores(X, rng), np.ones(N))
+    calls = 0
+
+    def watch(info):
+        nonlocal calls
+        calls += 1
+        if calls == at:
+            raise KeyboardInterrupt
+
+    trained = train(K, dual, tol=1e-10, watch=watch)
+    here = values_at(dual, K, trained.solution.beta)
+    assert trained.solution.status is Status.INTERRUPTED is trained.certificate.status
+    assert calls == at
+    np.testing.assert_allclose(trained.solution.function, here.function.astype(float), atol=1e-10)
+    assert trained.certificate.dual == pytest.approx(-here.objective, rel=1e-9, abs=1e-12)
+    assert here.infeasibility <= 1e-12 * N
+
+
+def test_interrupt_ends_all_tasks_and_each_has_an_answer(rng):
+    K, dual = problem(rng)
+    duals = [dataclasses.replace(dual, hi=c * dual.hi, lo=c * dual.lo) for c in (1.0, 2.0, 3.0)]
+
+    def watch(info):
+        raise KeyboardInterrupt
+
+    results = Training(GivenMatrix(K), None, n_jobs=2).train([Task(d) for d in duals], Stopping(), watch=watch)
+    assert [r.solution.status for r in results] == [Status.INTERRUPTED] * 3
+    assert all(not r.solution.beta.any() for r in results)
+
+
+def test_other_errors_of_a_watcher_are_not_swallowed(rng):
+    K, dual = problem(rng)
+
+    def watch(info):
+        raise RuntimeError("broken watcher")
+
+    with pytest.raises(RuntimeError, match="broken watcher"):
+        train(K, dual, watch=watch)
+
+
+def test_an_interrupt_inside_the_row_update_keeps_beta_and_function_together(rng):
+    """Ctrl-C while F is being updated: the answer is the pair from before the round."""
+    K, dual = problem(rng)
+
+    class Interrupted(FullGram):
+        def add_rows(self, index, coefficients, function, keep=None):
+            super().add_rows(index[: len(index) // 2], coefficients[: len(index) // 2], function)
+            raise KeyboardInterrupt
+
+    solution = solve_blocks(dual, Interrupted(K), Stopping(tol=1e-6))
+    assert solution.status is Status.INTERRUPTED
+    np.testing.assert_allclose(solution.function, K @ solution.beta, atol=1e-12)
+
+
+def lying_solver(dual, gram, stopping, start=None, function=None, watch=None):
+    """Claims the optimum one step further at every call, and is never there."""
+    beta = np.array(dual.start if start is None else start, dtype=np.float64)
+    y = np.sign(dual.hi + dual.lo)
+    i, j = np.flatnonzero((y > 0) & (beta < dual.hi))[0], np.flatnonzero((y < 0) & (beta > dual.lo))[0]
+    beta[i], beta[j] = beta[i] + 0.1, beta[j] - 0.1
+    return Solution(
+        beta=beta, function=np.zeros(len(dual)), level=np.zeros(1), status=Status.OPTIMAL, violation=0.0, objective=0.0,
+        iterations=1, rounds=1, rows_computed=0, seconds=0.0,
+    )  # fmt: skip
+
+
+def test_a_false_claim_is_not_passed_on(rng, monkeypatch):
+    K, dual = problem(rng)
+    monkeypatch.setitem(solvers.SOLVERS, "lying", lying_solver)
+    trained = Training(GivenMatrix(K), None, n_jobs=1, solver="lying").train([Task(dual)], Stopping())[0]
+    assert trained.solution.status is not Status.OPTIMAL
+    assert not trained.certificate.holds
+
+
+@pytest.mark.xfail(reason="after the last resume the certificate still belongs to the answer before it", strict=True)
+def test_the_certificate_belongs_to_the_answer_returned(rng, monkeypatch):
+    K, dual = problem(rng)
+    monkeypatch.setitem(solvers.SOLVERS, "lying", lying_solver)
+    trained = Training(GivenMatrix(K), None, n_jobs=1, solver="lying").train([Task(dual)], Stopping())[0]
+    here = values_at(dual, K, trained.solution.beta)
+    assert trained.certificate.dual == pytest.approx(-here.objective)
+    np.testing.assert_allclose(trained.solution.function, here.function.astype(float), atol=1e-12)
+
+
+def test_unknown_solver_names_are_refused():
+    with pytest.raises(ValueError, match="solver must be one of"):
+        Training(GivenMatrix(np.eye(2)), None, solver="simplex")
