@@ -168,8 +168,12 @@ def certify(
 ) -> Certificate:
     """Certificate of any multipliers beta of a signed dual on raw data X, computed from nothing else."""
     samples = X if isinstance(X, Samples) else kernel.prepare(X, np.float64)
+    coefficients = dual.per_sample(beta)
+    support = np.flatnonzero(coefficients)
     with single_threaded_blas():
-        function = fresh_function(kernel, samples, dual.per_sample(beta), np.float64, n_threads)
+        function = fresh_function(
+            kernel, samples, samples.take(support), coefficients[support], np.float64, n_threads
+        )
     return certify_function(dual, beta, function, tol, level=level, slack=slack)
 
 

@@ -20,18 +20,16 @@ from widemargin.solvers.optimality import scan_groups
 
 def fresh_function(
     kernel: Kernel,
-    samples: Samples,
+    at: Samples,
+    vectors: Samples,
     coefficients: NDArray[np.float64],
     dtype: DTypeLike,
     n_threads: int = 1,
-    at: Samples | None = None,
 ) -> NDArray[np.float64]:
-    """F = K b on all samples, or on those in `at`; `dtype` is the precision the samples were prepared in."""
-    at = samples if at is None else at
-    support = np.flatnonzero(coefficients)
-    if not len(support):
+    """F = sum_k coefficients[k] k(., vectors_k) on the samples `at`; `dtype` is the precision both were prepared in."""
+    if not len(vectors):
         return np.zeros(len(at))
-    return kernel_product(kernel, at, samples.take(support), coefficients[support], np.dtype(dtype), n_threads)
+    return kernel_product(kernel, at, vectors, coefficients, np.dtype(dtype), n_threads)
 
 
 def decisive_samples(dual: SignedDual, beta: NDArray, function: NDArray, error: float) -> NDArray[np.int64]:

@@ -1,0 +1,168 @@
+"""Which Gram a problem gets, and its function computed afresh: the precision policy in one place.
+
+up to FULL samples in all     the whole matrix in float64, shared by every problem of the fit
+one pair of classes, small    its matrix put together from blocks: those within a class are shared by all pairs of that
+                              class, the one between the classes is evaluated once; float32 where safe
+anything larger               rows on demand with a cache; float32 where safe
+
+Float32 is safe where the kernel bounds the error of its values by SAFE_ROUNDING. Whatever was solved in float32 is checked
+on a function computed afresh, in float64 wherever that can decide the outcome (gram/fresh.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.gram.cached import CachedGram
+from widemargin.gram.fresh import decisive_samples, fresh_function
+from widemargin.gram.full import FullGram
+from widemargin.gram.gram import COLUMN_TILE, Gram, symmetric_block
+from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.problems.dual import SignedDual
+from widemargin.threads import run_tiles
+
+FULL = 2048  # samples up to which the whole matrix is held in float64: 32 MB
+PAIR = 4096  # samples of a pair of classes up to which its matrix is put together: 64 MB in float32
+SAFE_ROUNDING = 1e-4  # largest error of a kernel value with which float32 rows are used
+DECISIVE_SHARE = 0.5  # of the samples: beyond, one float64 pass over all of them is cheaper than two passes
+
+Index = NDArray[np.int64]
+Parts = tuple[Index, ...]
+
+
+class GramSource:
+    """Prepared samples of one fit and the matrices its problems share.
+
+    A problem names its samples by None (all), by an index array, or by a tuple of index arrays to be joined; equal arrays
+    (the same object) in several tuples share their block.
+    """
+
+    def __init__(self, kernel: Kernel, X: Any, budget: int, n_threads: int) -> None:
+        self.kernel, self.X, self.budget = kernel, X, budget
+        self.n_threads = n_threads if kernel.releases_gil else 1
+        self.exact = kernel.prepare(X, np.float64)
+        self.within: dict[int, NDArray] = {}  # blocks within a class, by the identity of its index array
+        self._fast: Samples | None = None
+        self.rounding = 0.0  # bound on the error of a float32 kernel value
+        self._whole: FullGram | None = None
+
+    def __len__(self) -> int:
+        return len(self.exact)
+
+    @property
+    def fast(self) -> Samples:
+        """Samples for float32 rows, or the float64 ones where float32 is not safe."""
+        if self._fast is None:
+            single = self.kernel.prepare(self.X, np.float32)
+            self.rounding = self.kernel.rounding(single)
+            self._fast = single if self.rounding <= SAFE_ROUNDING else self.exact
+        return self._fast
+
+    def share(self, indices: Iterable[Index | Parts | None]) -> None:
+        """Make what the problems share before they are solved side by side."""
+        if len(self) <= FULL:
+            self.whole()
+            return
+        tuples = [index for index in indices if isinstance(index, tuple)]
+        parts = {id(part): part for parts in tuples for part in parts if self._is_small(parts)}
+        dtype = self._dtype(self.fast)
+        if sum(len(part) ** 2 for part in parts.values()) * dtype.itemsize > self.budget:
+            return
+        todo = list(parts.items())
+
+        def fill(number: int) -> None:
+            key, part = todo[number]
+            block = np.empty((len(part), len(part)), dtype)
+            self.within[key] = symmetric_block(self.kernel, self.fast.take(part), block, self.n_threads)
+
+        run_tiles(fill, len(todo), self.n_threads)
+
+    def whole(self) -> FullGram:
+        """The full float64 matrix of all samples."""
+        if self._whole is None:
+            self._whole = FullGram.of(self.kernel, self.exact, np.float64, self.n_threads)
+        return self._whole
+
+    def gram(self, index: Index | Parts | None, double: bool = False) -> Gram:
+        """A Gram for the samples of a problem; `double` insists on float64."""
+        if len(self) <= FULL:
+            return self.whole() if index is None else self.whole().subset(joined(index))
+        if isinstance(index, tuple) and self._is_small(index) and not double:
+            return self._pair(index)
+        samples = self.exact if double else self.fast
+        dtype = self._dtype(samples)
+        if index is not None:
+            samples = samples.take(joined(index))
+        if len(samples) <= FULL:
+            return FullGram.of(self.kernel, samples, dtype, self.n_threads)
+        return CachedGram(self.kernel, samples, dtype, self.budget, self.n_threads)
+
+    def fresh(self, gram: Gram, dual: SignedDual, beta: NDArray, index: Index | Parts | None) -> NDArray[np.float64]:
+        """F = K b of a problem computed afresh, float64 wherever it can decide the violation."""
+        coefficients = dual.per_sample(beta)
+        if gram.dtype == np.float64 and isinstance(gram, FullGram):
+            return gram.matrix @ coefficients
+        places = np.arange(len(self), dtype=np.int64) if index is None else joined(index)
+        support = np.flatnonzero(coefficients)
+        vectors, weights = self.exact.take(places[support]), coefficients[support]
+
+        def exactly(samples: Samples) -> NDArray[np.float64]:
+            return fresh_function(self.kernel, samples, vectors, weights, np.float64, self.n_threads)
+
+        if gram.dtype == np.float32:
+            if isinstance(gram, CachedGram):
+                near = gram.samples.take(support)
+                function = fresh_function(self.kernel, gram.samples, near, weights, np.float32, self.n_threads)
+            else:
+                function = np.zeros(len(gram))
+                gram.add_rows(support, weights, function)
+            error = self.rounding * float(np.abs(weights).sum())
+            decisive = decisive_samples(dual, beta, function, error)
+            if len(decisive) <= DECISIVE_SHARE * len(function):
+                function[decisive] = exactly(self.exact.take(places[decisive]))
+                return function
+        return exactly(self.exact if index is None else self.exact.take(places))
+
+    def _is_small(self, parts: Parts) -> bool:
+        return sum(len(part) for part in parts) <= PAIR
+
+    def _dtype(self, samples: Samples) -> np.dtype:
+        return np.dtype(np.float64 if samples is self.exact else np.float32)
+
+    def _pair(self, parts: Parts) -> FullGram:
+        """The matrix of joined classes, put together from shared blocks within and a fresh block between."""
+        samples = [self.fast.take(part) for part in parts]
+        ends = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+        matrix = np.empty((ends[-1], ends[-1]), self._dtype(self.fast))
+        computed = 0
+        for i, left in enumerate(samples):
+            rows = slice(ends[i], ends[i + 1])
+            shared = self.within.get(id(parts[i]))
+            if shared is None:
+                square = np.empty((len(left), len(left)), matrix.dtype)
+                matrix[rows, rows] = symmetric_block(self.kernel, left, square, 1)
+                computed += len(left)
+            else:
+                matrix[rows, rows] = shared
+            for j in range(i + 1, len(parts)):
+                right = samples[j]
+                for first in range(0, len(right), COLUMN_TILE):
+                    last = min(len(right), first + COLUMN_TILE)
+                    columns = slice(ends[j] + first, ends[j] + last)
+                    self.kernel.block(left, right.tile(first, last), matrix[rows, columns])
+                between = matrix[rows, ends[j] : ends[j + 1]]
+                matrix[ends[j] : ends[j + 1], rows] = between.T
+                computed += len(left)
+        gram = FullGram(matrix, 1)
+        gram.diag = np.concatenate([self.kernel.diag(part) for part in samples])
+        gram.rows_computed = computed
+        return gram
+
+
+def joined(index: Index | Parts) -> Index:
+    """The samples of a problem as one index array."""
+    return np.concatenate(index) if isinstance(index, tuple) else index
