@@ -1,13 +1,13 @@
 """From decision values to probabilities: a sigmoid per two-class machine, coupled over all classes.
 
 Sigmoid     P(positive | f) = 1 / (1 + exp(A f + B)), with A and B of largest likelihood for the targets
-            t+ = (N+ + 1) / (N+ + 2) and t- = 1 / (N- + 2) (Platt 1999), by Newton's method with backtracking in the form
-            that neither overflows nor cancels (Lin, Lin & Weng 2007, Machine Learning 68, algorithm 1).
+            t+ = (N+ + 1) / (N+ + 2) and t- = 1 / (N- + 2) (Platt 1999), by Newton's method with backtracking in the
+            form that neither overflows nor cancels (Lin, Lin & Weng 2007, Machine Learning 68, algorithm 1).
 Coupling    p minimises sum_i sum_{j != i} (r_ji p_i - r_ij p_j)^2 on the simplex, r_ij = P(i | i or j)
             (Wu, Lin & Weng 2004, JMLR 5, problem (18)), by the fixed point iteration of their algorithm 2.
 
-Decision values of samples a machine was trained on are too good, so A and B are fitted on values of machines that have not
-seen the sample: five folds, each fold left out once by giving its samples no weight. The held-out samples stay in the
+Decision values of samples a machine was trained on are too good, so A and B are fitted on values of machines that have
+not seen the sample: five folds, each left out once by giving its samples no weight. The held-out samples stay in the
 problem with an empty box, so the solver's own F = K b already holds their values.
 """
 
@@ -171,7 +171,7 @@ def positive_probability(values: Vector, A: Vector, B: Vector) -> Vector:
 
 @jit
 def couple_pairs(pairwise: Vector, n_classes: int) -> Vector:
-    """Class probabilities of each row from P(i | i or j), pairs in the order (0, 1), (0, 2), ...; shape (n, n_classes)."""
+    """Class probabilities, shape (n, n_classes), from P(i | i or j), pairs in the order (0, 1), (0, 2), ..."""
     result = np.empty((len(pairwise), n_classes))
     r = np.zeros((n_classes, n_classes))
     q = np.zeros((n_classes, n_classes))

@@ -4,11 +4,11 @@ Three ways to evaluate it, the cheapest that applies:
 
 linear        w_k = sum_i coefficient_ki x_i once, then X w
 precomputed   the support columns of the given kernel matrix times the coefficients
-any other     tiles of rows x support vectors, each kernel block multiplied by its coefficients at once, so that the matrix
-              K(X, SV) is never held as a whole
+any other     tiles of rows x support vectors, each kernel block multiplied by its coefficients at once, so that the
+              matrix K(X, SV) is never held as a whole
 
-Many classes, one against one: support vectors stand class by class and each carries n_classes - 1 coefficients (LIBSVM's
-layout; Chang & Lin 2011, section 7). Multiplying class by class costs n_SV (n_classes - 1) per row instead of
+Many classes, one against one: support vectors stand class by class and each carries n_classes - 1 coefficients
+(LIBSVM's layout; Chang & Lin 2011, section 7). Multiplying class by class costs n_SV (n_classes - 1) per row instead of
 n_SV n_classes (n_classes - 1) / 2 with one coefficient row per pair.
 """
 
@@ -20,8 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from widemargin.kernels import Linear, Precomputed
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
-from widemargin.kernels import Linear
 from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas
 
 ROW_TILE = 256  # rows of X per task: with COLUMN_TILE a block of 2 MB in float64, which stays in the second-level cache
@@ -77,7 +77,7 @@ class Expansion:
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         if self.coefficients.shape[1] == 0:
             return np.repeat(self.intercept[None, :], n_rows, axis=0)
-        if type(self.kernel).__name__ == "Precomputed":
+        if isinstance(self.kernel, Precomputed):
             return self._from_columns(X)
         if isinstance(self.kernel, Linear) and self._may_collapse():
             return self._from_weights(X)
@@ -116,7 +116,7 @@ class Expansion:
             values[rows] = self._rows(X[rows], single)
 
         self._prepare(X[:1], single)  # the support vectors are prepared here once, not by every thread
-        n_threads = resolve_n_jobs(n_jobs) if getattr(self.kernel, "releases_gil", True) else 1
+        n_threads = resolve_n_jobs(n_jobs) if self.kernel.releases_gil else 1
         with single_threaded_blas():
             run_tiles(task, -(-n_rows // ROW_TILE), n_threads)
         return values
@@ -126,7 +126,7 @@ class Expansion:
         dtype, left, right = self._prepare(X, single)
         n_support = self.coefficients.shape[1]
         buffer = np.empty((len(left), min(n_support, COLUMN_TILE)), dtype)
-        total = None
+        total: NDArray | None = None
         for start in range(0, n_support, COLUMN_TILE):
             stop = min(start + COLUMN_TILE, n_support)
             tile = right if stop - start == n_support else right.tile(start, stop)
@@ -159,7 +159,7 @@ class Expansion:
         return self._prepared[dtype]
 
     def _error(self, rounding: float) -> float:
-        """Bound on the error of a decision value from kernel values and products in float32, relative to max(1, |b|)."""
+        """Bound on the error of a decision value when blocks are float32, relative to max(1, |intercept|)."""
         if "mass" not in self._prepared:
             mass = np.abs(self.coefficients).sum(axis=1).max()
             self._prepared["mass"] = mass / max(1.0, np.abs(self.intercept).max(initial=0.0))
@@ -188,8 +188,9 @@ class Expansion:
             self._prepared["coefficients"] = self.coefficients.astype(np.float32)
         return self._prepared["coefficients"]
 
-    def _finish(self, total: NDArray) -> Matrix:
+    def _finish(self, total: NDArray | None) -> Matrix:
         """From sums to decision values: add the intercept, and join the two halves of each pair of classes."""
+        assert total is not None  # there is at least one support vector
         if self.class_starts is None:
             return total + self.intercept
         first, second = np.triu_indices(len(self.class_starts) - 1, 1)

@@ -6,8 +6,8 @@ one against rest  a machine for each class k on all samples, class k positive; t
 two classes       one machine on all samples, class 1 positive
 
 Support vectors stand class by class, in the order of the data within a class. One against one follows LIBSVM's layout
-(Chang & Lin 2011, section 7): a support vector of class i has n_classes - 1 coefficients, the one against class j in row
-j - 1 if j > i and in row j if j < i.
+(Chang & Lin 2011, section 7): a support vector of class i has n_classes - 1 coefficients, the one against class j in
+row j - 1 if j > i and in row j if j < i.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class TwoClass:
     positive: int
     negative: int
 
-    def of(self, values: Vector) -> Vector:
+    def of(self, values: NDArray) -> NDArray:
         """Values given for all samples, at the samples of this problem."""
         return values if self.index is None else values[self.index]
 
@@ -44,7 +44,7 @@ class Layout:
     ----------
     support : samples with a nonzero coefficient in any problem, class by class
     n_support : number of them per class
-    coefficients : shape (n_classes - 1, n_SV) one against one, (n_classes, n_SV) one against rest, (1, n_SV) two classes
+    coefficients : (n_classes - 1, n_SV) one against one, (n_classes, n_SV) one against rest, (1, n_SV) for two classes
     class_starts : where each class begins among the support vectors; None unless one against one of several classes
     """
 
@@ -90,12 +90,13 @@ def lay_out(
     if n_classes == 2 or scheme == "ovr":
         coefficients = np.array([beta[support] for beta in betas]).reshape(len(betas), len(support))
         return Layout(support, n_support, coefficients, None)
+    everyone = np.arange(len(labels))
     column = np.zeros(len(labels), np.int64)
     column[support] = np.arange(len(support))
     coefficients = np.zeros((n_classes - 1, len(support)))
     for problem, beta in zip(problems, betas, strict=True):
         taken = beta != 0
-        samples, values = problem.index[taken], beta[taken]
+        samples, values = problem.of(everyone)[taken], beta[taken]
         first = problem.sign[taken] > 0
         coefficients[problem.negative - 1, column[samples[first]]] = values[first]
         coefficients[problem.positive, column[samples[~first]]] = values[~first]
@@ -120,7 +121,7 @@ def read_out(
 
 
 def votes(values: Vector, n_classes: int) -> NDArray[np.intp]:
-    """Class with the most votes one against one; a tie goes to the class that comes first, a value of zero to class j."""
+    """Class with the most votes one against one; a tie goes to the first of the classes, a value of zero to class j."""
     first, second = np.triu_indices(n_classes, 1)
     wins = values > 0
     count = np.zeros((len(values), n_classes), np.intp)
@@ -133,8 +134,8 @@ def votes(values: Vector, n_classes: int) -> NDArray[np.intp]:
 def one_against_rest_confidence(values: Vector, n_classes: int) -> Vector:
     """One score per class from one-against-one values: votes, and below one vote the squashed sum of the margins.
 
-    scikit-learn's convention: votes + s / (3 (|s| + 1)), s the sum of the margins in favour of the class, so that margins
-    only break ties.
+    scikit-learn's convention: votes + s / (3 (|s| + 1)), s the sum of the margins in favour of the class, so that
+    margins only break ties.
     """
     first, second = np.triu_indices(n_classes, 1)
     score = np.zeros((len(values), n_classes))

@@ -1,11 +1,11 @@
-"""Check a fitted machine, ours or scikit-learn's, against its training data: rebuild its problem and certify its answer.
+"""Check a fitted machine, ours or scikit-learn's, against its training data: rebuild the problem, certify the answer.
 
-Only the public face of the model is used: support_, dual_coef_, intercept_ and its parameters. The signed multipliers are
-read back from dual_coef_, the levels r of the problem from intercept_, so that a wrong bias shows as a violation:
+Only the public face of the model is used: support_, dual_coef_, intercept_ and its parameters. The signed multipliers
+are read back from dual_coef_, the levels r of the problem from intercept_, so that a wrong bias shows as a violation:
 
     SVC, SVR, OneClassSVM   b = dual_coef,  r = -intercept
-    NuSVC                   the model was divided by its margin rho; the multipliers of a problem sum to nu m in absolute
-                            value, which gives rho back; r = -rho intercept +- rho
+    NuSVC                   the model was divided by its margin rho; the multipliers of a problem sum to nu m in
+                            absolute value, which gives rho back; r = -rho intercept +- rho
     NuSVR                   alpha and alpha* from the signs of b; the tube is the share nu of the absolute errors;
                             r = -intercept -+ epsilon
 """
@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_array
+from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from widemargin.certificate import Certificate, certify_function, combine
+from widemargin.certificate import Certificate, certify, combine
+from widemargin.estimators.base import is_precomputed, takes_objects
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
-from widemargin.estimators.kernel_choice import BlockKernel, make_kernel
-from widemargin.gram.fresh import fresh_function
-from widemargin.kernels import Kernel
+from widemargin.expansion import Expansion
+from widemargin.kernels import Kernel, make_kernel
 from widemargin.kernels.kernel import Samples
 from widemargin.multiclass import read_out, two_class_problems
 from widemargin.problems import (
@@ -40,7 +40,7 @@ from widemargin.problems import (
     squared_hinge,
 )
 from widemargin.problems.classification import fill_up
-from widemargin.threads import available_cores, single_threaded_blas
+from widemargin.threads import available_cores
 
 MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 ROUNDING = 1e-9  # relative: a multiplier this close to a bound is on it; scaling a nu-machine back rounds
@@ -101,15 +101,13 @@ def _machine_of(model: Any) -> str:
 
 def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -> tuple[Kernel, TrainingSet]:
     """The model's kernel and the samples that took part in its training."""
-    precomputed = isinstance(model.kernel, str) and model.kernel == "precomputed"
-    if isinstance(model.kernel, str) or (
-        isinstance(model.kernel, Kernel) and not isinstance(model.kernel, BlockKernel)
-    ):
+    precomputed = is_precomputed(model.kernel)
+    if not takes_objects(model.kernel):
         X = check_array(X, accept_sparse=False if precomputed else "csr", dtype=(np.float64, np.float32))
     n_samples = _num_samples(X)
     if n_samples != model.shape_fit_[0]:
         raise ValueError(
-            f"X has {n_samples} samples, but the model was fitted on {model.shape_fit_[0]}: give the training data itself."
+            f"X has {n_samples} samples, but the model was fitted on {model.shape_fit_[0]}: give its training data."
         )
     if needs_targets and (y is None or len(y) != n_samples):
         raise ValueError(f"y must hold the {n_samples} targets the model was fitted on.")
@@ -167,8 +165,7 @@ def _verify_classifier(
             dual = squared_hinge(problem.sign, bound) if squared else hinge(problem.sign, bound)
             beta, level = coefficients, np.array([-bias])
         part = samples if problem.index is None else samples.take(problem.index)
-        scale = margin if machine == "NuSVC" else 1.0
-        certificates.append(_certify(dual, beta, scale * _function(kernel, part, coefficients), level, tol))
+        certificates.append(_certify(dual, kernel, part, beta, level, tol))
     return certificates
 
 
@@ -176,35 +173,32 @@ def _verify_single(
     machine: str, model: Any, kernel: Kernel, samples: Samples, data: TrainingSet, tol: float
 ) -> Certificate:
     """Certificate of a regression or a one-class machine."""
+    support = _support_in(model, data)
     coefficients = np.zeros(len(data))
-    coefficients[_support_in(model, data)] = _coefficients(model)[0]
+    coefficients[support] = _coefficients(model)[0]
     bias = float(np.asarray(model.intercept_).ravel()[0])
     weight = data.weights()
     if machine == "OneClassSVM":
-        dual = one_class(weight, model.nu)
-        return _certify(dual, coefficients, _function(kernel, samples, coefficients), np.array([-bias]), tol)
+        return _certify(one_class(weight, model.nu), kernel, samples, coefficients, np.array([-bias]), tol)
     y = np.asarray(data.y, np.float64)
     bound = model.C * weight
     if machine == "SVR":
         squared = getattr(model, "loss", "epsilon_insensitive") == "squared_epsilon_insensitive"
         dual = (squared_epsilon_insensitive if squared else epsilon_insensitive)(y, bound, model.epsilon)
-        return _certify(dual, coefficients, _function(kernel, samples, coefficients), np.array([-bias]), tol)
-    dual = nu_regression(y, bound, model.nu)
-    function = _function(kernel, samples, coefficients)
-    error = np.abs(function + bias - y)
+        return _certify(dual, kernel, samples, coefficients, np.array([-bias]), tol)
+    vectors = support if is_precomputed(model.kernel) else _safe_indexing(data.X, support)
+    expansion = Expansion(kernel, vectors, coefficients[None, support], np.array([bias]))
+    error = np.abs(expansion.decision(data.X)[:, 0] - y)
     beta = _split(coefficients, bound, model.nu * bound.sum() / 2.0, error)
     tube = _tube(error, bound, model.nu)
-    return _certify(dual, beta, function, np.array([-bias - tube, -bias + tube]), tol)
+    level = np.array([-bias - tube, -bias + tube])
+    return _certify(nu_regression(y, bound, model.nu), kernel, samples, beta, level, tol)
 
 
-def _function(kernel: Kernel, samples: Samples, coefficients: Vector) -> Vector:
-    """F = K b in float64."""
-    with single_threaded_blas():
-        return fresh_function(kernel, samples, coefficients, np.float64, available_cores())
-
-
-def _certify(dual: SignedDual, beta: Vector, function: Vector, level: Vector, tol: float) -> Certificate:
-    return certify_function(dual, beta, function, tol, level=level, slack=ROUNDING)
+def _certify(
+    dual: SignedDual, kernel: Kernel, samples: Samples, beta: Vector, level: Vector, tol: float
+) -> Certificate:
+    return certify(dual, kernel, samples, beta, tol, level=level, slack=ROUNDING, n_threads=available_cores())
 
 
 def _split(coefficients: Vector, bound: Vector, half: float, error: Vector) -> Vector:

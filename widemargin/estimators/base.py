@@ -26,25 +26,38 @@ from widemargin.certificate import combine as combine_certificates
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
 from widemargin.estimators.warm_start import restart
 from widemargin.expansion import Expansion
-from widemargin.estimators.kernel_choice import BlockKernel, make_kernel
-from widemargin.kernels import Kernel, Linear
+from widemargin.kernels import KERNEL_NAMES, BlockKernel, Kernel, Linear, PairKernel, Precomputed, make_kernel
 from widemargin.problems.dual import SignedDual
 from widemargin.progress import ProgressBar
+from widemargin.solvers.solution import Status
 from widemargin.stopping import CRITERIA, Stopping
 from widemargin.training import Task, Trained, Training
 
-KERNEL_NAMES = {"linear", "poly", "rbf", "sigmoid", "precomputed", "laplacian", "chi2", "cosine"}
 WITHOUT_GAMMA = {"linear", "cosine", "precomputed"}  # no pass over X for a number they do not use
 FLOATS = (np.float64, np.float32)  # float32 stays as it is: no second copy of the data in double precision
 
 Vector = NDArray[np.float64]
 
 
+def is_precomputed(kernel: Any) -> bool:
+    """Whether X is the kernel matrix itself."""
+    return kernel == "precomputed" if isinstance(kernel, str) else isinstance(kernel, Precomputed)
+
+
+def takes_objects(kernel: Any) -> bool:
+    """Whether X may be anything, because a function of the user's decides what a sample is."""
+    if isinstance(kernel, str):
+        return False
+    if not isinstance(kernel, Kernel) or isinstance(kernel, (BlockKernel, PairKernel)):
+        return True
+    return any(takes_objects(part) for part in vars(kernel).values() if isinstance(part, Kernel))
+
+
 class KernelMachine(BaseEstimator):
     """Shared face of SVC, NuSVC, SVR, NuSVR and OneClassSVM."""
 
     _parameter_constraints: dict = {
-        "kernel": [StrOptions(KERNEL_NAMES), Kernel, callable],
+        "kernel": [StrOptions(set(KERNEL_NAMES)), Kernel, callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
@@ -66,16 +79,13 @@ class KernelMachine(BaseEstimator):
         tags.input_tags.sparse = not self._is_precomputed()
         return tags
 
-    # ---- reading --------------------------------------------------------------------------------------------------------
+    # ---- reading
 
     def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return is_precomputed(self.kernel)
 
     def _takes_objects(self) -> bool:
-        """Whether X may be anything: a kernel function of the user's decides what a sample is."""
-        if isinstance(self.kernel, str):
-            return False
-        return isinstance(self.kernel, BlockKernel) or not isinstance(self.kernel, Kernel)
+        return takes_objects(self.kernel)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> TrainingSet:
         """Validate the data of a fit, once, and leave out samples without weight."""
@@ -103,7 +113,7 @@ class KernelMachine(BaseEstimator):
         self._gamma = resolve_gamma(self.gamma, data.X, data.weight) if uses_gamma else 0.0
         return make_kernel(self.kernel, gamma=self._gamma, degree=self.degree, coef0=self.coef0)
 
-    # ---- training -------------------------------------------------------------------------------------------------------
+    # ---- training
 
     def _stopping(self) -> Stopping:
         return Stopping(self.tol, self.stopping, self.max_iter, self.time_limit)
@@ -119,7 +129,7 @@ class KernelMachine(BaseEstimator):
             trained = training.train(tasks, self._stopping(), watch)
         self.certificates_ = [answer.certificate for answer in trained]
         self.certificate_ = combine_certificates(self.certificates_)
-        self.status_ = self.certificate_.status
+        self.status_: Status = self.certificate_.status or Status.OPTIMAL
         self.fit_status_ = 0 if self.status_.converged else 1
         if self.warm_start:
             self._multipliers = [answer.solution.beta for answer in trained]
@@ -147,7 +157,7 @@ class KernelMachine(BaseEstimator):
             stacklevel=3,
         )
 
-    # ---- exposing -------------------------------------------------------------------------------------------------------
+    # ---- exposing
 
     def _expose(
         self,
@@ -185,7 +195,7 @@ class KernelMachine(BaseEstimator):
 
     @property
     def coef_(self) -> Any:
-        """Weights of the features, for a linear kernel: array of shape (n_outputs, n_features), sparse after a sparse fit."""
+        """Weights of the features for a linear kernel, shape (n_outputs, n_features); sparse after a sparse fit."""
         if not isinstance(self._expansion.kernel if hasattr(self, "_expansion") else None, Linear):
             raise AttributeError("coef_ is only available when using a linear kernel")
         weights = self._expansion.weights()

@@ -95,8 +95,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """How many classes become two: "ovo" or "ovr"."""
         if self.multi_class == "ovr" and self.decision_function_shape == "ovo":
             raise ValueError(
-                "decision_function_shape='ovo' needs a machine for each pair of classes, which multi_class='ovr' does not "
-                "train: use multi_class='ovo', or decision_function_shape='ovr'."
+                "decision_function_shape='ovo' needs a machine for each pair of classes, which multi_class='ovr' does "
+                "not train: use multi_class='ovo', or decision_function_shape='ovr'."
             )
         return self.multi_class
 
@@ -108,8 +108,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if len(self.classes_) < 2:
             if data.kept is not None:
                 raise ValueError(
-                    "Invalid input - all samples with positive weights belong to the same class. Give at least one sample "
-                    "of another class a positive weight."
+                    "Invalid input - all samples with positive weights belong to the same class. Give at least one "
+                    "sample of another class a positive weight."
                 )
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(self.classes_)} class. A classifier needs "
@@ -125,7 +125,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
         return labels, data.weights() * self.class_weight_[labels]
 
-    # ---- probabilities --------------------------------------------------------------------------------------------------
+    # ---- probabilities
 
     def _calibrate(self, training: Training, problems: Sequence[TwoClass], labels: NDArray, weight: Vector) -> None:
         """Fit the sigmoids of predict_proba, if asked for, on the Gram of the fit."""
@@ -186,7 +186,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """Logarithm of `predict_proba`."""
         return np.log(self.predict_proba(X))
 
-    # ---- prediction -----------------------------------------------------------------------------------------------------
+    # ---- prediction
 
     def decision_function(self, X: Any) -> Vector:
         """Decision values of the samples in X.

@@ -13,6 +13,10 @@ from sklearn.utils._param_validation import Interval
 from widemargin.estimators.base import KernelMachine, Vector
 from widemargin.problems.one_class import one_class
 
+ON_THE_BOUNDARY = (
+    1e-9  # of the offset: decision values this close to zero are zero, so that rounding does not judge them
+)
+
 
 class OneClassSVM(OutlierMixin, KernelMachine):
     """Detection of outliers: the parameters of scikit-learn's OneClassSVM, and some more.
@@ -23,13 +27,13 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     ----------
     kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "chi2", "cosine", "precomputed"}, Kernel or callable, \
             default "rbf"
-        A `Kernel` carries its own parameters. A callable is a function of two sets of samples, (m samples, n samples) ->
-        array of shape (m, n). With "precomputed" X is the kernel matrix itself.
+        A `Kernel` carries its own parameters. A callable is a function of two sets of samples, m and n of them,
+        that returns an array of shape (m, n). With "precomputed" X is the kernel matrix itself.
     degree : int, default 3
         Degree of "poly".
     gamma : {"scale", "auto"} or float, default "scale"
-        Scale of "rbf", "poly", "sigmoid", "laplacian" and "chi2". "scale" is 1 / (n_features * variance of X), the variance
-        counted with the sample weights; "auto" is 1 / n_features.
+        Scale of "rbf", "poly", "sigmoid", "laplacian" and "chi2". "scale" is 1 / (n_features * variance of X),
+        the variance counted with the sample weights; "auto" is 1 / n_features.
     coef0 : float, default 0.0
         Constant of "poly" and "sigmoid".
     tol : float, default 1e-3
@@ -47,8 +51,8 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     solver : str, default "auto"
         Name of the solver.
     stopping : {"kkt", "gap", "objective"}, default "kkt"
-        What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth of
-        the dual objective.
+        What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth
+        of the dual objective.
     time_limit : float or None, default None
         Seconds after which the best machine so far is returned, with a warning.
     n_jobs : int or None, default None
@@ -155,13 +159,15 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         return self
 
     def decision_function(self, X: Any) -> Vector:
-        """Decision values of the samples in X, shape (n_samples,): positive inside the region."""
-        return self._decision_values(X)[:, 0]
+        """Decision values of the samples in X, shape (n_samples,): positive inside the region, zero on its boundary."""
+        values = self._decision_values(X)[:, 0]
+        values[np.abs(values) <= ON_THE_BOUNDARY * abs(self.offset_[0])] = 0.0
+        return values
 
     def score_samples(self, X: Any) -> Vector:
         """Decision values without the offset, shape (n_samples,)."""
         return self.decision_function(X) + self.offset_
 
     def predict(self, X: Any) -> NDArray[np.intp]:
-        """+1 for samples inside the region, -1 for outliers, shape (n_samples,)."""
-        return np.where(self.decision_function(X) > 0, 1, -1).astype(np.intp)
+        """+1 for samples inside the region or on its boundary, -1 for outliers, shape (n_samples,)."""
+        return np.where(self.decision_function(X) >= 0, 1, -1).astype(np.intp)

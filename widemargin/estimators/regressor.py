@@ -77,13 +77,13 @@ class SVR(KernelRegressor):
     ----------
     kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "chi2", "cosine", "precomputed"}, Kernel or callable, \
             default "rbf"
-        A `Kernel` carries its own parameters. A callable is a function of two sets of samples, (m samples, n samples) ->
-        array of shape (m, n). With "precomputed" X is the kernel matrix itself.
+        A `Kernel` carries its own parameters. A callable is a function of two sets of samples, m and n of them,
+        that returns an array of shape (m, n). With "precomputed" X is the kernel matrix itself.
     degree : int, default 3
         Degree of "poly".
     gamma : {"scale", "auto"} or float, default "scale"
-        Scale of "rbf", "poly", "sigmoid", "laplacian" and "chi2". "scale" is 1 / (n_features * variance of X), the variance
-        counted with the sample weights; "auto" is 1 / n_features.
+        Scale of "rbf", "poly", "sigmoid", "laplacian" and "chi2". "scale" is 1 / (n_features * variance of X),
+        the variance counted with the sample weights; "auto" is 1 / n_features.
     coef0 : float, default 0.0
         Constant of "poly" and "sigmoid".
     tol : float, default 1e-3
@@ -105,8 +105,8 @@ class SVR(KernelRegressor):
     solver : str, default "auto"
         Name of the solver.
     stopping : {"kkt", "gap", "objective"}, default "kkt"
-        What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth of
-        the dual objective.
+        What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth
+        of the dual objective.
     time_limit : float or None, default None
         Seconds after which the best machine so far is returned, with a warning.
     n_jobs : int or None, default None
@@ -209,13 +209,13 @@ class NuSVR(KernelRegressor):
         Weight of the errors.
     kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "chi2", "cosine", "precomputed"}, Kernel or callable, \
             default "rbf"
-        A `Kernel` carries its own parameters. A callable is a function of two sets of samples, (m samples, n samples) ->
-        array of shape (m, n). With "precomputed" X is the kernel matrix itself.
+        A `Kernel` carries its own parameters. A callable is a function of two sets of samples, m and n of them,
+        that returns an array of shape (m, n). With "precomputed" X is the kernel matrix itself.
     degree : int, default 3
         Degree of "poly".
     gamma : {"scale", "auto"} or float, default "scale"
-        Scale of "rbf", "poly", "sigmoid", "laplacian" and "chi2". "scale" is 1 / (n_features * variance of X), the variance
-        counted with the sample weights; "auto" is 1 / n_features.
+        Scale of "rbf", "poly", "sigmoid", "laplacian" and "chi2". "scale" is 1 / (n_features * variance of X),
+        the variance counted with the sample weights; "auto" is 1 / n_features.
     coef0 : float, default 0.0
         Constant of "poly" and "sigmoid".
     shrinking : bool, default True
@@ -231,8 +231,8 @@ class NuSVR(KernelRegressor):
     solver : str, default "auto"
         Name of the solver.
     stopping : {"kkt", "gap", "objective"}, default "kkt"
-        What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth of
-        the dual objective.
+        What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth
+        of the dual objective.
     time_limit : float or None, default None
         Seconds after which the best machine so far is returned, with a warning.
     n_jobs : int or None, default None

@@ -22,17 +22,17 @@ class SVC(KernelClassifier):
     Parameters
     ----------
     C : float, default 1.0
-        Weight of the errors; larger fits the training data more closely. np.inf asks for a hard margin, which exists only
-        for separable data.
+        Weight of the errors; larger fits the training data more closely. np.inf asks for a hard margin, which exists
+        only for separable data.
     kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "chi2", "cosine", "precomputed"}, Kernel or callable, \
             default "rbf"
-        A `Kernel` carries its own parameters. A callable is a function of two sets of samples, (m samples, n samples) ->
-        array of shape (m, n). With "precomputed" X is the kernel matrix itself.
+        A `Kernel` carries its own parameters. A callable is a function of two sets of samples, m and n of them,
+        that returns an array of shape (m, n). With "precomputed" X is the kernel matrix itself.
     degree : int, default 3
         Degree of "poly".
     gamma : {"scale", "auto"} or float, default "scale"
-        Scale of "rbf", "poly", "sigmoid", "laplacian" and "chi2". "scale" is 1 / (n_features * variance of X), the variance
-        counted with the sample weights; "auto" is 1 / n_features.
+        Scale of "rbf", "poly", "sigmoid", "laplacian" and "chi2". "scale" is 1 / (n_features * variance of X),
+        the variance counted with the sample weights; "auto" is 1 / n_features.
     coef0 : float, default 0.0
         Constant of "poly" and "sigmoid".
     shrinking : bool, default True
@@ -44,7 +44,7 @@ class SVC(KernelClassifier):
     cache_size : float or None, default None
         Megabytes for rows of the kernel matrix; None sizes it to the free memory.
     class_weight : dict, "balanced" or None, default None
-        Factor on C of each class. "balanced" is n_samples / (n_classes * count of the class), counts with weights.
+        Factor on C of each class. "balanced" is n_samples / (n_classes * count of the class), with weights.
     verbose : bool, default False
         Show a progress bar.
     max_iter : int, default -1
@@ -62,8 +62,8 @@ class SVC(KernelClassifier):
     solver : str, default "auto"
         Name of the solver.
     stopping : {"kkt", "gap", "objective"}, default "kkt"
-        What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth of
-        the dual objective.
+        What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth
+        of the dual objective.
     time_limit : float or None, default None
         Seconds after which the best machine so far is returned, with a warning.
     n_jobs : int or None, default None

@@ -3,8 +3,8 @@
 A weight multiplies C of its sample, so that weight 2 equals the sample given twice and weight 0 equals the sample left
 out: samples of weight zero are really left out, here, before anything is built.
 
-gamma = "scale" is 1 / (n_features * variance of all entries of X). The variance counts each sample with its weight, again
-so that weights equal repetition (scikit-learn ignores the weights there).
+gamma = "scale" is 1 / (n_features * variance of all entries of X). The variance counts each sample with its weight,
+again so that weights equal repetition (scikit-learn ignores the weights there).
 """
 
 from __future__ import annotations
