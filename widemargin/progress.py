@@ -103,7 +103,7 @@ class ProgressBar:
             self._support[task] = int(info.get("n_support", 0))
             fraction = sum(way.fraction for way in self._tasks.values()) / max(n_tasks, len(self._tasks))
             finished = sum(way.fraction >= 1.0 for way in self._tasks.values())
-            fields = {
+            fields: dict[str, Any] = {
                 "violation": f"violation {violation:.1e} -> {tol:.0e}",
                 "support": f"problem {finished}/{n_tasks}" if n_tasks > 1 else f"{self._support[task]} SV",
             }
@@ -112,7 +112,7 @@ class ProgressBar:
             else:
                 self._write_line(fraction, fields, float(info.get("seconds", 0.0)))
 
-    def _draw(self, fraction: float, fields: dict[str, str]) -> None:
+    def _draw(self, fraction: float, fields: dict[str, Any]) -> None:
         """Create the bar at the first call, so that fits too short for one round draw nothing."""
         if self._progress is None:
             self._progress = _new_progress(self.console)
@@ -120,7 +120,7 @@ class ProgressBar:
             self._progress.start()
         self._progress.update(self._bar, completed=fraction, **fields)
 
-    def _write_line(self, fraction: float, fields: dict[str, str], seconds: float) -> None:
+    def _write_line(self, fraction: float, fields: dict[str, Any], seconds: float) -> None:
         """A log has no cursor to move: one plain line now and then, and one at the end."""
         if seconds < self._next_line and fraction < 1.0:
             return

@@ -128,11 +128,12 @@ def _grid(points: NDArray) -> tuple[NDArray, NDArray, NDArray]:
     return np.column_stack([axis.ravel() for axis in np.meshgrid(xs, ys)]), xs, ys
 
 
-def _mixed_with_white(colour: str, share: float) -> NDArray:
+def _mixed_with_white(colour: str, share: float) -> tuple[float, float, float]:
     """A tint of a colour: opaque, so that lines and points above it keep their own colours."""
     from matplotlib.colors import to_rgb
 
-    return share * np.array(to_rgb(colour)) + (1.0 - share)
+    red, green, blue = (share * part + (1.0 - share) for part in to_rgb(colour))
+    return red, green, blue
 
 
 def _draw_two_sides(ax: Axes, model: Any, grid: NDArray, xs: NDArray, ys: NDArray, *, margins: bool) -> None:
@@ -144,14 +145,18 @@ def _draw_two_sides(ax: Axes, model: Any, grid: NDArray, xs: NDArray, ys: NDArra
     inside = CLASS_COLOURS[1] if margins else CLASS_COLOURS[0]  # a one-class machine has its data on the positive side
     outside = CLASS_COLOURS[0] if margins else "#777777"
     zero = -low / (high - low)  # white stands at f = 0 also where the two sides reach differently far
-    tints = [_mixed_with_white(outside, DEEPEST_TINT), (1.0, 1.0, 1.0), _mixed_with_white(inside, DEEPEST_TINT)]
+    stops = [
+        (0.0, _mixed_with_white(outside, DEEPEST_TINT)),
+        (zero, (1.0, 1.0, 1.0)),
+        (1.0, _mixed_with_white(inside, DEEPEST_TINT)),
+    ]
     ax.imshow(
         values,
         extent=(xs[0], xs[-1], ys[0], ys[-1]),
         origin="lower",
         aspect="auto",
         interpolation="bilinear",
-        cmap=LinearSegmentedColormap.from_list("sides", list(zip((0.0, zero, 1.0), tints))),
+        cmap=LinearSegmentedColormap.from_list("sides", stops),
         vmin=low,
         vmax=high,
     )
@@ -183,7 +188,8 @@ def _draw_points(ax: Axes, points: NDArray, labels: NDArray, class_names: list[s
     for k, name in enumerate(class_names):
         chosen = points[labels == k]
         ax.scatter(
-            *chosen.T,
+            chosen[:, 0],
+            chosen[:, 1],
             s=size,
             color=CLASS_COLOURS[k % len(CLASS_COLOURS)],
             marker=CLASS_MARKERS[k % len(CLASS_MARKERS)],
@@ -206,7 +212,8 @@ def _draw_support_vectors(ax: Axes, model: Any, points: NDArray) -> None:
     for name, (chosen, width) in rings.items():
         if chosen.any():
             ax.scatter(
-                *vectors[chosen].T,
+                vectors[chosen, 0],
+                vectors[chosen, 1],
                 s=size,
                 facecolors="none",
                 edgecolors=INK if width > 1.0 else "#555555",
