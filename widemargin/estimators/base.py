@@ -23,6 +23,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, validate_data
 
 from widemargin.certificate import combine as combine_certificates
+from widemargin.estimators.plain_data import is_plain_matrix
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
 from widemargin.estimators.warm_start import restart
 from widemargin.expansion import Expansion
@@ -75,37 +76,38 @@ class KernelMachine(BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._is_precomputed()
-        tags.input_tags.sparse = not self._is_precomputed()
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.sparse = not is_precomputed(self.kernel)
         return tags
 
     # ---- reading
 
-    def _is_precomputed(self) -> bool:
-        return is_precomputed(self.kernel)
+    def _read(self, X: Any, y: Any, sample_weight: Any, plain_targets: Any = None, **checks: Any) -> TrainingSet:
+        """Validate the data of a fit, once, and leave out samples without weight.
 
-    def _takes_objects(self) -> bool:
-        return takes_objects(self.kernel)
-
-    def _read(self, X: Any, y: Any, sample_weight: Any, **checks: Any) -> TrainingSet:
-        """Validate the data of a fit, once, and leave out samples without weight."""
-        precomputed = self._is_precomputed()
-        if self._takes_objects():
-            if y is not None:
+        `plain_targets(y, n)` tells whether y can be used as it is; None means there are no targets. `checks` go to
+        scikit-learn's validation of all other data.
+        """
+        precomputed = is_precomputed(self.kernel)
+        if takes_objects(self.kernel):
+            if plain_targets is not None:
                 check_consistent_length(X, y)
                 y = np.asarray(y)
+        elif is_plain_matrix(X) and (plain_targets is None or plain_targets(y, len(X))):
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
         else:
-            targets = {} if y is None and not checks else {"y": y}
-            checked = validate_data(self, X, dtype=FLOATS, accept_sparse=not precomputed and "csr", **targets, **checks)
+            targets = {} if plain_targets is None else {"y": y, **checks}
+            checked = validate_data(self, X, dtype=FLOATS, accept_sparse=not precomputed and "csr", **targets)
             X, y = checked if targets else (checked, None)
-            if precomputed and X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    f"Precomputed matrix must be a square matrix: got {X.shape[0]} x {X.shape[1]}. Give fit the kernel "
-                    "between all pairs of training samples."
-                )
+        if precomputed and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"Precomputed matrix must be a square matrix: got {X.shape[0]} x {X.shape[1]}. Give fit the kernel "
+                "between all pairs of training samples."
+            )
         n_samples = _num_samples(X)
         self.shape_fit_ = getattr(X, "shape", (n_samples,))
-        return leave_out_weightless(X, y, sample_weight, n_samples, precomputed)
+        return leave_out_weightless(X, None if plain_targets is None else y, sample_weight, n_samples, precomputed)
 
     def _make_kernel(self, data: TrainingSet) -> Kernel:
         """The kernel with its numbers; "scale" and "auto" are resolved on the data."""
@@ -172,7 +174,7 @@ class KernelMachine(BaseEstimator):
         self.support_ = data.given_places(support)
         self.dual_coef_ = coefficients
         self.intercept_ = intercept
-        if self._is_precomputed():
+        if is_precomputed(self.kernel):
             self.support_vectors_ = np.empty((0, 0))
         elif isinstance(data.X, np.ndarray):
             self.support_vectors_ = data.X[support]
@@ -181,17 +183,21 @@ class KernelMachine(BaseEstimator):
             if sp.issparse(data.X):
                 sparse = sp.csr_matrix if isinstance(data.X, sp.spmatrix) else sp.csr_array
                 self.dual_coef_ = sparse(coefficients)
-        vectors = self.support_ if self._is_precomputed() else self.support_vectors_
+        vectors = self.support_ if is_precomputed(self.kernel) else self.support_vectors_
         self._expansion = Expansion(kernel, vectors, coefficients, intercept, class_starts)
 
     def _decision_values(self, X: Any) -> Vector:
         """Validate X and evaluate the expansion: shape (n_samples, n_outputs)."""
         if not hasattr(self, "support_"):
             check_is_fitted(self)
-        if not self._takes_objects():
-            accept_sparse = not self._is_precomputed() and "csr"
+        if not takes_objects(self.kernel) and not self._is_plain_to_predict(X):
+            accept_sparse = not is_precomputed(self.kernel) and "csr"
             X = validate_data(self, X, dtype=FLOATS, accept_sparse=accept_sparse, reset=False)
         return self._expansion.decision(X, self.n_jobs)
+
+    def _is_plain_to_predict(self, X: Any) -> bool:
+        """Whether X needs no validation: a plain array of the right width, and no feature names to compare."""
+        return is_plain_matrix(X) and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in self.__dict__
 
     @property
     def coef_(self) -> Any:

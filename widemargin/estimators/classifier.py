@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin import calibration
 from widemargin.estimators.base import KernelMachine, Vector
+from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.multiclass import TwoClass, lay_out, one_against_rest_confidence, two_class_problems, votes
 from widemargin.problems.dual import SignedDual
@@ -69,7 +70,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         -------
         self
         """
-        data = self._read(X, y, sample_weight, **({} if self._takes_objects() else {"multi_output": False}))
+        data = self._read(X, y, sample_weight, are_plain_labels)
         labels, weight = self._read_labels(data)
         n_classes, scheme = len(self.classes_), self._scheme()
         problems = two_class_problems(labels, n_classes, scheme)
@@ -102,8 +103,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     def _read_labels(self, data: TrainingSet) -> tuple[NDArray[np.int64], Vector]:
         """Class numbers of the samples, and their weights with the class weights multiplied in."""
-        y = column_or_1d(data.y, warn=True)
-        check_classification_targets(y)
+        y = data.y
+        if not are_plain_labels(y, len(data)):
+            y = column_or_1d(y, warn=True)
+            check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             if data.kept is not None:

@@ -12,6 +12,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin.estimators.base import KernelMachine, Vector
+from widemargin.estimators.plain_data import are_plain_targets
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.regression import epsilon_insensitive, nu_regression, nu_tube, squared_epsilon_insensitive
 
@@ -48,7 +49,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         -------
         self
         """
-        data = self._read(X, y, sample_weight, **({} if self._takes_objects() else {"y_numeric": True}))
+        data = self._read(X, y, sample_weight, are_plain_targets, y_numeric=True)
         y = column_or_1d(data.y, warn=True).astype(np.float64, copy=False)
         bound = np.full(len(data), float(self.C)) if data.weight is None else self.C * data.weight
         dual = self._build(y, bound)
