@@ -1,4 +1,4 @@
-"""The path of large problems, forced on small ones: blocks, cached rows, float32, threads, mixed-precision certificates."""
+"""The path of large problems, forced on small ones: blocks, cached rows, float32, threads, mixed certificates."""
 
 import numpy as np
 import pytest
