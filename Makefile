@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= auto
 RUN := $(VENV)/bin/python
-PIP := $(RUN) -m pip --disable-pip-version-check install --quiet
+# Without byte-compiling: most of what is installed is never imported, and what is gets compiled then.
+PIP := $(RUN) -m pip --disable-pip-version-check install -qq --no-compile
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check cover bench clean
