@@ -58,11 +58,11 @@ class _Combination(Kernel):
         for part in parts:
             if not isinstance(part, Kernel):
                 raise TypeError(f"{type(self).__name__} takes kernels; got {part!r}.")
-            flat.extend(cast(_Combination, part).parts if type(part) is type(self) else [part])
+            flat.extend(part.parts if isinstance(part, _Combination) and type(part) is type(self) else [part])
         self.parts = tuple(flat)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and cast(_Combination, other).parts == self.parts
+        return isinstance(other, _Combination) and type(other) is type(self) and other.parts == self.parts
 
     def __hash__(self) -> int:
         return hash((type(self), self.parts))

@@ -87,7 +87,7 @@ def _choose_precision(x):
             k = shifted - SHIFTER_32
             r = (y - k * LN2_HIGH_32) - k * LN2_LOW_32
             q = Q0_32 + r * (Q1_32 + r * (Q2_32 + r * (Q3_32 + r * Q4_32)))
-            value = (ONE_32 + (r + r * r * q)) * _power_of_two_32(shifted)
+            value = (ONE_32 + (r + r * r * q)) * _power_of_two_32(shifted)  # type: ignore[call-arg]
             return value if x > SMALLEST_32 else ZERO_32
 
         return exp_32
@@ -103,7 +103,7 @@ def _choose_precision(x):
         low = (Q0_64 + r * Q1_64) + r2 * (Q2_64 + r * Q3_64)
         high = (Q4_64 + r * Q5_64) + r2 * (Q6_64 + r * Q7_64)
         q = low + r4 * (high + r4 * (Q8_64 + r * Q9_64))
-        value = (1.0 + (r + r2 * q)) * _power_of_two_64(shifted)
+        value = (1.0 + (r + r2 * q)) * _power_of_two_64(shifted)  # type: ignore[call-arg]
         return value if x > SMALLEST_64 else 0.0
 
     return exp_64
@@ -124,7 +124,7 @@ def exp_of_products(flat, step, twice_gamma, left, right):
     is held at 0 so that no entry exceeds 1. Where squares overflow the exponent is inf - inf; such points are taken for
     far apart, value 0.
     """
-    zero = twice_gamma - twice_gamma
+    zero = flat.dtype.type(0.0)
     for i in range(len(left)):
         row = flat[i * step : i * step + len(right)]
         own = left[i]

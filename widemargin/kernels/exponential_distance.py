@@ -60,7 +60,8 @@ class ExponentialDistance(Kernel):
             left, right = cast(SparseRows, left), cast(SparseRows, right)
             out[...] = 0.0
             scatter_common(left, right, self.common, out)
-            own, other = ((self.gamma * side.sums).astype(out.dtype) for side in (left, right))
+            with np.errstate(over="ignore"):
+                own, other = ((self.gamma * side.sums).astype(out.dtype) for side in (left, right))
             exp_of_products(flat, step, gamma, own, other)
         return out
 

@@ -11,7 +11,7 @@ Source: Cristianini & Shawe-Taylor (2000), section 3.3; they write exp(-|x - z|^
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -76,8 +76,9 @@ class Gaussian(Kernel):
 
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
         samples = represent(X, dtype, like, centred=True, by_column=DIRECT_FEATURES)
-        double = isinstance(samples, DenseRows) and samples.dtype == np.float64
-        if double and like is None and self.rounding(samples) > LARGEST_LOSS:
+        is_new = like is None and isinstance(samples, DenseRows) and samples.dtype == np.float64
+        if is_new and self.rounding(samples) > LARGEST_LOSS:
+            samples = cast(DenseRows, samples)
             return dense_columns(samples.values, np.float64, samples.origin, moved=True)
         return samples
 
@@ -96,7 +97,8 @@ class Gaussian(Kernel):
             exponential_block(*left.location(), *right.location(), Squared(gamma), flat, step)
         else:
             inner_products(left, right, out)
-            own, other = ((self.gamma * squared_norms(side)).astype(out.dtype) for side in (left, right))
+            with np.errstate(over="ignore"):
+                own, other = ((self.gamma * squared_norms(side)).astype(out.dtype) for side in (left, right))
             exp_of_products(flat, step, 2 * gamma, own, other)
         return out
 

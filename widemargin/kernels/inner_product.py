@@ -179,8 +179,8 @@ def _inverse_norms(samples: Samples) -> NDArray[np.float64]:
 @jit(fastmath=CONTRACT)
 def _bend(flat, step, n_rows, n_columns, gamma, coef0):
     """flat := tanh(gamma * flat + coef0), as (1 - e) / (1 + e) with e = exp(-2 |t|), which cannot overflow."""
-    one = np.ones(1, flat.dtype)[0]
-    zero = one - one
+    one = flat.dtype.type(1.0)
+    zero = flat.dtype.type(0.0)
     for i in range(n_rows):
         row = flat[i * step : i * step + n_columns]
         for j in range(n_columns):
@@ -193,7 +193,7 @@ def _bend(flat, step, n_rows, n_columns, gamma, coef0):
 @jit(fastmath=CONTRACT)
 def _normalise(flat, step, own, other):
     """Multiply each row and column by its factor and keep the result within -1..1 against rounding."""
-    one = np.ones(1, flat.dtype)[0]
+    one = flat.dtype.type(1.0)
     for i in range(len(own)):
         row = flat[i * step : i * step + len(other)]
         factor = own[i]

@@ -29,7 +29,8 @@ VectorSamples = DenseRows | SparseRows | BinaryRows
 def inner_products(left: Samples, right: Samples, out: NDArray) -> NDArray:
     """Fill out[i, j] = left_i' right_j."""
     if isinstance(left, DenseRows) and isinstance(right, DenseRows):
-        return np.matmul(left.values, right.values.T, out=out)
+        with np.errstate(over="ignore", invalid="ignore"):  # `rounding` is infinite for data that overflow
+            return np.matmul(left.values, right.values.T, out=out)
     if isinstance(left, SparseRows) and isinstance(right, SparseRows):
         return _sparse_products(left, right, out)
     if isinstance(left, BinaryRows) and isinstance(right, BinaryRows):
@@ -72,7 +73,8 @@ def scatter_common(left: SparseRows, right: SparseRows, term: int, out: NDArray)
 def _sparse_products(left: SparseRows, right: SparseRows, out: NDArray) -> NDArray:
     """The frequent features by a matrix product, the rare ones by the inverted index."""
     if len(left.store.frequent_columns):
-        np.matmul(left.frequent, right.frequent.T, out=out)
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.matmul(left.frequent, right.frequent.T, out=out)
     else:
         out[...] = 0.0
     scatter_common(left, right, PRODUCT, out)

@@ -23,6 +23,7 @@ SPARSE_DENSITY = 0.3  # share of nonzero values up to which sparse data stay spa
 SPARSE_WORDS = 8  # packed words up to which sparse 0/1 data are packed: beyond, the lists of an inverted index win
 
 OFFSET = 16.0  # float64 data are moved to their centre when it is this much farther from 0 than they spread, squared
+ORIGIN_ROWS = 1000  # samples that tell how far the data spread
 
 
 def represent(
@@ -80,6 +81,7 @@ def _origin(matrix: NDArray, dtype: np.dtype) -> NDArray[np.float64] | None:
     centre = mean_row(matrix)
     if dtype == np.float32:
         return centre
-    sampled = matrix[:: max(1, len(matrix) // 1000)] - centre
-    spread = float(np.einsum("ij,ij->", sampled, sampled)) / max(1, len(sampled))
-    return centre if float(centre @ centre) > OFFSET * spread else None
+    with np.errstate(over="ignore"):
+        sampled = matrix[:: max(1, len(matrix) // ORIGIN_ROWS)] - centre
+        spread = float(np.einsum("ij,ij->", sampled, sampled)) / max(1, len(sampled))
+        return centre if float(centre @ centre) > OFFSET * spread else None

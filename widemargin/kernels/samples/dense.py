@@ -148,7 +148,8 @@ def row_squares(values: NDArray) -> NDArray[np.float64]:
     squares = np.empty(len(values))
     for start in range(0, len(values), CONVERSION_ROWS):
         part = values[start : start + CONVERSION_ROWS].astype(np.float64, copy=False)
-        np.einsum("ij,ij->i", part, part, out=squares[start : start + CONVERSION_ROWS])
+        with np.errstate(over="ignore"):
+            np.einsum("ij,ij->i", part, part, out=squares[start : start + CONVERSION_ROWS])
     return squares
 
 

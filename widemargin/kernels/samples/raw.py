@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-Matrix = NDArray | sparse.csr_array
+Matrix: TypeAlias = Any  # a two-dimensional array or sparse.csr_array; scipy has no types to say so
 
 
 def read_precision(dtype: DTypeLike) -> np.dtype:

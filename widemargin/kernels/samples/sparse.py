@@ -6,7 +6,7 @@ to nothing in the lists. The split is made once and kept by everything prepared 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -103,11 +103,18 @@ class SparseRows(Samples):
     def take(self, index: NDArray[np.int64]) -> SparseRows:
         store = self.store
         inside = np.asarray(index, np.int64) + self.start
-        rows = gather_rows(store.indptr, store.indices, store.values, inside)
-        kept = store.frequent[inside], store.squares[inside], store.sums[inside]
-        return SparseRows(
-            SparseStore(*rows, *kept, store.frequent_columns, store.n_features, store.n_terms), 0, len(inside)
+        indptr, indices, values = gather_rows(store.indptr, store.indices, store.values, inside)
+        taken = replace(
+            store,
+            indptr=indptr,
+            indices=indices,
+            values=values,
+            frequent=store.frequent[inside],
+            squares=store.squares[inside],
+            sums=store.sums[inside],
+            inverted=None,
         )
+        return SparseRows(taken, 0, len(inside))
 
     def tile(self, start: int, stop: int) -> SparseRows:
         return SparseRows(self.store, self.start + start, self.start + stop)
@@ -156,4 +163,6 @@ def _row_sums(values: NDArray, indptr: NDArray[np.int64]) -> tuple[NDArray[np.fl
     row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     wide = values.astype(np.float64, copy=False)
     n = len(indptr) - 1
-    return np.bincount(row, wide * wide, minlength=n), np.bincount(row, np.abs(wide), minlength=n)
+    with np.errstate(over="ignore"):  # infinite squares are honest: `rounding` then says that they cannot be used
+        squares, sums = np.bincount(row, wide * wide, minlength=n), np.bincount(row, np.abs(wide), minlength=n)
+    return squares.astype(np.float64, copy=False), sums.astype(np.float64, copy=False)

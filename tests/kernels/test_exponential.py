@@ -1,0 +1,45 @@
+"""The hand-written exponential against the library's in extended precision."""
+
+import numpy as np
+import pytest
+
+from widemargin._jit import INTERPRETED
+from widemargin.kernels.exponential import SMALLEST_32, SMALLEST_64, exp_of_products, exp_scaled
+
+POINTS = 20_000 if not INTERPRETED else 300
+
+
+@pytest.mark.parametrize(("dtype", "smallest"), [(np.float32, SMALLEST_32), (np.float64, SMALLEST_64)])
+def test_error_below_one_unit_in_the_last_place(dtype, smallest, rng):
+    for reach in (1e-6, 1.0, 20.0, -float(smallest)):
+        x = (reach * rng.random(POINTS)).astype(dtype)
+        values = x.copy()
+        exp_scaled(values, dtype(1.0))
+        exact = np.exp(-x.astype(np.longdouble))
+        kept = x < -smallest
+        units = np.abs(values - exact)[kept] / (exact[kept] * np.finfo(dtype).eps)
+        assert float(units.max()) < 1.0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_special_arguments(dtype):
+    values = np.array([0.0, np.finfo(dtype).tiny, 1e4, np.inf], dtype)
+    exp_scaled(values, dtype(1.0))
+    np.testing.assert_array_equal(values, [1.0, 1.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_never_above_one_and_never_rising(dtype):
+    x = np.linspace(0, 3, POINTS).astype(dtype)
+    values = x.copy()
+    exp_scaled(values, dtype(1.0))
+    assert values.max() == 1.0
+    assert (np.diff(values) <= np.finfo(dtype).eps).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_positive_exponents_from_rounding_are_held_at_one(dtype):
+    flat = np.array([1.0, 1.0 + 1e-3, 0.5, np.inf], dtype)  # x'z, with |x|^2 = |z|^2 = 1; the last has overflowed
+    squares = np.array([1.0, 1.0, 1.0, np.inf], dtype)
+    exp_of_products(flat, 4, dtype(2.0), np.array([1.0], dtype), squares)
+    np.testing.assert_allclose(flat, [1.0, 1.0, np.exp(-1.0), 0.0], rtol=1e-6)
