@@ -266,6 +266,7 @@ def test_samples_survive_pickling(kind, rng):
     np.testing.assert_array_equal(block(kernel, again, again), block(kernel, samples, samples))
 
 
+@pytest.mark.needs_compiler
 def test_several_threads_share_samples(rng):
     from concurrent.futures import ThreadPoolExecutor
 

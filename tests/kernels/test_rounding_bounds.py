@@ -56,6 +56,7 @@ def test_packed_and_direct_values_are_good_to_the_last_digits(rng):
     assert Gaussian(0.1).rounding(Gaussian(0.1).prepare(few, np.float32)) < 2e-6
 
 
+@pytest.mark.needs_compiler  # interpreted arithmetic warns of overflow
 @pytest.mark.parametrize("size", [1e20, 1e200])
 def test_data_beyond_a_precision_are_reported_as_such(size):
     X = size * np.arange(1.0, 61.0).reshape(3, 20)
@@ -76,6 +77,7 @@ def test_large_scales_go_by_differences(rng):
     assert values[0, 1] == pytest.approx(np.exp(-40 * 1e-4), rel=1e-8)
 
 
+@pytest.mark.needs_compiler
 def test_sparse_data_that_overflow_are_far_apart_not_equal():
     X = sparse.csr_array(np.diag(np.full(70, 1e200)))
     np.testing.assert_array_equal(Gaussian(1.0)(X)[0, 1:], 0.0)

@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
-from numba.core.errors import NumbaError
 from numba.extending import is_jitted
 from numpy.typing import DTypeLike, NDArray
 
@@ -148,6 +147,7 @@ class _Loops:
     def __init__(self, function: Callable) -> None:
         self.function = function
         self.works = True
+        self.tried: set[np.dtype] = set()
         pair = function if is_jitted(function) else jit(function, cache=False)
 
         @jit(cache=False)  # in memory only: a user's function may change at any time
@@ -160,13 +160,18 @@ class _Loops:
 
     def fill(self, left: NDArray, right: NDArray, out: NDArray) -> NDArray:
         """Fill out[i, j] = function(left_i, right_j)."""
-        if self.works:
-            try:
-                self.compiled(writable(left), writable(right), *flat_rows(out))
-                return out
-            except NumbaError:  # raised while compiling, before anything was computed
+        left, right = writable(left), writable(right)
+        flat, step = flat_rows(out)
+        if left.dtype not in self.tried:
+            try:  # on no samples nothing is computed: whatever goes wrong is the compilation
+                self.compiled(left[:0], right[:0], flat[:0], step)
+            except Exception:
                 self.works = False
-        return _python_loops(self.function, left, right, out)
+            self.tried.add(left.dtype)
+        if not self.works:
+            return _python_loops(self.function, left, right, out)
+        self.compiled(left, right, flat, step)
+        return out
 
 
 @lru_cache(REMEMBERED_FUNCTIONS)
