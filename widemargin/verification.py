@@ -85,8 +85,9 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
         certificates = _verify_classifier(machine, model, kernel, samples, data, tol)
     else:
         certificates = [_verify_single(machine, model, kernel, samples, data, tol)]
-    combined = combine(certificates)
-    return replace(combined, criterion="gap") if getattr(model, "stopping", "kkt") == "gap" else combined
+    if getattr(model, "stopping", "kkt") == "gap":
+        certificates = [replace(certificate, criterion="gap") for certificate in certificates]
+    return combine(certificates)
 
 
 def _machine_of(model: Any) -> str:
@@ -124,14 +125,30 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -
 def _support_in(model: Any, data: TrainingSet) -> NDArray[np.int64]:
     """Places of the support vectors among the samples that took part."""
     support = np.asarray(model.support_, np.int64)
-    if data.kept is None:
-        return support
-    place = np.searchsorted(data.kept, support)
-    if not np.array_equal(data.kept[np.minimum(place, len(data.kept) - 1)], support):
+    if data.kept is not None:
+        place = np.searchsorted(data.kept, support)
+        if np.array_equal(data.kept[np.minimum(place, len(data.kept) - 1)], support) and _same(model, data, place):
+            return place
+        # after a sparse fit scikit-learn counts among the samples of positive weight
+        if support.max(initial=-1) < len(data) and _same(model, data, support) and sp.issparse(data.X):
+            return support
+        raise ValueError("The support vectors of the model are not among the samples with positive weight in X.")
+    if not _same(model, data, support):
         raise ValueError(
-            "The model has support vectors among samples of weight zero: these are not the weights of its fit."
+            "The support vectors of the model are not the samples of X at support_: give its training data."
         )
-    return place
+    return support
+
+
+def _same(model: Any, data: TrainingSet, support: NDArray[np.int64]) -> bool:
+    """Whether the samples at `support` are the model's support vectors, where it keeps any that can be compared."""
+    vectors = model.support_vectors_
+    if takes_objects(model.kernel) or is_precomputed(model.kernel) or len(support) != vectors.shape[0]:
+        return True
+    given = data.X[support]
+    if sp.issparse(given) or sp.issparse(vectors):
+        return bool(abs(sp.csr_matrix(given) - sp.csr_matrix(vectors)).sum() == 0)
+    return bool((given == vectors).all())
 
 
 def _coefficients(model: Any) -> Vector:

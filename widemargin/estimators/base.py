@@ -156,7 +156,7 @@ class KernelMachine(BaseEstimator):
             f"{self.status_.value} Reached: largest KKT violation {reached.violation:.3g} (tol={reached.tol:g}), "
             f"relative duality gap {reached.gap:.3g}; see certificate_.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,  # the caller of fit, behind scikit-learn's wrapper
         )
 
     # ---- exposing

@@ -25,7 +25,7 @@ def restart(dual: SignedDual, previous: Vector, scale: float = 1.0) -> Vector | 
         return None
     beta = previous * scale
     for bound in (dual.lo, dual.hi):
-        beta = np.where(np.abs(beta - bound) <= SNAP * np.abs(bound), bound, beta)
+        beta = np.where(np.isfinite(bound) & (np.abs(beta - bound) <= SNAP * np.abs(bound)), bound, beta)
     beta = np.clip(beta, dual.lo, dual.hi)
     starts = dual.group_starts
     for number in range(dual.n_groups):

@@ -1,0 +1,156 @@
+"""Probabilities: Platt's sigmoid, the coupling of pairs, and both inside the classifiers."""
+
+import threading
+
+import numpy as np
+import pytest
+import sklearn.svm
+from scipy.optimize import minimize
+from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.metrics import brier_score_loss
+from sklearn.preprocessing import StandardScaler
+
+from widemargin import SVC, NuSVC
+from widemargin.calibration import assign_folds, couple_pairs, fit_sigmoid
+
+
+def test_sigmoid_against_a_general_optimiser():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=200)
+    sign = np.where(rng.uniform(size=200) < 1 / (1 + np.exp(-2.0 * values - 0.5)), 1.0, -1.0)
+    weight = rng.uniform(0.5, 2.0, 200)
+    positive, negative = weight[sign > 0].sum(), weight[sign < 0].sum()
+    target = np.where(sign > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))
+
+    def loss(ab):
+        u = ab[0] * values + ab[1]
+        return np.sum(weight * (target * np.logaddexp(0, u) + (1 - target) * np.logaddexp(0, -u)))
+
+    a, b = fit_sigmoid(values, sign, weight)
+    best = minimize(loss, [0.0, 0.0], tol=1e-12)
+    assert (a, b) == pytest.approx(tuple(best.x), abs=1e-4)
+    assert a < 0
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e6])
+def test_sigmoid_survives_any_scale(scale):
+    values = scale * np.r_[np.linspace(-2, -1, 20), np.linspace(1, 2, 20)]
+    a, b = fit_sigmoid(values, np.sign(values), np.ones(40))
+    assert np.isfinite([a, b]).all() and a <= 0
+
+
+def test_equal_values_give_the_share_of_the_classes():
+    a, b = fit_sigmoid(np.zeros(40), np.r_[np.ones(10), -np.ones(30)], np.ones(40))
+    assert 1 / (1 + np.exp(b)) == pytest.approx(0.25, abs=0.03)
+
+
+def test_coupling_recovers_consistent_probabilities():
+    rng = np.random.default_rng(1)
+    for n_classes in (3, 5, 12):
+        p = rng.dirichlet(np.ones(n_classes), size=20)
+        i, j = np.triu_indices(n_classes, 1)
+        found = couple_pairs(p[:, i] / (p[:, i] + p[:, j]), n_classes)
+        np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+        np.testing.assert_allclose(found, p, atol=2e-4)
+
+
+def test_coupling_is_the_minimum():
+    rng = np.random.default_rng(2)
+    pairwise = rng.uniform(0.05, 0.95, size=(5, 6))
+    i, j = np.triu_indices(4, 1)
+    for row, p in zip(pairwise, couple_pairs(pairwise, 4), strict=True):
+        r = np.zeros((4, 4))
+        r[i, j], r[j, i] = row, 1 - row
+
+        def loss(q, r=r):
+            return 0.5 * np.sum((r.T * q[:, None] - r * q[None, :]) ** 2)
+
+        best = minimize(
+            loss, np.full(4, 0.25), bounds=[(0, 1)] * 4, constraints={"type": "eq", "fun": lambda q: q.sum() - 1}
+        )
+        assert loss(p) <= best.fun + 1e-8
+
+
+def test_folds_spread_every_class():
+    labels = np.repeat([0, 1, 2], [50, 10, 3])
+    fold = assign_folds(labels, np.random.RandomState(0))
+    assert np.bincount(fold[labels == 0], minlength=5).tolist() == [10] * 5
+    assert np.bincount(fold[labels == 1], minlength=5).tolist() == [2] * 5
+    assert len(set(fold[labels == 2])) == 3
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter was deprecated:FutureWarning")
+@pytest.mark.parametrize("machine", [SVC, NuSVC])
+def test_two_classes_as_good_as_sklearn(machine):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    parameters = {"probability": True, "random_state": 0} | ({"nu": 0.3} if machine is NuSVC else {"C": 0.5})
+    ours = machine(**parameters).fit(X[::2], y[::2])
+    theirs = getattr(sklearn.svm, machine.__name__)(**parameters).fit(X[::2], y[::2])
+    found, expected = ours.predict_proba(X[1::2]), theirs.predict_proba(X[1::2])
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+    assert brier_score_loss(y[1::2], found[:, 1]) <= brier_score_loss(y[1::2], expected[:, 1]) + 0.005
+    assert np.corrcoef(found[:, 1], expected[:, 1])[0, 1] > 0.99
+    np.testing.assert_allclose(np.log(found), ours.predict_log_proba(X[1::2]))
+    # scikit-learn's convention: A and B belong to the negative of decision_function, and give the first class
+    u = -ours.decision_function(X[1::2]) * ours.probA_ + ours.probB_
+    np.testing.assert_allclose(found[:, 0], 1 / (1 + np.exp(u)), atol=1e-12)
+    assert np.sign(ours.probA_) == np.sign(theirs._probA)
+    assert ours.probB_ == pytest.approx(theirs._probB, abs=0.5)
+
+
+@pytest.mark.filterwarnings("ignore:The `probability` parameter was deprecated:FutureWarning")
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+def test_three_classes(scheme):
+    X, y = load_iris(return_X_y=True)
+    ours = SVC(probability=True, random_state=0, multi_class=scheme).fit(X, y)
+    theirs = sklearn.svm.SVC(probability=True, random_state=0).fit(X, y)
+    found = ours.predict_proba(X)
+    assert found.shape == (150, 3) and ours.probA_.shape == (3,)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+    truth = np.eye(3)[y]
+    assert np.sum((found - truth) ** 2) <= np.sum((theirs.predict_proba(X) - truth) ** 2) + 2.0
+    assert np.mean(found.argmax(axis=1) == y) > 0.95
+
+
+def test_a_seed_decides_the_folds():
+    X, y = make_classification(120, flip_y=0.2, random_state=0)
+    one, same, other = (SVC(probability=True, random_state=seed).fit(X, y) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one.predict_proba(X), same.predict_proba(X))
+    assert one.probA_ != other.probA_
+
+
+def test_probabilities_from_several_threads():
+    X, y = make_classification(150, n_classes=3, n_informative=4, random_state=0)
+    expected = SVC(probability=True, random_state=3).fit(X, y).predict_proba(X)
+    found = [None] * 4
+
+    def fit(number):
+        found[number] = SVC(probability=True, random_state=3).fit(X, y).predict_proba(X)
+
+    threads = [threading.Thread(target=fit, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for values in found:
+        np.testing.assert_allclose(values, expected, atol=1e-9)
+
+
+def test_a_class_smaller_than_the_number_of_folds():
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=(30, 2)), rng.normal(loc=3.0, size=(2, 2))]
+    y = np.r_[np.zeros(30), np.ones(2)]
+    found = SVC(probability=True, random_state=0).fit(X, y).predict_proba(X)
+    assert np.isfinite(found).all() and found[:, 1].mean() < 0.5
+
+
+def test_only_where_asked_for():
+    X, y = load_iris(return_X_y=True)
+    machine = SVC().fit(X, y)
+    assert not hasattr(machine, "predict_proba") and machine.probA_.size == 0
+    with pytest.raises(AttributeError, match="predict_proba"):
+        machine.predict_proba(X)
+    machine.probability = True
+    with pytest.raises(Exception, match="fitted with probability=True"):
+        machine.predict_proba(X)

@@ -1,0 +1,149 @@
+"""verify accepts right answers, ours and scikit-learn's, and rejects changed multipliers, a wrong bias, early stops."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sklearn.svm
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+import widemargin
+from widemargin import verify
+
+MACHINES = {
+    "SVC": {"C": 2.0},
+    "NuSVC": {"nu": 0.3},
+    "SVR": {"C": 0.5},
+    "NuSVR": {"C": 0.5, "nu": 0.4},
+    "OneClassSVM": {"nu": 0.3},
+}
+
+
+def data_for(machine):
+    if machine in ("SVR", "NuSVR"):
+        X, y = load_diabetes(return_X_y=True)
+        return X[:200] * 20, y[:200] / 50
+    return load_iris(return_X_y=True)
+
+
+def fitted(library, machine, **more):
+    X, y = data_for(machine)
+    return getattr(library, machine)(**MACHINES[machine], **more).fit(X, y), X, y
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("library", [widemargin, sklearn.svm], ids=["ours", "sklearn"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_right_answers_hold(machine, library, kernel):
+    model, X, y = fitted(library, machine, kernel=kernel)
+    certificate = verify(model, X, y)
+    assert certificate.holds, str(certificate)
+    assert -1e-12 <= certificate.gap < 0.01
+    if library is widemargin:
+        assert certificate.violation == pytest.approx(model.certificate_.violation, rel=1e-3, abs=1e-9)
+        assert certificate.dual == pytest.approx(model.certificate_.dual, rel=1e-9)
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("library", [widemargin, sklearn.svm], ids=["ours", "sklearn"])
+def test_a_wrong_bias_shows(machine, library):
+    model, X, y = fitted(library, machine)
+    model.intercept_ = model.intercept_ + 0.05 * (np.abs(model.intercept_).max() + 1)
+    assert not verify(model, X, y).holds
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("library", [widemargin, sklearn.svm], ids=["ours", "sklearn"])
+@pytest.mark.parametrize("change", ["shift", "scale", "drop", "shuffle"])
+def test_wrong_multipliers_show(machine, library, change):
+    model, X, y = fitted(library, machine)
+    coefficients = model.dual_coef_.copy()
+    if change == "shift":
+        coefficients[:, 0] += 0.3
+    elif change == "scale":
+        if machine == "NuSVC":
+            pytest.skip("a nu-machine may be scaled as a whole; its margin is read from the scale")
+        coefficients *= 0.9
+    elif change == "drop":
+        coefficients[:, :3] = 0.0
+    else:
+        coefficients = coefficients[:, np.random.default_rng(0).permutation(coefficients.shape[1])]
+    model.dual_coef_ = coefficients
+    assert not verify(model, X, y).holds
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("library", [widemargin, sklearn.svm], ids=["ours", "sklearn"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_an_early_stop_shows(machine, library):
+    model, X, y = fitted(library, machine, max_iter=3)
+    certificate = verify(model, X, y)
+    assert not certificate.holds
+    assert certificate.violation > certificate.tol
+
+
+@pytest.mark.parametrize("library", [widemargin, sklearn.svm], ids=["ours", "sklearn"])
+def test_sparse_weighted_and_precomputed(library):
+    X, y = load_iris(return_X_y=True)
+    weight = np.random.default_rng(0).integers(0, 3, size=150).astype(float)
+    model = library.SVC(gamma=0.3).fit(sp.csr_matrix(X), y, sample_weight=weight)
+    assert verify(model, sp.csr_matrix(X), y, sample_weight=weight).holds
+    assert not verify(model, sp.csr_matrix(X), y, sample_weight=weight + (weight > 0)).holds
+    K = X @ X.T
+    assert verify(library.SVC(kernel="precomputed").fit(K, y), K, y).holds
+    balanced = library.SVC(class_weight={0: 0.3, 1: 4.0}).fit(X, y)
+    assert verify(balanced, X, y).holds
+
+
+def test_ours_in_all_its_forms():
+    X, y = load_iris(return_X_y=True)
+    for model in (
+        widemargin.SVC(multi_class="ovr"),
+        widemargin.SVC(loss="squared_hinge"),
+        widemargin.NuSVC(nu=0.1, multi_class="ovr", class_weight={1: 2.0}),
+        widemargin.SVC(kernel="linear", C=np.inf).set_params(C=1e6),
+    ):
+        assert verify(model.fit(X, y), X, y).holds
+    model = widemargin.SVC(stopping="gap", tol=1e-4).fit(X, y)
+    assert verify(model, X, y).criterion == "gap" and verify(model, X, y).holds
+
+
+def test_nu_regression_without_a_tube():
+    X = np.linspace(-1, 1, 30)[:, None]
+    y = np.r_[np.ones(15), -np.ones(15)] + 0.01 * np.arange(30)
+    model = widemargin.NuSVR(nu=1.0, C=0.1, tol=1e-6).fit(X, y)
+    assert model.epsilon_ == pytest.approx(0.0, abs=0.2)
+    assert verify(model, X, y).holds
+
+
+def test_tolerance_can_be_asked_for():
+    model, X, y = fitted(sklearn.svm, "SVC")
+    assert verify(model, X, y).holds
+    assert not verify(model, X, y, tol=1e-9).holds
+
+
+def test_errors_are_sentences():
+    model, X, y = fitted(widemargin, "SVC")
+    with pytest.raises(ValueError, match="X has 149 samples, but the model was fitted on 150"):
+        verify(model, X[1:], y[1:])
+    with pytest.raises(ValueError, match="not the samples of X at support_"):
+        verify(model, X[::-1], y)
+    with pytest.raises(ValueError, match="labels the model does not know"):
+        verify(model, X, y + 1)
+    with pytest.raises(ValueError, match="y must hold the 150 targets"):
+        verify(model, X)
+    with pytest.raises(TypeError, match="verify knows the machines"):
+        verify(LogisticRegression(max_iter=1000).fit(X, y), X, y)
+    weight = np.ones(150)
+    weight[model.support_[0]] = 0
+    with pytest.raises(ValueError, match="not among the samples with positive weight"):
+        verify(model, X, y, sample_weight=weight)
+
+
+def test_the_warning_and_the_certificate_say_the_same():
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="max_iter") as caught:
+        model = widemargin.SVC(max_iter=2).fit(X, y)
+    assert f"{model.certificate_.violation:.3g}" in str(caught[0].message)
+    assert verify(model, X, y).violation == pytest.approx(model.certificate_.violation)
