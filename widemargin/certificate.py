@@ -12,7 +12,7 @@ A solver's own word is never used: only beta, the kernel and the data.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,8 @@ class Certificate:
     n_support, n_free : int
     iterations, rows_computed : int
     seconds : float
+    parts : tuple of Certificate
+        The certificates of the problems of a many-class machine; empty for a single problem.
     """
 
     primal: float
@@ -66,10 +68,13 @@ class Certificate:
     iterations: int = 0
     rows_computed: int = 0
     seconds: float = float("nan")
+    parts: tuple[Certificate, ...] = field(default=(), repr=False)
 
     @property
     def holds(self) -> bool:
-        """Whether the answer is feasible and as close to the optimum as was asked for."""
+        """Whether the answer is feasible and as close to the optimum as was asked for; of several parts, every one."""
+        if self.parts:
+            return all(part.holds for part in self.parts)
         if not self.infeasibility <= FEASIBILITY:
             return False
         if self.criterion == "gap":
@@ -198,11 +203,14 @@ def combine(certificates: Sequence[Certificate]) -> Certificate:
         iterations=sum(c.iterations for c in certificates),
         rows_computed=sum(c.rows_computed for c in certificates),
         seconds=sum(c.seconds for c in certificates),
+        parts=tuple(certificates),
     )
 
 
 def _infeasibility(dual: SignedDual, beta: NDArray, starts: NDArray) -> float:
     """Largest excess over the box and largest change of a group's sum, relative to the size of beta."""
+    if not np.isfinite(beta).all():
+        return float("inf")
     size = max(1e-300, float(np.abs(beta).max(initial=0.0)))
     worst = max(0.0, float((beta - dual.hi).max(initial=0.0)), float((dual.lo - beta).max(initial=0.0))) / size
     if dual.n_groups:

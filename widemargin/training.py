@@ -85,6 +85,7 @@ class Training:
 
     def train(self, tasks: Sequence[Task], stopping: Stopping, watch: Watch | None = None) -> list[Trained]:
         """Solve every task to the stop rule and certify each answer."""
+        self.cancelled.clear()
         results: list[Trained | None] = [None] * len(tasks)
 
         def report(info: dict[str, Any]) -> None:
@@ -113,26 +114,34 @@ class Training:
         """Solve, certify on a fresh function, and go on from that function while the certificate fails."""
         gram = self.source.gram(task.index)
         solution = self.solve(task.dual, gram, stopping, start=task.start, watch=watch)
+        certificate = self._certify(task, gram, solution, stopping)
         for attempt in range(2 * RESUMES):
-            if solution.status is Status.INTERRUPTED:
-                self.cancelled.set()
-                function = solution.function
-            else:
-                function = self.source.fresh(gram, task.dual, solution.beta, task.index)
-            certificate = certify_function(
-                task.dual, solution.beta, function, stopping.tol, criterion=stopping.criterion, solution=solution
-            )
-            solution.function, solution.level = function, levels_at(task.dual, solution.beta, function)
-            goes_on = solution.status in (Status.OPTIMAL, Status.STALLED) and not certificate.holds
-            if not goes_on or (gram.dtype == np.float64 and solution.status is Status.STALLED):
+            if certificate.holds or solution.status not in (Status.OPTIMAL, Status.STALLED):
                 break
-            if attempt + 1 == RESUMES or solution.status is Status.STALLED:
+            if gram.dtype == np.float64:
+                if solution.status is Status.STALLED:
+                    break
+            elif attempt + 1 >= RESUMES or solution.status is Status.STALLED:
                 gram = self.source.gram(task.index, double=True)
             solution = resume(self.solve, task.dual, gram, stopping, solution, watch)
+            certificate = self._certify(task, gram, solution, stopping)
         if solution.status is Status.OPTIMAL and not certificate.holds:
             solution.status = Status.STALLED
             certificate = replace(certificate, status=Status.STALLED)
         return Trained(solution, certificate)
+
+    def _certify(self, task: Task, gram: Gram, solution: Solution, stopping: Stopping) -> Certificate:
+        """Certificate on a fresh function, which the solution takes over; after Ctrl-C, at once on the solver's own."""
+        if solution.status is Status.INTERRUPTED:
+            self.cancelled.set()
+            function = solution.function
+        else:
+            function = self.source.fresh(gram, task.dual, solution.beta, task.index)
+        certificate = certify_function(
+            task.dual, solution.beta, function, stopping.tol, criterion=stopping.criterion, solution=solution
+        )
+        solution.function, solution.level = function, levels_at(task.dual, solution.beta, function)
+        return certificate
 
 
 def resume(

@@ -80,7 +80,7 @@ def best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high):
             high = scale
         else:
             low = scale
-        if high - low <= 1e-14 * high:
+        if high < np.inf and high - low <= 1e-14 * high:
             break
         step = scale - derivative / norm2 if norm2 > 0.0 else np.inf
         middle = 0.5 * (low + high) if high < np.inf else 2.0 * scale + 1.0

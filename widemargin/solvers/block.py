@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from widemargin.gram.gram import Gram
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.primal import best_primal
+from widemargin.solvers.interior import LARGEST, interior_point
 from widemargin.solvers.newton import is_free, newton_step
 from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
 from widemargin.solvers.packed import key_limits
@@ -39,8 +40,12 @@ INNER_SHARE = 0.2  # a block is solved to this share of the violation: the rest 
 STEPS_PER_CALL = 100_000  # bounds the time between two looks at the clock and at Ctrl-C (at most ~0.4 s)
 FLOAT32_MARGIN = 0.8  # aim below tol while rows are float32, so that the float64 check passes at once
 SETTLED = 0.2  # share of free variables that may come or go during pair steps for a Newton step to be worth its factor
+NEWTON_TRIES = 12  # Newton steps per call: what they have not solved by then, they will not
 RETRY_BELOW = 0.3  # share of the violation at which a Newton step failed, below which it is tried again
+MOST_CREEPS_WHOLE, MOST_CREEPS = 6, 100  # calls that may use up their steps without halving the violation
 STALL_ROUNDS = 3  # rounds without progress before the function is recomputed, and again before giving up
+REFRESHES = 3  # times the function is recomputed in one solve
+LARGEST_SINGLE = 1e15  # slopes beyond this leave float32's range in a product: such a block is solved in float64
 SMALLEST_MARGIN2 = 1e-10  # squared margin over the largest K_ii below which a hard margin counts as impossible
 
 Watch = Callable[[dict[str, Any]], None]
@@ -54,9 +59,13 @@ class BlockSolver:
         self.row = dual.row if dual.row is not None else np.arange(len(dual), dtype=np.int64)
         self.selector = Selector(dual)
         self.changed_before = np.zeros(len(gram), np.bool_)
-        self.unbounded_box = bool(np.any((np.isinf(dual.hi) | np.isinf(dual.lo)) & (dual.ridge == 0.0)))
+        self.hard = (np.isinf(dual.hi) | np.isinf(dual.lo)) & (dual.ridge == 0.0)
+        self.may_run_away = bool(self.hard.any())
         self.lowest_curvature = 0.0
         self.newton_below = np.inf  # violation below which a Newton step is worth trying
+        self.creeps = 0  # calls that used up their steps since the violation last halved
+        self.creep_violation = np.inf
+        self.ran_away = False  # whether a step had no end
         self.iterations = self.rounds = 0
         self.whole = len(dual) <= WHOLE
         self.tol = stopping.tol * (FLOAT32_MARGIN if gram.dtype == np.float32 else 1.0)
@@ -68,7 +77,7 @@ class BlockSolver:
         self.beta, self.function = beta, function
         status = Status.INTERRUPTED
         size = FIRST_BLOCK
-        stalled, refreshed = 0, False
+        stalled = refreshed = 0
         objective = np.inf
         try:
             while True:
@@ -84,11 +93,11 @@ class BlockSolver:
                 if previous - objective <= 1e-15 * abs(objective):
                     stalled += 1
                     if stalled >= STALL_ROUNDS:
-                        if refreshed:
-                            status = self.name_stall()
+                        if refreshed == REFRESHES:
+                            status = Status.INDEFINITE if self.lowest_curvature < 0.0 else Status.STALLED
                             break
                         self.refresh()
-                        refreshed, stalled = True, 0
+                        refreshed, stalled, objective = refreshed + 1, 0, np.inf
                         continue
                 else:
                     stalled = 0
@@ -137,18 +146,25 @@ class BlockSolver:
         """The reason to stop now, if there is one."""
         stop, dual = self.stopping, self.dual
         violation = violation_of(table, dual.n_groups)
+        reached = Status.INDEFINITE if self.lowest_curvature < 0.0 else Status.OPTIMAL
+        if not np.isfinite(violation):
+            return Status.NOT_FINITE
+        if self.ran_away or (self.may_run_away and self.has_no_margin()):
+            return Status.INDEFINITE if self.lowest_curvature < 0.0 else Status.UNBOUNDED
         if violation <= min(self.tol, stop.tol) and stop.criterion != "gap":
-            return Status.OPTIMAL
+            return reached
         if stop.criterion == "gap":
             level = levels_of(table, dual.n_groups)
             norm2 = float(dual.per_sample(self.beta) @ self.function)
             primal, _ = best_primal(dual, dual.per_variable(self.function), norm2, level)
             if primal + objective <= stop.tol * (abs(primal) + 1.0):
-                return Status.OPTIMAL
+                return reached
         if stop.criterion == "objective" and self.rounds and previous - objective <= stop.tol * abs(objective):
-            return Status.OPTIMAL
-        if self.unbounded_box and self.has_no_margin():
-            return Status.UNBOUNDED
+            return reached
+        if violation < 0.5 * self.creep_violation:
+            self.creeps, self.creep_violation = 0, violation
+        if self.creeps > (MOST_CREEPS_WHOLE if self.whole else MOST_CREEPS):
+            return Status.STALLED
         if 0 <= stop.max_iter <= self.iterations:
             return Status.MAX_ITER
         if time.perf_counter() >= deadline:
@@ -156,13 +172,16 @@ class BlockSolver:
         return None
 
     def has_no_margin(self) -> bool:
-        """Hard margin: 2 |sum b phi| / sum |b| bounds the distance of the two hulls; is it zero to rounding?"""
-        total = float(np.abs(self.beta).sum())
-        norm2 = float(self.dual.per_sample(self.beta) @ self.function)
-        return total > 0.0 and 4.0 * norm2 <= SMALLEST_MARGIN2 * float(self.gram.diag.max()) * total * total
+        """Hard margin: 2 |sum b phi| / sum |b| bounds the distance of the two hulls; is it zero to rounding?
 
-    def name_stall(self) -> Status:
-        return Status.INDEFINITE if self.lowest_curvature < 0.0 else Status.STALLED
+        Soft variables in the sum do not matter once the hard ones, which alone can grow without end, outweigh them.
+        """
+        size = np.abs(self.beta)
+        total = float(size.sum())
+        if total == 0.0 or float(size[~self.hard].sum()) > 1e-6 * total:
+            return False
+        norm2 = float(self.dual.per_sample(self.beta) @ self.function)
+        return norm2 <= 0.25 * SMALLEST_MARGIN2 * float(self.gram.diag.max()) * total * total
 
     def refresh(self) -> None:
         """Recompute F = K b from rows, so that rounding gathered over many updates is gone."""
@@ -177,21 +196,23 @@ class BlockSolver:
         dual, gram = self.dual, self.gram
         samples = self.row[chosen]
         block = gram.block(samples)
+        gradient = f[chosen] - self.middles(table)[dual.group[chosen]]
+        kind = gram.dtype if np.abs(gradient).max() < LARGEST_SINGLE else np.dtype(np.float64)
+        block = block.astype(kind, copy=False)
         if dual.sign is not None:
-            sign = dual.sign[chosen].astype(gram.dtype)
+            sign = dual.sign[chosen].astype(kind)
             block = block * sign[:, None] * sign
         ridge, kink = dual.ridge[chosen], dual.kink[chosen]
-        middle = self.middles(table)
-        shifted = (f[chosen] - middle[dual.group[chosen]]).astype(gram.dtype)
+        shifted = gradient.astype(kind)
         old = self.beta[chosen]
         new = old.copy()
         violation = violation_of(table, dual.n_groups)
-        inner_tol = 0.99 * self.tol if self.whole else max(0.5 * self.tol, INNER_SHARE * violation)
+        inner_tol = self.inner_tol(violation)
         budget = STEPS_PER_CALL
         if self.stopping.max_iter >= 0:
             budget = min(budget, self.stopping.max_iter - self.iterations)
-        position, limits = key_limits(len(chosen), gram.dtype)
-        diagonal = (gram.diag[samples] + ridge).astype(gram.dtype)
+        position, limits = key_limits(len(chosen), kind)
+        diagonal = (gram.diag[samples] + ridge).astype(kind)
         problem = (block, shifted, new, dual.lo[chosen], dual.hi[chosen], kink, ridge)
         starts = np.searchsorted(chosen, self.selector.starts) if dual.n_groups else np.zeros(1, np.int64)
 
@@ -202,7 +223,16 @@ class BlockSolver:
             self.lowest_curvature = min(self.lowest_curvature, curvature)
             return steps, left
 
-        self.iterations += self.alternate(small_steps, problem, starts, inner_tol, budget, violation)
+        steps, left = self.alternate(small_steps, problem, starts, inner_tol, budget, violation)
+        self.iterations += steps
+        if left > inner_tol and steps >= STEPS_PER_CALL:
+            self.creeps += 1
+            if len(chosen) <= LARGEST and np.isfinite(new).all():
+                better = interior_point(block, shifted, new, *problem[3:], starts)
+                new = new if better is None else better
+        if not np.isfinite(new).all():
+            self.ran_away = True
+            return
         moved = np.flatnonzero(new != old)
         if not len(moved):
             return
@@ -231,32 +261,46 @@ class BlockSolver:
         tol: float,
         budget: int,
         violation: float,
-    ) -> int:
-        """Small steps; once they hardly change which variables are free, Newton steps between them; returns their number.
+    ) -> tuple[int, float]:
+        """Small steps; once they hardly change which variables are free, Newton steps between them.
+
+        Returns the number of small steps and the violation left in the block.
 
         A Newton step that does not help is not tried again before the violation has fallen well below this round's.
         """
         block, f, beta, lo, hi, kink, ridge = problem
-        taken = 0
+        taken = tries = 0
         before = is_free(beta, lo, hi, kink)
         while True:
-            most = 2 * len(f) if violation <= self.newton_below else budget
+            most = 2 * len(f) if violation <= self.newton_below and tries < NEWTON_TRIES else budget
             steps, left = small_steps(min(most, budget - taken))
             taken += steps
             if left <= tol or taken >= budget or steps == 0:
-                return taken
+                return taken, left
             free = is_free(beta, lo, hi, kink)
             settled = np.count_nonzero(free != before) <= SETTLED * np.count_nonzero(free)
             before = free
+            tries += 1
             if settled and not newton_step(block, f, beta, lo, hi, kink, ridge, starts):
                 self.newton_below = RETRY_BELOW * violation
+
+    def inner_tol(self, violation: float) -> float:
+        """How far a block is solved: to tol when it is the whole problem, else to a share of the violation.
+
+        The gap and the objective may need a far smaller violation than tol, so there the share alone decides.
+        """
+        if self.stopping.criterion != "kkt":
+            return INNER_SHARE * violation
+        return 0.99 * self.tol if self.whole else max(0.5 * self.tol, INNER_SHARE * violation)
 
     def middles(self, table: NDArray) -> NDArray:
         """Shift of each group that brings the gradient near its threshold close to zero, where floats are finest."""
         if not self.dual.n_groups:
             return np.zeros(1)
-        middle = 0.5 * (table[:, 0] + table[:, 1])
-        return np.where(np.isfinite(middle), middle, 0.0)
+        movable = np.isfinite(table[:, :2]).all(axis=1)
+        middle = np.zeros(len(table))
+        middle[movable] = 0.5 * (table[movable, 0] + table[movable, 1])
+        return middle
 
     def report(self, table: NDArray, objective: float, began: float) -> dict[str, Any]:
         """What a watcher is told about a round."""

@@ -26,6 +26,8 @@ def scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack):
         free = 0.0
         for t in range(starts[g], starts[g + 1]):
             b = beta[t]
+            if not np.isfinite(f[t]) or not np.isfinite(b):
+                free_sum = np.nan
             can_rise = b < hi[t] and (slack == 0.0 or hi[t] == np.inf or hi[t] - b > slack * max(abs(hi[t]), abs(lo[t])))
             can_fall = b > lo[t] and (slack == 0.0 or lo[t] == -np.inf or b - lo[t] > slack * max(abs(hi[t]), abs(lo[t])))
             rise = f[t] + kink[t] if b >= 0.0 else f[t] - kink[t]
@@ -45,7 +47,12 @@ def scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack):
 
 
 def violation_of(table: np.ndarray, n_groups: int) -> float:
-    """Largest KKT violation: the widest overlap of a group, or the largest projected slope without groups."""
+    """Largest KKT violation: the widest overlap of a group, or the largest projected slope without groups.
+
+    A table with NaN (of a gradient that is not finite) violates infinitely.
+    """
+    if np.isnan(table).any():
+        return float("inf")
     lowest, highest = table[:, 0], table[:, 1]
     if n_groups == 0:
         return float(max(0.0, highest[0], -lowest[0]))

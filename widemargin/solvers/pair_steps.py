@@ -18,10 +18,11 @@ import numpy as np
 from widemargin._jit import CONTRACT, jit
 from widemargin.solvers.packed import larger, larger_key, ordered_key, positive_key, smaller_key
 
-CLOSED = 1e30  # penalty of a direction that is not open; finite, because packed keys hold no infinities
+CLOSED_32, CLOSED_64 = 1e30, 1e300  # penalty of a direction that is not open; finite, for packed keys hold no infinities
 CURVATURE_FLOOR_32 = 1e-7  # of the mean diagonal: duplicate points leave only rounding noise in eta (Platt 1998, 2.1)
 CURVATURE_FLOOR_64 = 1e-12  # the same in double precision (LIBSVM's TAU)
-SMALLEST_CURVATURE = 1e-30  # an all-zero kernel matrix still needs a divisor
+NEGATIVE_32, NEGATIVE_64 = 1e-2, 1e-8  # of the mean diagonal: a curvature below minus this is no rounding of a valid kernel
+SMALLEST_CURVATURE_32, SMALLEST_CURVATURE_64 = 1e-37, 1e-300  # an all-zero kernel matrix still needs a divisor
 
 
 @jit(fastmath=CONTRACT)
@@ -51,17 +52,25 @@ def best_partner(f, down, lowest, K_i, diagonal, diagonal_i, floor, position, ma
 
 
 @jit
-def open_directions(beta, lo, hi, kink, t, up, down):
-    """Penalties that turn the gradient of variable t into its slopes: +-kink where open, +-CLOSED where not."""
+def curvature_floor(mean_diagonal, itemsize):
+    """Smallest divisor of a step, in the precision of the block."""
+    if itemsize == 4:
+        return max(CURVATURE_FLOOR_32 * mean_diagonal, SMALLEST_CURVATURE_32)
+    return max(CURVATURE_FLOOR_64 * mean_diagonal, SMALLEST_CURVATURE_64)
+
+
+@jit
+def open_directions(beta, lo, hi, kink, t, up, down, closed):
+    """Penalties that turn the gradient of variable t into its slopes: +-kink where open, +-closed where not."""
     b = beta[t]
     if b >= hi[t]:
-        up[t] = CLOSED
+        up[t] = closed
     elif b >= 0.0:
         up[t] = kink[t]
     else:
         up[t] = -kink[t]
     if b <= lo[t]:
-        down[t] = -CLOSED
+        down[t] = -closed
     elif b > 0.0:
         down[t] = kink[t]
     else:
@@ -81,15 +90,14 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
     up = np.empty_like(f)
     down = np.empty_like(f)
     mean_diagonal = 0.0
+    closed = CLOSED_32 if f.itemsize == 4 else CLOSED_64
     for t in range(q):
-        open_directions(beta, lo, hi, kink, t, up, down)
-        mean_diagonal += diagonal[t]
-    mean_diagonal = mean_diagonal / q
-    relative_floor = CURVATURE_FLOOR_32 if f.itemsize == 4 else CURVATURE_FLOOR_64
+        open_directions(beta, lo, hi, kink, t, up, down, closed)
+        mean_diagonal += abs(diagonal[t]) / q
     scalar = np.zeros(2, f.dtype)  # the step and the floor in the float type of the block
-    scalar[1] = max(relative_floor * mean_diagonal, SMALLEST_CURVATURE)
+    scalar[1] = curvature_floor(mean_diagonal, f.itemsize)
     floor = scalar[1]
-    closed_check = 0.5 * CLOSED
+    closed_check = 0.5 * closed
     keys = np.empty(n_groups, limits.dtype)
     for g in range(n_groups):
         a, b = starts[g], starts[g + 1]
@@ -100,7 +108,7 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
             )
     steps = 0
     violation = 0.0
-    noise = -1e3 * float(floor)  # a curvature below this is no rounding: the kernel is not positive semi-definite
+    noise = -(NEGATIVE_32 if f.itemsize == 4 else NEGATIVE_64) * mean_diagonal
     lowest_curvature = 0.0
     while True:
         violation = 0.0
@@ -153,8 +161,8 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
         else:
             beta[i] += step
             beta[j] -= step
-        open_directions(beta, lo, hi, kink, i, up, down)
-        open_directions(beta, lo, hi, kink, j, up, down)
+        open_directions(beta, lo, hi, kink, i, up, down, closed)
+        open_directions(beta, lo, hi, kink, j, up, down, closed)
         f[i] += step * ridge[i]
         f[j] -= step * ridge[j]
         scalar[0] = step

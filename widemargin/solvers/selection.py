@@ -71,9 +71,9 @@ class Selector:
         new = []
         for g in range(groups):
             room = (size - len(kept)) // groups
-            threshold = 0.5 * (table[g, 0] + table[g, 1]) if dual.n_groups else 0.0
-            if not np.isfinite(threshold):
+            if dual.n_groups and not np.isfinite(table[g, :2]).all():
                 continue  # nothing can rise, or nothing can fall: this group cannot move
+            threshold = 0.5 * (table[g, 0] + table[g, 1]) if dual.n_groups else 0.0
             n_rising, n_falling = collect_violators(
                 f, beta, dual.lo, dual.hi, dual.kink, self.starts[g], self.starts[g + 1], threshold,
                 self.taken, self.rising, self.rise_by, self.falling, self.fall_by,

@@ -12,7 +12,7 @@ import numpy as np
 
 from widemargin._jit import CONTRACT, jit
 from widemargin.solvers.packed import larger, larger_key, positive_key
-from widemargin.solvers.pair_steps import CURVATURE_FLOOR_32, CURVATURE_FLOOR_64, SMALLEST_CURVATURE, open_directions
+from widemargin.solvers.pair_steps import CLOSED_32, CLOSED_64, curvature_floor, open_directions
 
 
 @jit(fastmath=CONTRACT)
@@ -38,12 +38,12 @@ def solve_singles(K, f, beta, lo, hi, kink, ridge, diagonal, tol, max_steps, pos
     up = np.empty_like(f)
     down = np.empty_like(f)
     mean_diagonal = 0.0
+    closed = CLOSED_32 if f.itemsize == 4 else CLOSED_64
     for t in range(q):
-        open_directions(beta, lo, hi, kink, t, up, down)
-        mean_diagonal += diagonal[t]
-    relative_floor = CURVATURE_FLOOR_32 if f.itemsize == 4 else CURVATURE_FLOOR_64
+        open_directions(beta, lo, hi, kink, t, up, down, closed)
+        mean_diagonal += abs(diagonal[t]) / q
     scalar = np.zeros(2, f.dtype)  # the step and the floor in the float type of the block
-    scalar[1] = max(relative_floor * mean_diagonal / q, SMALLEST_CURVATURE)
+    scalar[1] = curvature_floor(mean_diagonal, f.itemsize)
     floor = scalar[1]
     key, worst = best_after_step(f, up, down, scalar[0], K[0], diagonal, floor, position, mask)
     steps = 0
@@ -64,7 +64,7 @@ def solve_singles(K, f, beta, lo, hi, kink, ridge, diagonal, tol, max_steps, pos
         if step == 0.0:
             break
         beta[i] = new
-        open_directions(beta, lo, hi, kink, i, up, down)
+        open_directions(beta, lo, hi, kink, i, up, down, closed)
         f[i] += step * ridge[i]
         scalar[0] = step
         key, worst = best_after_step(f, up, down, scalar[0], K[i], diagonal, floor, position, mask)

@@ -28,6 +28,10 @@ class Status(Enum):
         "The dual grows without end: no hyperplane separates the classes with a margin that can be told from zero. "
         "Hard margin (C=inf) needs separable data; use a finite C or loss='squared_hinge'."
     )
+    NOT_FINITE = (
+        "Kernel values are not finite numbers, so nothing can be learned from them. Usual causes: features so large that "
+        "products overflow (use StandardScaler), or a kernel function of your own that returns NaN."
+    )
     INDEFINITE = (
         "The kernel is not positive semi-definite on these data, so the problem is not convex and what was found need "
         "not be the best. Use another kernel (rbf is always valid) or other kernel parameters."
