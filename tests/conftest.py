@@ -5,6 +5,7 @@ one machine is a failure everywhere.
 """
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,3 +22,19 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 def rng() -> np.random.Generator:
     """A seeded source of random numbers, new for every test."""
     return np.random.default_rng(20240517)
+
+
+@pytest.fixture(scope="session")
+def compiled() -> None:
+    """Compile what tests with short time limits use, so that they time the solver and not the compiler."""
+    from widemargin.kernels import Gaussian, Linear, Polynomial
+    from widemargin.problems import hinge
+    from widemargin.stopping import Stopping
+    from widemargin.training import Task, Training
+
+    source = np.random.default_rng(0)
+    X, y = source.normal(size=(30, 3)), np.tile([1.0, -1.0], 15)
+    for kernel in (Linear(), Gaussian(1.0), Polynomial()):
+        for dual in (hinge(y, np.ones(30)), replace(hinge(y, np.ones(30)), n_groups=0)):
+            for criterion in ("kkt", "gap"):
+                Training(kernel, X).train([Task(dual)], Stopping(tol=1e-6, criterion=criterion))

@@ -39,7 +39,8 @@ def solve_qp(dual: SignedDual, K: NDArray) -> tuple[float, NDArray[np.float64]]:
 
     n = len(dual)
     rows = dual.row if dual.row is not None else np.arange(n)
-    H = K[np.ix_(rows, rows)] + np.diag(dual.ridge)
+    sign = np.ones(n) if dual.sign is None else dual.sign
+    H = sign[:, None] * K[np.ix_(rows, rows)] * sign + np.diag(dual.ridge)
     kinked = bool(np.any(dual.kink > 0))
     if kinked:
         H = np.block([[H, -H], [-H, H]])
@@ -94,11 +95,12 @@ class Values:
 def values_at(dual: SignedDual, K: NDArray, beta: NDArray) -> Values:
     """Gradient, minimised objective, largest KKT violation and absolute infeasibility, from the definitions."""
     rows = dual.row if dual.row is not None else np.arange(len(dual))
+    sign = np.ones(len(dual)) if dual.sign is None else dual.sign
     b = beta.astype(LONG)
     coefficients = np.zeros(len(K), LONG)
-    np.add.at(coefficients, rows, b)
+    np.add.at(coefficients, rows, sign * b)
     function = K.astype(LONG) @ coefficients
-    f = function[rows] + dual.ridge * b + dual.shift
+    f = sign * function[rows] + dual.ridge * b + dual.shift
     norm2 = coefficients @ function
     objective = 0.5 * (norm2 + (dual.ridge * b) @ b) + dual.shift.astype(LONG) @ b + dual.kink.astype(LONG) @ abs(b)
     rises = {t: f[t] + (dual.kink[t] if b[t] >= 0 else -dual.kink[t]) for t in range(len(b)) if b[t] < dual.hi[t]}
@@ -121,10 +123,11 @@ def values_at(dual: SignedDual, K: NDArray, beta: NDArray) -> Values:
 def primal_at(dual: SignedDual, function: NDArray, norm2: float, level: NDArray, scale: float = 1.0) -> float:
     """Primal value of the function `scale` F (per sample) and the levels, each loss maximised from its definition."""
     rows = dual.row if dual.row is not None else np.arange(len(dual))
+    sign = np.ones(len(dual)) if dual.sign is None else dual.sign
     total = 0.5 * scale**2 * norm2
     for t in range(len(dual)):
         r = level[dual.group[t]] if dual.n_groups else 0.0
-        total += _largest(float(-(scale * function[rows[t]] - r + dual.shift[t])), dual, t)
+        total += _largest(float(-(scale * sign[t] * function[rows[t]] - r + dual.shift[t])), dual, t)
     for g in range(dual.n_groups):
         total -= level[g] * dual.start[dual.group == g].sum()
     return float(total)

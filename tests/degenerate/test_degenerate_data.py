@@ -28,6 +28,8 @@ from widemargin.solvers import Status
 from widemargin.stopping import Stopping
 from widemargin.training import Task, Training
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 
 def train(kernel, X, dual, tol=1e-6, limit=20.0, **rule):
     """Train, and fail when only the time limit ended it."""

@@ -27,7 +27,7 @@ def data(rng):
 
 
 def train(kernel, X, dual):
-    trained = Training(kernel, X).train([Task(dual)], Stopping(tol=1e-6, time_limit=20.0))[0]
+    trained = Training(kernel, X).train([Task(dual)], Stopping(tol=1e-6, time_limit=60.0))[0]
     assert trained.solution.status is Status.OPTIMAL
     assert trained.certificate.holds
     return trained.solution

@@ -17,12 +17,13 @@ from tests.oracles import (
     without_groups,
 )
 from widemargin.problems import hinge
+from widemargin.problems.bias import safe_tau, without_bias
 from widemargin.solvers import Status
 from widemargin.stopping import Stopping
 from widemargin.training import Task, Training
 
 N = 50
-TIGHT = Stopping(tol=1e-7, time_limit=20.0)
+TIGHT = Stopping(tol=1e-7, time_limit=60.0)  # seconds: compiling counts too
 
 
 def check(kernel, X, K, dual):
@@ -78,12 +79,22 @@ def test_hard_margin_on_separable_data(kernel, data, rng):
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["even", "weighted"])
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("machine", WITHOUT_BIAS)
+@pytest.mark.parametrize("machine", MACHINES)
 def test_fixed_bias(machine, kernel, weighted, rng):
     X, target = problem("narrow", rng)
     weight = rng.choice([0.0, 0.5, 1.0, 3.0], N) if weighted else np.ones(N)
     K = KERNELS[kernel][1](X, X) + (X**2).sum(axis=1).max()  # K + tau^2, tau the length of the longest sample
-    check(GivenMatrix(K), np.arange(N), K, without_groups(MACHINES[machine](target, weight)))
+    dual = MACHINES[machine](target, weight)
+    free = without_bias(dual)
+    assert free.n_groups == (0 if machine in WITHOUT_BIAS else 1)
+    check(GivenMatrix(K), np.arange(N), K, free)
+    if free.n_groups == 0:  # a problem with fewer constraints has the lower value
+        assert solve_qp(free, K)[0] <= solve_qp(dual, K)[0] + 1e-9
+
+
+def test_tau_is_the_length_of_the_longest_sample(rng):
+    X = rng.normal(size=(N, 4))
+    assert safe_tau((X**2).sum(axis=1)) == pytest.approx(np.sqrt((X**2).sum(axis=1)).max())
 
 
 def test_hard_margin_without_bias(rng):

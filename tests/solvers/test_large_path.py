@@ -14,8 +14,7 @@ from tests.oracles import (
     values_at,
     without_groups,
 )
-from widemargin import training
-from widemargin.gram import CachedGram, FullGram
+from widemargin.gram import CachedGram, FullGram, source
 from widemargin.gram.fresh import decisive_samples
 from widemargin.problems import hinge
 from widemargin.solvers import Status, block, solve_blocks
@@ -29,8 +28,8 @@ TOL = 1e-4
 @pytest.fixture(params=["float32", "float64"])
 def precision(request, monkeypatch):
     """No full matrix, blocks far smaller than the problem, and rows in one precision whatever their rounding."""
-    monkeypatch.setattr(training, "FULL", 40)
-    monkeypatch.setattr(training, "SAFE_ROUNDING", np.inf if request.param == "float32" else 0.0)
+    monkeypatch.setattr(source, "FULL", 40)
+    monkeypatch.setattr(source, "SAFE_ROUNDING", np.inf if request.param == "float32" else 0.0)
     monkeypatch.setattr(block, "WHOLE", 40)
     monkeypatch.setattr(block, "FIRST_BLOCK", 16)
     monkeypatch.setattr(block, "SMALLEST_CAP", 64)
@@ -48,7 +47,7 @@ def grams(monkeypatch):
             super().__init__(*args, **kwargs)
             made.append(self)
 
-    monkeypatch.setattr(training, "CachedGram", Noted)
+    monkeypatch.setattr(source, "CachedGram", Noted)
     return made
 
 
@@ -62,7 +61,7 @@ def whole_problem(dual, X, kernel, tol=1e-9):
 def test_same_answer_as_the_small_path(machine, kernel, precision, grams, rng):
     X = rng.normal(size=(N, 4))
     dual = MACHINES[machine](noisy_scores(X, rng), rng.choice([0.5, 1.0, 2.0], N))
-    trained = Training(KERNELS[kernel][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=TOL, time_limit=20.0))[0]
+    trained = Training(KERNELS[kernel][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=TOL, time_limit=60.0))[0]
     K = KERNELS[kernel][1](X, X)
     here = values_at(dual, K, trained.solution.beta)
     assert grams and grams[0].dtype == precision
@@ -72,7 +71,7 @@ def test_same_answer_as_the_small_path(machine, kernel, precision, grams, rng):
     assert trained.certificate.violation == pytest.approx(here.violation, rel=1e-6, abs=1e-9)
     assert here.infeasibility <= 1e-9 * np.abs(trained.solution.beta).sum()
     with pytest.MonkeyPatch.context() as undo:
-        undo.setattr(training, "FULL", 2048)
+        undo.setattr(source, "FULL", 2048)
         undo.setattr(block, "WHOLE", 2048)
         reference = whole_problem(dual, X, kernel)
     best = values_at(dual, K, reference.beta).objective
@@ -85,7 +84,7 @@ def test_fixed_bias_in_blocks(machine, precision, rng):
     X = rng.normal(size=(N, 4))
     K = KERNELS["rbf"][1](X, X)
     dual = without_groups(MACHINES[machine](noisy_scores(X, rng), np.ones(N)))
-    trained = Training(KERNELS["rbf"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=TOL, time_limit=20.0))[0]
+    trained = Training(KERNELS["rbf"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=TOL, time_limit=60.0))[0]
     assert trained.solution.status is Status.OPTIMAL
     assert trained.solution.rounds > 2
     assert values_at(dual, K, trained.solution.beta).violation <= TOL * (1 + 1e-6)
@@ -97,7 +96,7 @@ def test_every_representation(data, kernel, precision, rng):
     X = DATA[data](N, rng)
     K = KERNELS[kernel][1](as_array(X), as_array(X))
     dual = hinge(signs(noisy_scores(X, rng)), np.full(N, 2.0))
-    trained = Training(KERNELS[kernel][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=TOL, time_limit=20.0))[0]
+    trained = Training(KERNELS[kernel][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=TOL, time_limit=60.0))[0]
     here = values_at(dual, K, trained.solution.beta)
     assert trained.solution.status is Status.OPTIMAL and trained.certificate.holds
     assert here.violation <= TOL * (1 + 1e-5)
@@ -111,7 +110,7 @@ def test_one_thread_is_many_threads(kernel, precision, rng):
     dual = hinge(signs(noisy_scores(X, rng)), np.ones(N))
     answers = [
         Training(KERNELS[kernel][0], X, n_jobs=n_jobs)
-        .train([Task(dual)], Stopping(tol=1e-5, time_limit=20.0))[0]
+        .train([Task(dual)], Stopping(tol=1e-5, time_limit=60.0))[0]
         .solution
         for n_jobs in (1, 2, 5)
     ]
@@ -179,11 +178,11 @@ def test_interrupted_between_blocks(precision, rng):
 
 def test_large_C_in_float32_ends_in_a_true_certificate(monkeypatch, rng, grams):
     """Here float32 sums would claim what is not so; the answer must hold in extended precision."""
-    monkeypatch.setattr(training, "FULL", 40)
+    monkeypatch.setattr(source, "FULL", 40)
     X = rng.normal(size=(N, 4))
     K = KERNELS["rbf"][1](X, X)
     dual = hinge(signs(noisy_scores(X, rng)), np.full(N, 1e5))
-    trained = Training(KERNELS["rbf"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=1e-3, time_limit=20.0))[0]
+    trained = Training(KERNELS["rbf"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=1e-3, time_limit=60.0))[0]
     assert grams[0].dtype == np.float32
     assert trained.solution.status is Status.OPTIMAL and trained.certificate.holds
     assert values_at(dual, K, trained.solution.beta).violation <= 1e-3 * (1 + 1e-6)
@@ -229,6 +228,6 @@ def test_blocks_and_the_whole_matrix_agree(monkeypatch, rng):
         with monkeypatch.context() as small:
             for name, value in (("WHOLE", 10), ("FIRST_BLOCK", 8), ("SMALLEST_CAP", 16), ("LARGEST_CAP", 32)):
                 small.setattr(block, name, value)
-            blocks = solve_blocks(dual, FullGram(K), Stopping(tol=1e-6, time_limit=20.0))
+            blocks = solve_blocks(dual, FullGram(K), Stopping(tol=1e-6, time_limit=60.0))
         assert blocks.status is Status.OPTIMAL and blocks.rounds > whole.rounds
         assert blocks.objective == pytest.approx(whole.objective, rel=1e-6)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from tests.oracles import KERNELS, MACHINES, WITHOUT_BIAS, GivenMatrix, noisy_scores, signs, values_at, without_groups
 from widemargin.certificate import certify_function
@@ -30,7 +31,7 @@ def problem(seed, machine, kernel, n=40):
 
 def solve(K, dual, tol=TOL, **options):
     trained = Training(GivenMatrix(K), np.arange(len(K)), n_jobs=1).train(
-        [Task(dual)], Stopping(tol=tol, time_limit=20.0), **options
+        [Task(dual)], Stopping(tol=tol, time_limit=60.0), **options
     )[0]
     assert trained.solution.status is Status.OPTIMAL
     return trained.solution
@@ -75,7 +76,7 @@ def test_dual_objective_never_rises(seed, machine, kernel):
     budget = 0
     beta = dual.start
     for budget in (3, 5, 20, 100, -1):  # small budgets make many rounds out of a problem that is solved in one
-        stop = Stopping(tol=TOL, max_iter=budget, time_limit=20.0)
+        stop = Stopping(tol=TOL, max_iter=budget, time_limit=60.0)
         trained = Training(GivenMatrix(K), None, n_jobs=1).train(
             [Task(dual, start=beta)], stop, watch=lambda info: seen.append(info["objective"])
         )[0]
@@ -221,6 +222,40 @@ def test_warm_start_from_any_feasible_point_reaches_the_same_value(seed, kernel,
     warm = Training(GivenMatrix(K), None, n_jobs=1).train([Task(dual, start=start)], Stopping(tol=TOL))[0].solution
     assert warm.objective == pytest.approx(cold.objective, rel=1e-7, abs=1e-7)
     np.testing.assert_array_equal(start, kept)  # the caller's array is left alone
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("binary", [False, True], ids=["numbers", "binary"])
+def test_every_way_to_hold_the_same_data_gives_the_same_answer(kernel, binary, rng):
+    X = np.zeros((80, 50))
+    for row in X:
+        row[rng.choice(50, 4, replace=False)] = 1.0 if binary else rng.integers(-8, 9, 4) / 8.0  # exact in float32 too
+    dual = hinge(signs(noisy_scores(X, rng)), np.ones(80))
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    wide_index = sparse.csr_array(X)
+    wide_index.indices, wide_index.indptr = wide_index.indices.astype(np.int64), wide_index.indptr.astype(np.int64)
+    ways = {
+        "C order": X,
+        "Fortran order": np.asfortranarray(X),
+        "every second row": np.repeat(X, 2, axis=0)[::2],
+        "float32": X.astype(np.float32),
+        "read-only": frozen,
+        "csr": sparse.csr_array(X),
+        "csr, 64-bit indices": wide_index,
+        "csr, float32": sparse.csr_array(X.astype(np.float32)),
+        "csc": sparse.csc_array(X),
+        "lists": X.tolist(),
+    }
+    if binary:
+        ways |= {"bool": X.astype(bool), "int8": X.astype(np.int8)}
+    reference = None
+    for name, data in ways.items():
+        trained = Training(KERNELS[kernel][0], data, n_jobs=1).train([Task(dual)], Stopping(tol=1e-7))[0]
+        assert trained.certificate.holds, name
+        decision = trained.solution.function - trained.solution.level
+        reference = decision if reference is None else reference
+        np.testing.assert_allclose(decision, reference, atol=1e-5, err_msg=name)
 
 
 def test_the_same_problem_twice_gives_the_same_bits(rng):

@@ -16,6 +16,8 @@ from widemargin.training import Task, Training
 
 N = 120
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 
 def problem(rng, C=1.0):
     X = rng.normal(size=(N, 3))
@@ -162,6 +164,20 @@ def test_interrupt_ends_all_tasks_and_each_has_an_answer(rng):
     results = Training(GivenMatrix(K), None, n_jobs=2).train([Task(d) for d in duals], Stopping(), watch=watch)
     assert [r.solution.status for r in results] == [Status.INTERRUPTED] * 3
     assert all(not r.solution.beta.any() for r in results)
+
+
+@pytest.mark.xfail(reason="the flag that ends all tasks is never taken back", strict=True)
+def test_after_an_interrupt_training_can_go_on(rng):
+    K, dual = problem(rng)
+    training = Training(GivenMatrix(K), None, n_jobs=1)
+
+    def watch(info):
+        if info["rounds"] == 1:
+            raise KeyboardInterrupt
+
+    first = training.train([Task(dual)], Stopping(tol=1e-8), watch=watch)[0].solution
+    second = training.train([Task(dual, start=first.beta)], Stopping(tol=1e-8))[0].solution
+    assert first.status is Status.INTERRUPTED and second.status is Status.OPTIMAL
 
 
 def test_other_errors_of_a_watcher_are_not_swallowed(rng):

@@ -1,0 +1,81 @@
+"""The Newton step: never uphill, never outside, sums kept, and exact where nothing is in its way."""
+
+import numpy as np
+import pytest
+
+from widemargin.solvers.newton import is_free, newton_step
+
+
+def problem(rng, m=30, groups=1, kinked=False):
+    """A random block with most variables free: (arguments of the step, the objective as a function of beta)."""
+    A = rng.normal(size=(m, m))
+    K = A @ A.T / m + 0.1 * np.eye(m)
+    c = rng.normal(size=m)
+    ridge = rng.uniform(0, 0.1, m)
+    kink = rng.uniform(0.05, 0.2, m) * kinked
+    lo, hi = -rng.uniform(0.5, 2, m), rng.uniform(0.5, 2, m)
+    beta = rng.uniform(0.6 * lo, 0.6 * hi)
+    beta[::7] = hi[::7]
+    starts = np.linspace(0, m, groups + 1).astype(np.int64)
+    f = K @ beta + ridge * beta + c
+
+    def value(b):
+        return 0.5 * b @ (K @ b + ridge * b) + c @ b + kink @ np.abs(b)
+
+    return [K, f, beta, lo, hi, kink, ridge, starts], value
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3])
+@pytest.mark.parametrize("kinked", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_never_uphill_and_never_outside(groups, kinked, dtype, rng):
+    taken = 0
+    for _ in range(30):
+        (K, f, beta, lo, hi, kink, ridge, starts), value = problem(rng, groups=groups, kinked=kinked)
+        before, sums = beta.copy(), [beta[a:b].sum() for a, b in zip(starts[:-1], starts[1:])]
+        gradient = f.astype(dtype)
+        moved = newton_step(K.astype(dtype), gradient, beta, lo, hi, kink, ridge, starts)
+        rounding = 1e-12 if dtype == np.float64 else 1e-5
+        if not moved:
+            np.testing.assert_array_equal(beta, before)
+            np.testing.assert_array_equal(gradient, f.astype(dtype))
+            continue
+        taken += 1
+        assert value(beta) < value(before)
+        assert np.all(beta >= lo) and np.all(beta <= hi)
+        np.testing.assert_array_equal(beta[::7], before[::7])  # what sits on a bound is not the step's business
+        if kinked:
+            assert np.all(beta * before >= 0)  # nobody crosses the kink within one step
+        for total, (a, b) in zip(sums, zip(starts[:-1], starts[1:])):
+            assert beta[a:b].sum() == pytest.approx(total, abs=1e-9)
+        np.testing.assert_allclose(gradient, f + (K + np.diag(ridge)) @ (beta - before), atol=100 * rounding)
+    assert taken >= (3 if kinked else 20)  # near kinks it is declined more often, which is its right
+
+
+def test_exact_where_no_bound_is_near(rng):
+    """With bounds far away one step reaches the minimiser on the plane of the sums."""
+    (K, f, beta, _, _, kink, ridge, starts), _ = problem(rng, m=20)
+    wide = np.full(20, 1e3)
+    total = beta.sum()
+    assert newton_step(K, f, beta, -wide, wide, kink, ridge, starts)
+    assert np.ptp(f) <= 1e-6  # on the plane sum b = const all slopes are equal at the minimiser
+    assert beta.sum() == pytest.approx(total, abs=1e-12)
+
+
+def test_nothing_free_nothing_done():
+    one = np.ones(3)
+    beta = one.copy()
+    assert not newton_step(np.eye(3), one.copy(), beta, 0 * one, one, 0 * one, 0 * one, np.array([0, 3]))
+    np.testing.assert_array_equal(beta, one)
+
+
+def test_a_block_that_is_not_positive_definite_is_declined(rng):
+    K = -np.eye(4)
+    beta = np.zeros(4) + 0.1
+    f = rng.normal(size=4)
+    assert not newton_step(K, f, beta, -np.ones(4), np.ones(4), np.zeros(4), np.zeros(4), np.array([0, 4]))
+
+
+def test_who_is_free():
+    beta, kink = np.array([0.0, 0.0, 0.5, 1.0, -1.0]), np.array([0.0, 0.1, 0.1, 0.0, 0.0])
+    assert is_free(beta, -np.ones(5), np.ones(5), kink).tolist() == [True, False, True, False, False]
