@@ -24,12 +24,16 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class TwoClass:
-    """One two-class problem: its samples (None: all, in order), their signs, and the two classes (rest: -1)."""
+    """One two-class problem: its samples (None: all, in order), their signs, and the two classes (rest: -1).
+
+    `parts` are the samples of the two classes apart: the same arrays in every pair, so that kernel entries are shared.
+    """
 
     index: Indices | None
     sign: Vector
     positive: int
     negative: int
+    parts: tuple[Indices, Indices] | None = None
 
     def of(self, values: NDArray) -> NDArray:
         """Values given for all samples, at the samples of this problem."""
@@ -68,6 +72,7 @@ def two_class_problems(labels: Indices, n_classes: int, scheme: str) -> list[Two
             np.concatenate([np.ones(len(members[i])), -np.ones(len(members[j]))]),
             i,
             j,
+            (members[i], members[j]),
         )
         for i in range(n_classes)
         for j in range(i + 1, n_classes)

@@ -78,7 +78,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
         kernel = self._make_kernel(data)
         training = self._start_training(kernel, data)
-        trained = self._train(training, duals, [problem.index for problem in problems])
+        trained = self._train(training, duals, [problem.parts for problem in problems])
         answers = [
             self._coefficients(d, t.solution.beta, t.solution.level) for d, t in zip(duals, trained, strict=True)
         ]
@@ -138,7 +138,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
         def values_without(jobs: Sequence[tuple[TwoClass, Vector]]) -> list[Vector]:
             duals = [self._build(problem.sign, remaining) for problem, remaining in jobs]
-            tasks = [Task(dual, problem.index) for dual, (problem, _) in zip(duals, jobs, strict=True)]
+            tasks = [Task(dual, problem.parts) for dual, (problem, _) in zip(duals, jobs, strict=True)]
             values = []
             for dual, answer in zip(duals, training.train(tasks, self._stopping()), strict=True):
                 solution = answer.solution
