@@ -42,6 +42,14 @@ def test_all_kernels_on_sparse_data_with_long_rows(kernel, rng):
     assert true <= stated
 
 
+@pytest.mark.parametrize("n_features", [54, 320, 1000])
+def test_rows_of_one_repeated_value_where_all_roundings_go_one_way(n_features, rng):
+    X = np.repeat(rng.random((60, 1)), n_features, axis=1)
+    for kernel in (Linear(), Gaussian(0.01), Cosine()):
+        stated, true = stated_and_true(kernel, X, np.float32)
+        assert true <= stated
+
+
 def test_a_remote_origin_costs_no_digits(rng):
     X = rng.standard_normal((40, 50)) + 1e6
     for dtype, allowed in ((np.float32, 1e-5), (np.float64, 1e-12)):
@@ -75,6 +83,18 @@ def test_large_scales_go_by_differences(rng):
     values = kernel.block(samples, samples, np.empty((30, 30)))
     assert error(values, kernel, X) <= kernel.rounding(samples) < 1e-9
     assert values[0, 1] == pytest.approx(np.exp(-40 * 1e-4), rel=1e-8)
+
+
+def test_outliers_in_float32_go_by_differences_while_features_are_few(rng):
+    X = rng.standard_normal((30, 40))
+    X[3] *= 100
+    kernel = Gaussian(0.02)
+    samples = kernel.prepare(X, np.float32)
+    assert type(samples) is DenseColumns
+    stated, true = stated_and_true(kernel, X, np.float32)
+    assert true <= stated < 1e-4
+    wide = np.hstack([X, X])
+    assert kernel.rounding(kernel.prepare(wide, np.float32)) > 1e-4
 
 
 @pytest.mark.needs_compiler

@@ -11,7 +11,7 @@ Source: Cristianini & Shawe-Taylor (2000), section 3.3; they write exp(-|x - z|^
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -34,7 +34,9 @@ from widemargin.kernels.samples.choose import represent
 from widemargin.kernels.samples.dense import DenseColumns, DenseRows, dense_columns
 
 DIRECT_FEATURES = 16  # up to here direct differences were measured no slower than the matrix product
-LARGEST_LOSS = 1e-6  # error from cancellation at which float64 data with any number of features go direct
+LARGEST_LOSS = 1e-6  # error from cancellation beyond which float64 data with any number of features go direct
+LARGEST_LOSS_32 = 1e-4  # the same in float32, where ...
+DIRECT_FEATURES_32 = 64  # ... up to so many features direct differences are still faster than a product in float64
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,12 @@ class Gaussian(Kernel):
 
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
         samples = represent(X, dtype, like, centred=True, by_column=DIRECT_FEATURES)
-        is_new = like is None and isinstance(samples, DenseRows) and samples.dtype == np.float64
-        if is_new and self.rounding(samples) > LARGEST_LOSS:
-            samples = cast(DenseRows, samples)
-            return dense_columns(samples.values, np.float64, samples.origin, moved=True)
+        if like is not None or not isinstance(samples, DenseRows):
+            return samples
+        double = samples.dtype == np.float64
+        may_go_direct = double or samples.n_features <= DIRECT_FEATURES_32
+        if may_go_direct and self.rounding(samples) > (LARGEST_LOSS if double else LARGEST_LOSS_32):
+            return dense_columns(samples.values, samples.dtype, samples.origin, moved=True)
         return samples
 
     def representation(self) -> tuple[str, float]:

@@ -21,7 +21,9 @@ from widemargin.kernels.samples.dense import DenseRows
 from widemargin.kernels.samples.sparse import SparseRows
 from widemargin.kernels.scatter import PRODUCT, add_common
 
-SAFETY = 4.0  # standard deviations allowed for: one entry in 16,000 lies outside if errors were independent
+# Times sqrt(d) u |x| |z|. Over d = 17..10,000 the largest errors measured were 0.8 for random data and 4.1 for rows of
+# one repeated value, where every addition rounds the same way.
+SAFETY = 5.0
 
 VectorSamples = DenseRows | SparseRows | BinaryRows
 
