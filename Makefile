@@ -44,9 +44,9 @@ check: $(VENV)/stamp-dev  ## lint, format, types and the fast tests, in about a 
 	$(RUN) -m mypy
 	$(RUN) -m pytest -n $(WORKERS) -q -m "not slow"
 
-cover: $(VENV)/stamp-dev  ## coverage of the small tests with compiled functions run as plain Python
-	NUMBA_DISABLE_JIT=1 $(RUN) -m coverage run -m pytest -q -p no:xdist -m "not slow and not needs_compiler"
-	$(RUN) -m coverage report
+cover: $(VENV)/stamp-dev  ## coverage, with compiled functions run as plain Python for a second per test
+	NUMBA_DISABLE_JIT=1 $(RUN) -m coverage run -m pytest -q -p no:xdist -p tests.project.interpreted \
+	    -m "not slow and not needs_compiler"; code=$$?; $(RUN) -m coverage report; exit $$code
 
 bench: $(VENV)/stamp-test  ## start-up and small-fit figures; DATA=folder of LIBSVM files
 	@test -n "$(DATA)" || { echo "Say where the data are: make bench DATA=folder"; exit 2; }
