@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin._jit import jit
 from widemargin.gram.fresh import fresh_function
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.primal import best_primal
+from widemargin.problems.primal import primal_of
 from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
 from widemargin.solvers.solution import Solution, Status
 from widemargin.threads import single_threaded_blas
@@ -117,17 +118,17 @@ def certify_function(
     level : the model's own levels; None takes the best ones.
     slack : relative distance from a bound that still counts as on it, for multipliers that other software rounded.
     """
-    f = dual.gradient(beta, function)
-    starts = dual.group_starts
-    table = scan_groups(f, beta, dual.lo, dual.hi, dual.kink, starts, dual.n_groups, slack)
-    violation = violation_of(table, dual.n_groups)
+    F = dual.per_variable(function)
+    box = (dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink)
+    starts, groups = dual.group_starts, dual.n_groups
+    table, lower, infeasibility = measure(F, beta, *box, dual.start, starts, groups, slack)
+    violation = violation_of(table, groups)
     if level is None:
-        level = levels_of(table, dual.n_groups)
-    elif dual.n_groups:
+        level = levels_of(table, groups)
+    elif groups:
         violation = max(violation, float((table[:, 1] - level).max()), float((level - table[:, 0]).max()))
-    norm2 = float(dual.per_sample(beta) @ function)
-    primal, _ = best_primal(dual, dual.per_variable(function), norm2, level)
-    lower = -dual.objective(beta, function)
+    coefficients = dual.per_sample(beta)
+    primal, _ = primal_of(F, float(coefficients @ function), level, *box, dual.start, starts, groups)
     size = max(abs(primal), abs(lower))
     gap = 0.0 if primal == lower else (primal - lower) / size if np.isfinite(size) else float("inf")
     facts: dict[str, Any] = {}
@@ -144,10 +145,10 @@ def certify_function(
         dual=lower,
         gap=gap,
         violation=violation,
-        infeasibility=_infeasibility(dual, beta, starts),
+        infeasibility=infeasibility,
         tol=tol,
         criterion=criterion,
-        n_support=int(np.count_nonzero(dual.per_sample(beta))),
+        n_support=int(np.count_nonzero(coefficients)),
         n_free=int(table[:, 3].sum()),
         **facts,
     )
@@ -207,14 +208,33 @@ def combine(certificates: Sequence[Certificate]) -> Certificate:
     )
 
 
-def _infeasibility(dual: SignedDual, beta: NDArray, starts: NDArray) -> float:
-    """Largest excess over the box and largest change of a group's sum, relative to the size of beta."""
-    if not np.isfinite(beta).all():
-        return float("inf")
-    size = max(1e-300, float(np.abs(beta).max(initial=0.0)))
-    worst = max(0.0, float((beta - dual.hi).max(initial=0.0)), float((dual.lo - beta).max(initial=0.0))) / size
-    if dual.n_groups:
-        total = max(1e-300, float(np.abs(beta).sum()))
-        for a, b in zip(starts[:-1], starts[1:]):
-            worst = max(worst, abs(float(beta[a:b].sum() - dual.start[a:b].sum())) / total)
-    return worst
+@jit
+def measure(F, beta, shift, lo, hi, ridge, kink, start, starts, n_groups, slack):
+    """Thresholds of the groups, value of the (maximised) dual, and infeasibility, in a few passes over the variables.
+
+    Infeasibility is the largest excess over the box relative to the largest multiplier, or the largest change of a group's
+    sum relative to the sum of all multipliers' sizes.
+    """
+    n = beta.shape[0]
+    f = np.empty(n)
+    smooth = 0.0
+    largest = 1e-300
+    total = 1e-300
+    excess = 0.0
+    finite = True
+    for t in range(n):
+        b = beta[t]
+        f[t] = F[t] + ridge[t] * b + shift[t]
+        smooth += 0.5 * b * (F[t] + ridge[t] * b) + shift[t] * b + kink[t] * abs(b)
+        finite = finite and np.isfinite(b)
+        largest = max(largest, abs(b))
+        total += abs(b)
+        excess = max(excess, b - hi[t], lo[t] - b)
+    worst = excess / largest
+    for g in range(n_groups):
+        change = 0.0
+        for t in range(starts[g], starts[g + 1]):
+            change += beta[t] - start[t]
+        worst = max(worst, abs(change) / total)
+    table = scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack)
+    return table, -smooth, worst if finite else np.inf

@@ -25,6 +25,7 @@ See         DESIGN of the pair: Cristianini & Shawe-Taylor (2000), chapters 5-7;
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +84,7 @@ class SignedDual:
     def __len__(self) -> int:
         return len(self.shift)
 
-    @property
+    @cached_property
     def group_starts(self) -> NDArray[np.int64]:
         """Boundaries of the groups: group g holds the variables group_starts[g]:group_starts[g + 1]."""
         if self.n_groups <= 1:

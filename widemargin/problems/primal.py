@@ -89,19 +89,38 @@ def best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high):
     return best, best_at
 
 
+@jit
+def primal_of(F, norm2, level, shift, lo, hi, ridge, kink, start, starts, n_groups):
+    """Primal value at the best scaling, and that scaling; F per variable, level and starts per group."""
+    n = F.shape[0]
+    hard = False
+    level_sum = 0.0
+    base = np.empty(n)
+    G = F.copy()
+    for t in range(n):
+        base[t] = -shift[t]
+        hard = hard or (ridge[t] == 0.0 and (hi[t] == np.inf or lo[t] == -np.inf))
+    for g in range(n_groups):
+        for t in range(starts[g], starts[g + 1]):
+            level_sum += level[g] * start[t]
+            if hard:
+                G[t] -= level[g]
+            else:
+                base[t] += level[g]
+    low, high, linear = 0.0, np.inf, 0.0
+    if hard:
+        linear = level_sum
+        low, high = feasible_scales(base, G, lo, hi, ridge, kink)
+        if not low <= high:
+            return np.inf, 1.0
+    value, scale = best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high)
+    if not hard:
+        value -= level_sum
+    return value, scale
+
+
 def best_primal(dual: SignedDual, function: Vector, norm2: float, level: Vector) -> tuple[float, float]:
     """Primal value at the best scaling, and that scaling; `function` is F per variable, `level` one number per group."""
-    sums = np.array([dual.start[a:b].sum() for a, b in zip(dual.group_starts[:-1], dual.group_starts[1:])])
-    level_sum = float(level @ sums) if dual.n_groups else 0.0
-    level_of = level[dual.group] if dual.n_groups else np.zeros(len(dual))
-    hard = bool(np.any((np.isinf(dual.hi) | np.isinf(dual.lo)) & (dual.ridge == 0.0)))
-    if hard:
-        base, G, linear = -dual.shift, function - level_of, level_sum
-    else:
-        base, G, linear = level_of - dual.shift, function, 0.0
-    box = (dual.lo, dual.hi, dual.ridge, dual.kink)
-    low, high = feasible_scales(base, G, *box) if hard else (0.0, np.inf)
-    if not low <= high:
-        return np.inf, 1.0
-    value, scale = best_scale(norm2, linear, base, G, *box, low, high)
-    return (value if hard else value - level_sum), scale
+    d = dual
+    box = (d.shift, d.lo, d.hi, d.ridge, d.kink)
+    return primal_of(function, norm2, level, *box, d.start, d.group_starts, d.n_groups)

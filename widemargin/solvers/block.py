@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.primal import best_primal
@@ -31,6 +32,7 @@ from widemargin.solvers.pair_steps import solve_pairs
 from widemargin.solvers.selection import Selector
 from widemargin.solvers.single_steps import solve_singles
 from widemargin.solvers.solution import Solution, Status
+from widemargin.solvers.whole import solve_whole
 from widemargin.stopping import Stopping
 
 FIRST_BLOCK = 128  # variables of the first block; doubled every round up to the cap
@@ -324,14 +326,72 @@ def solve_blocks(
     function: NDArray | None = None,
     watch: Watch | None = None,
 ) -> Solution:
-    """Solve a signed dual with the block solver; `function` is F = K start when the caller knows it."""
-    solver = BlockSolver(dual, gram, stopping)
+    """Solve a signed dual; `function` is F = K start when the caller knows it."""
     beta = np.array(dual.start if start is None else start, dtype=np.float64)
     if function is None:
-        solver.beta = beta
-        if np.any(beta):
-            solver.refresh()
-            function = solver.function
-        else:
-            function = np.zeros(len(gram))
-    return solver.run(beta, np.array(function, dtype=np.float64), watch)
+        function = np.zeros(len(gram))
+        coefficients = dual.per_sample(beta)
+        support = np.flatnonzero(coefficients)
+        if len(support):
+            gram.add_rows(support, coefficients[support], function)
+    else:
+        function = np.array(function, dtype=np.float64)
+    if is_whole(dual, gram, stopping):
+        solution = solve_at_once(dual, gram, stopping, beta, function)
+        if solution is not None:
+            if watch is not None:
+                watch(progress(solution, stopping))
+            return solution
+    return BlockSolver(dual, gram, stopping).run(beta, function, watch)
+
+
+def is_whole(dual: SignedDual, gram: Gram, stopping: Stopping) -> bool:
+    """Whether one compiled call can take the problem: a full matrix, one variable per sample, the KKT criterion."""
+    plain = dual.row is None and dual.sign is None and stopping.criterion == "kkt"
+    return plain and isinstance(gram, FullGram) and 0 < len(dual) <= WHOLE
+
+
+def solve_at_once(
+    dual: SignedDual, gram: FullGram, stopping: Stopping, beta: NDArray, function: NDArray
+) -> Solution | None:
+    """The answer of the compiled call, or None (with beta and function as far as it came) where it did not converge."""
+    began = time.perf_counter()
+    most = STEPS_PER_CALL if stopping.max_iter < 0 else min(STEPS_PER_CALL, stopping.max_iter)
+    tol = stopping.tol * (FLOAT32_MARGIN if gram.dtype == np.float32 else 1.0)
+    if gram.dtype == np.float32 and np.abs(dual.shift).max() > LARGEST_SINGLE:
+        return None
+    position, limits = key_limits(len(dual), gram.dtype)
+    steps, rounds, curvature, table = solve_whole(
+        gram.matrix, gram.diag, dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink, dual.group_starts, dual.n_groups,
+        beta, function, tol, 0.99 * tol, most, position, limits,
+    )  # fmt: skip
+    violation = violation_of(table, dual.n_groups)
+    infinite = not (np.isfinite(dual.hi).all() and np.isfinite(dual.lo).all()) and not dual.ridge.any()
+    if violation > tol or curvature < 0.0 or infinite:
+        return None
+    return Solution(
+        beta=beta,
+        function=function,
+        level=levels_of(table, dual.n_groups),
+        status=Status.OPTIMAL,
+        violation=violation,
+        objective=dual.objective(beta, function),
+        iterations=steps,
+        rounds=rounds,
+        rows_computed=0,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def progress(solution: Solution, stopping: Stopping) -> dict[str, Any]:
+    """What a watcher is told about an answer that came at once."""
+    return {
+        "rounds": solution.rounds,
+        "iterations": solution.iterations,
+        "violation": solution.violation,
+        "tol": stopping.tol,
+        "objective": solution.objective,
+        "n_support": int(np.count_nonzero(solution.beta)),
+        "n_free": 0,
+        "seconds": solution.seconds,
+    }

@@ -46,30 +46,35 @@ def scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack):
     return table
 
 
-def violation_of(table: np.ndarray, n_groups: int) -> float:
+@jit
+def violation_of(table, n_groups):
     """Largest KKT violation: the widest overlap of a group, or the largest projected slope without groups.
 
     A table with NaN (of a gradient that is not finite) violates infinitely.
     """
-    if np.isnan(table).any():
-        return float("inf")
-    lowest, highest = table[:, 0], table[:, 1]
-    if n_groups == 0:
-        return float(max(0.0, highest[0], -lowest[0]))
-    return float(max(0.0, (highest - lowest).max()))
+    largest = 0.0
+    for g in range(table.shape[0]):
+        if np.isnan(table[g]).any():
+            return np.inf
+        if n_groups == 0:
+            largest = max(largest, table[g, 1], -table[g, 0])
+        else:
+            largest = max(largest, table[g, 1] - table[g, 0])
+    return largest
 
 
-def levels_of(table: np.ndarray, n_groups: int) -> np.ndarray:
+@jit
+def levels_of(table, n_groups):
     """Level of each group: the mean slope of its free variables, or the middle of the interval the others leave."""
     levels = np.zeros(n_groups)
     for g in range(n_groups):
-        lowest, highest, free_sum, free = table[g]
-        if free:
+        lowest, highest, free_sum, free = table[g, 0], table[g, 1], table[g, 2], table[g, 3]
+        if free > 0.0:
             levels[g] = free_sum / free
-        elif np.isinf(lowest) or np.isinf(highest):
-            levels[g] = lowest if np.isinf(highest) else highest
-            if np.isinf(levels[g]):
-                levels[g] = 0.0
-        else:
+        elif not np.isinf(lowest) and not np.isinf(highest):
             levels[g] = 0.5 * (lowest + highest)
+        elif not np.isinf(lowest):
+            levels[g] = lowest
+        elif not np.isinf(highest):
+            levels[g] = highest
     return levels
