@@ -115,7 +115,7 @@ def test_compiled_loops_with_offsets(rng):
     np.testing.assert_array_equal(store[0, 5:9], rows[3, :4])
     assert store[1].sum() == 0 and store[:, 9].sum() == 0
     square = np.triu(rng.normal(size=(130, 130)))
-    mirror(square, 0, 30)
+    mirror(square, 0, 30, 30, len(square))
     np.testing.assert_array_equal(square[30:, :30], square[:30, 30:].T)
 
 

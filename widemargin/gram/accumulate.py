@@ -9,6 +9,7 @@ import numpy as np
 
 from widemargin._jit import REASSOCIATE, jit
 
+SQUARE = 32  # side of the squares in which a block is transposed
 STRIP = 1024  # columns summed at a time: 8 kB of partial sums stay in the first-level cache
 
 
@@ -69,14 +70,16 @@ def gather_block(matrix, rows, columns, out):
 
 
 @jit
-def mirror(matrix, start, stop):
-    """Copy the rows start:stop right of `stop` into the columns below, making the matrix symmetric there."""
-    n = matrix.shape[0]
-    for first in range(stop, n, 64):  # small squares, so that both sides stay in cache
-        last = min(n, first + 64)
-        for i in range(start, stop):
+def mirror(matrix, top, bottom, left, right):
+    """matrix[j, i] = matrix[i, j] for the rows top:bottom and columns left:right, by squares that stay in cache."""
+    for first in range(left, right, SQUARE):
+        last = min(right, first + SQUARE)
+        for start in range(top, bottom, SQUARE):
+            stop = min(bottom, start + SQUARE)
             for j in range(first, last):
-                matrix[j, i] = matrix[i, j]
+                target = matrix[j]
+                for i in range(start, stop):
+                    target[i] = matrix[i, j]
 
 
 @jit

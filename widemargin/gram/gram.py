@@ -59,7 +59,7 @@ def symmetric_block(kernel: Kernel, samples: Samples, out: NDArray, n_threads: i
         for first in range(start, n, COLUMN_TILE):
             last = min(n, first + COLUMN_TILE)
             kernel.block(left, samples.tile(first, last), out[start:stop, first:last])
-        mirror(out, start, stop)
+        mirror(out, start, stop, stop, n)
 
     run_tiles(fill, len(strips), n_threads if n > ROW_TILE else 1)
     return out

@@ -11,12 +11,14 @@ on a function computed afresh, in float64 wherever that can decide the outcome (
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.gram.accumulate import mirror
 from widemargin.gram.cached import CachedGram
 from widemargin.gram.fresh import decisive_samples, fresh_function
 from widemargin.gram.full import FullGram
@@ -49,6 +51,7 @@ class GramSource:
         self._fast: Samples | None = None
         self.rounding = 0.0  # bound on the error of a float32 kernel value
         self._whole: FullGram | None = None
+        self._own = threading.local()
 
     def __len__(self) -> int:
         return len(self.exact)
@@ -133,11 +136,18 @@ class GramSource:
     def _dtype(self, samples: Samples) -> np.dtype:
         return np.dtype(np.float64 if samples is self.exact else np.float32)
 
+    def _matrix(self, n: int, dtype: np.dtype) -> NDArray:
+        """An n x n matrix in memory that this thread uses again for every pair: touching fresh memory is costly."""
+        memory = getattr(self._own, "memory", None)
+        if memory is None or memory.size < n * n:
+            memory = self._own.memory = np.empty(n * n, dtype)
+        return memory[: n * n].reshape(n, n)
+
     def _pair(self, parts: Parts) -> FullGram:
         """The matrix of joined classes, put together from shared blocks within and a fresh block between."""
         samples = [self.fast.take(part) for part in parts]
         ends = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
-        matrix = np.empty((ends[-1], ends[-1]), self._dtype(self.fast))
+        matrix = self._matrix(int(ends[-1]), self._dtype(self.fast))
         computed = 0
         for i, left in enumerate(samples):
             rows = slice(ends[i], ends[i + 1])
@@ -154,8 +164,7 @@ class GramSource:
                     last = min(len(right), first + COLUMN_TILE)
                     columns = slice(ends[j] + first, ends[j] + last)
                     self.kernel.block(left, right.tile(first, last), matrix[rows, columns])
-                between = matrix[rows, ends[j] : ends[j + 1]]
-                matrix[ends[j] : ends[j + 1], rows] = between.T
+                mirror(matrix, ends[i], ends[i + 1], ends[j], ends[j + 1])
                 computed += len(left)
         gram = FullGram(matrix, 1)
         gram.diag = np.concatenate([self.kernel.diag(part) for part in samples])
