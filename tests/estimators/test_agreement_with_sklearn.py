@@ -10,6 +10,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 import widemargin
 from widemargin import verify
 
+pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
+
 TOL = 1e-7
 SAME_OBJECTIVE = 1e-6  # relative
 STEPS = 300_000  # LIBSVM would go on for ever where its single precision cannot meet TOL

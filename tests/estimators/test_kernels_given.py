@@ -9,6 +9,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, verify
 from widemargin.kernels import Gaussian, Linear, PairKernel, Precomputed
 
+pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
+
 GAMMA = 0.4
 
 

@@ -14,6 +14,8 @@ from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from widemargin.estimators.warm_start import restart
 from widemargin.problems import hinge, nu_classification
 
+pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
+
 
 @pytest.fixture(scope="module")
 def iris():

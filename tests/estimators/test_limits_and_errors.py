@@ -13,6 +13,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, verify
 
+pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
+
 ALL = [SVC(), NuSVC(nu=0.3), SVR(), NuSVR(), OneClassSVM()]
 
 
@@ -103,7 +105,6 @@ print(took)
 """
 
 
-@pytest.mark.needs_compiler
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 def test_ctrl_c_returns_the_model_so_far():
     done = subprocess.run([sys.executable, "-c", INTERRUPTED_FIT], capture_output=True, text=True, timeout=120)

@@ -5,6 +5,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
+pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
+
 # The checks compare answers to 1e-7, e.g. weight 2 against the sample given twice; that asks for a tight tolerance.
 TIGHT = {"tol": 1e-10}
 
