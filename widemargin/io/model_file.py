@@ -13,7 +13,7 @@ import math
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -166,7 +166,8 @@ def _pack(name: str, value: Any, arrays: dict[str, NDArray]) -> Any:
     if isinstance(value, Status):
         return {"kind": "status", "name": value.name}
     if isinstance(value, Certificate):
-        return {"kind": "certificate", "items": _pack(name, asdict(value), arrays)}
+        items = {field.name: getattr(value, field.name) for field in fields(value)}  # asdict would open nested ones
+        return {"kind": "certificate", "items": _pack(name, items, arrays)}
     if isinstance(value, Mapping):
         return {"kind": "dict", "items": [[_pack(name, k, arrays), _pack(name, v, arrays)] for k, v in value.items()]}
     if isinstance(value, tuple | list):
