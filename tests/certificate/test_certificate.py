@@ -146,9 +146,6 @@ def test_an_early_stop_is_refused(rng):
     assert "max_iter" in str(trained.certificate) and "DOES NOT HOLD" in str(trained.certificate)
 
 
-@pytest.mark.xfail(
-    reason="NaN compares false everywhere: the violation and the infeasibility of NaN come out as 0", strict=True
-)
 @pytest.mark.parametrize("where", ["beta", "one of beta", "function", "one of function"])
 def test_nan_is_refused(where, rng):
     _, K, dual, trained = solved("hinge", rng)
@@ -158,6 +155,13 @@ def test_nan_is_refused(where, rng):
     if "beta" in where:
         function = K @ beta
     assert not certify_function(dual, beta, function, 1e-3).holds
+
+
+@pytest.mark.xfail(reason="a gap far below zero, which only rounding can give, counts as small", strict=True)
+def test_a_dual_above_the_primal_is_refused(rng):
+    good = dataclasses.replace(solved("hinge", rng)[3].certificate, criterion="gap", tol=1e-3)
+    assert good.holds
+    assert not dataclasses.replace(good, primal=50.0, dual=60.0).holds
 
 
 def test_slack_forgives_rounded_bounds_only(rng):
@@ -215,7 +219,6 @@ def test_combine_adds_objectives_and_takes_the_worst_of_the_rest(rng):
     assert not both.holds and both.status is Status.MAX_ITER
 
 
-@pytest.mark.xfail(reason="the gap rule is applied to the sums, where a good part can hide a bad one", strict=True)
 def test_combine_holds_only_if_every_part_does(rng):
     a = dataclasses.replace(solved("hinge", rng)[3].certificate, criterion="gap", tol=1e-3)
     good = dataclasses.replace(a, primal=1000.0, dual=1000.0)
@@ -224,7 +227,6 @@ def test_combine_holds_only_if_every_part_does(rng):
     assert not combine([good, bad]).holds
 
 
-@pytest.mark.xfail(reason="the gap rule is applied to the sums, where the +1 of each part is lost", strict=True)
 def test_combine_holds_if_every_part_does(rng):
     a = dataclasses.replace(solved("hinge", rng)[3].certificate, criterion="gap", tol=1e-3)
     parts = [dataclasses.replace(a, primal=p, dual=p - 0.9e-3) for p in (0.001, -0.001, 0.002)]

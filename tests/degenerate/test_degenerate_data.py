@@ -130,14 +130,9 @@ def test_unscaled_features_that_hang_libsvm():
     assert trained.solution.iterations < 10**6
 
 
-SHORT_STEPS = pytest.mark.xfail(
-    reason="SMALLEST_CURVATURE = 1e-30 exceeds the true curvature: steps far too short, for ever", strict=True
-)
-
-
 @pytest.mark.parametrize(
     "scale",
-    [pytest.param(1e-100, marks=SHORT_STEPS), pytest.param(1e-20, marks=SHORT_STEPS), 1e-8, 1e8, 1e100, 1e140],
+    [1e-100, 1e-20, 1e-8, 1e8, 1e100, 1e140],
 )
 @pytest.mark.parametrize("machine", ["hinge", "squared_hinge", "epsilon_insensitive"])
 def test_scale_of_the_features_with_C_that_matches(machine, scale, rng):
@@ -156,14 +151,28 @@ def test_tiny_features_with_an_ordinary_C(scale, rng):
     assert trained.certificate.holds  # nothing can be learned: every sample of the smaller class is at its bound
 
 
-@pytest.mark.xfail(reason="pair steps need 10^7 and more of them where C K is huge: a polish is missing", strict=True)
-@pytest.mark.parametrize("scale", [1e5, 1e10, 1e100])
+@pytest.mark.parametrize("scale", [1e5, 1e6, 1e10, 1e100])
 def test_huge_features_with_an_ordinary_C(scale, rng):
-    """Not separable, linear, C K_ii = 1e10 and up: the answer is known to exist, and users do pass such data."""
+    """Not separable, linear, C K_ii = 1e10 and up: users do pass such data."""
     X = rng.normal(size=(60, 3))
     y = signs(noisy_scores(X, rng))
-    trained = train(Linear(), scale * X, hinge(y, np.ones(60)), tol=1e-3, limit=1.0)
-    assert trained.solution.status in (Status.OPTIMAL, Status.STALLED)
+    trained = train(Linear(), scale * X, hinge(y, np.ones(60)), tol=1e-3, limit=5.0)
+    if scale <= 1e6:
+        assert trained.solution.status is Status.OPTIMAL
+        # In the limit of large C the value is C times the least total slack, whatever the scale.
+        least = -solve_qp(hinge(y, np.full(60, 1e3)), X @ X.T)[0] / 1e3
+        assert trained.certificate.dual == pytest.approx(least, rel=1e-3)
+    else:  # C K_ii exceeds the digits of a float: nobody can tell the answer, and the status must say so
+        assert trained.solution.status is Status.STALLED and not trained.certificate.holds
+
+
+@pytest.mark.xfail(reason="a gap far below zero, which only rounding can give, counts as small", strict=True)
+@pytest.mark.parametrize("scale", [1e8, 1e10])
+def test_rounding_is_not_certified_as_a_small_gap(scale, rng):
+    X = rng.normal(size=(60, 3))
+    y = signs(noisy_scores(X, rng))
+    trained = train(Linear(), scale * X, hinge(y, np.ones(60)), tol=1e-3, limit=5.0, criterion="gap")
+    assert not trained.certificate.holds or abs(trained.certificate.gap) <= 2e-3
 
 
 @pytest.mark.parametrize("C", [1e-12, 1e-6])
@@ -188,12 +197,13 @@ def test_huge_C_with_a_kernel_that_separates(machine, C, rng):
     assert values_at(dual, Gaussian(1.0)(X), trained.solution.beta).violation <= 1e-5
 
 
-@pytest.mark.xfail(reason="pair steps need 10^7 and more of them where C K is huge: a polish is missing", strict=True)
 @pytest.mark.parametrize("machine", ["hinge", "squared_hinge", "epsilon_insensitive"])
 def test_huge_C_with_a_kernel_that_does_not_separate(machine, rng):
     X = rng.normal(size=(40, 3))
     dual = MACHINES[machine](noisy_scores(X, rng), np.full(40, 1e12))
-    train(Linear(), X, dual, tol=1e-3, limit=1.0)
+    trained = train(Linear(), X, dual, tol=1e-3, limit=5.0)
+    assert trained.solution.status in (Status.OPTIMAL, Status.STALLED)
+    assert trained.certificate.holds == (trained.solution.status is Status.OPTIMAL)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -245,8 +255,7 @@ def test_regression_without_a_tube(rng):
         optimal(Gaussian(1.0), X, Gaussian(1.0)(X), build(y, np.ones(30), 0.0))
 
 
-@pytest.mark.parametrize("scale", [1e6, 1e12, pytest.param(1e31, marks=pytest.mark.xfail(
-    reason="slopes above CLOSED = 1e30 open directions that are closed", strict=True))])  # fmt: skip
+@pytest.mark.parametrize("scale", [1e6, 1e12, 1e31])
 def test_regression_on_huge_targets(scale, rng):
     X = rng.normal(size=(30, 2))
     y = scale * rng.normal(size=30)

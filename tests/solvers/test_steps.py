@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from widemargin.solvers.packed import key_limits
-from widemargin.solvers.pair_steps import CLOSED, open_directions, solve_pairs
+from widemargin.solvers.pair_steps import CLOSED_64, open_directions, solve_pairs
 from widemargin.solvers.single_steps import solve_singles
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -144,17 +144,17 @@ def test_all_directions_closed_ends_at_once(dtype):
 @pytest.mark.parametrize(
     ("b", "lo", "hi", "kink", "up", "down"),
     [
-        (0.0, 0.0, 1.0, 0.0, 0.0, -CLOSED),
-        (1.0, 0.0, 1.0, 0.0, CLOSED, 0.0),
+        (0.0, 0.0, 1.0, 0.0, 0.0, -CLOSED_64),
+        (1.0, 0.0, 1.0, 0.0, CLOSED_64, 0.0),
         (0.0, -1.0, 1.0, 0.2, 0.2, -0.2),
         (0.5, -1.0, 1.0, 0.2, 0.2, 0.2),
         (-0.5, -1.0, 1.0, 0.2, -0.2, -0.2),
-        (0.0, 0.0, 0.0, 0.0, CLOSED, -CLOSED),
+        (0.0, 0.0, 0.0, 0.0, CLOSED_64, -CLOSED_64),
     ],
 )
 def test_open_directions(b, lo, hi, kink, up, down):
     ups, downs = np.empty(1), np.empty(1)
-    open_directions(np.array([b]), np.array([lo]), np.array([hi]), np.array([kink]), 0, ups, downs)
+    open_directions(np.array([b]), np.array([lo]), np.array([hi]), np.array([kink]), 0, ups, downs, CLOSED_64)
     assert (ups[0], downs[0]) == (up, down)
 
 

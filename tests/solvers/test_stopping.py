@@ -2,6 +2,7 @@
 
 import dataclasses
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from tests.oracles import KERNELS, MACHINES, GivenMatrix, noisy_scores, signs, s
 from widemargin import solvers
 from widemargin.gram import FullGram
 from widemargin.problems import hinge
-from widemargin.solvers import Solution, Status, solve_blocks
+from widemargin.solvers import Solution, Status, block, solve_blocks
 from widemargin.stopping import Stopping
 from widemargin.training import Task, Training
 
@@ -27,7 +28,17 @@ def problem(rng, C=1.0):
 def train(K, dual, **rule):
     rule.setdefault("time_limit", 20.0)
     watch = rule.pop("watch", None)
-    return Training(GivenMatrix(K), None, n_jobs=1).train([Task(dual)], Stopping(**rule), watch=watch)[0]
+    with interrupts_stay_inside():
+        return Training(GivenMatrix(K), None, n_jobs=1).train([Task(dual)], Stopping(**rule), watch=watch)[0]
+
+
+@contextmanager
+def interrupts_stay_inside():
+    """An interrupt that escapes is a failure of the test, not the end of the whole run."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        pytest.fail("the interrupt was raised instead of giving the answer reached so far")
 
 
 @pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-6, 1e-10])
@@ -48,9 +59,6 @@ def test_gap(tol, rng):
     assert trained.certificate.dual + best >= -tol * (abs(best) + 1)  # the gap bounds the distance to the optimum
 
 
-@pytest.mark.xfail(
-    reason="a block is solved to a KKT violation of tol, which at large C is too coarse for the gap", strict=True
-)
 @pytest.mark.parametrize("C", [1e4, 1e6])
 def test_gap_at_large_C(C, rng):
     """tol = 1e-3 of the gap needs a far smaller violation here, and it can be had: the KKT rule reaches 1e-10."""
@@ -85,6 +93,18 @@ def test_max_iter_is_exact(machine, budget, rng):
     assert values_at(dual, K, trained.solution.beta).infeasibility <= 1e-12 * N
 
 
+@pytest.mark.xfail(
+    reason="steps of the compiled call for small problems are forgotten: max_iter is used twice", strict=True
+)
+@pytest.mark.parametrize("budget", [1, 2, 5])
+@pytest.mark.parametrize("machine", ["hinge", "squared_hinge", "epsilon_insensitive"])
+def test_max_iter_counts_every_step(machine, budget, rng):
+    """A step moves two multipliers, so from zero no more than 2 max_iter of them can be off zero."""
+    X = rng.normal(size=(N, 3))
+    K, dual = KERNELS["rbf"][1](X, X), MACHINES[machine](noisy_scores(X, rng), np.ones(N))
+    assert np.count_nonzero(train(K, dual, tol=1e-6, max_iter=budget).solution.beta) <= 2 * budget
+
+
 def test_max_iter_that_is_never_reached(rng):
     K, dual = problem(rng)
     free = train(K, dual, tol=1e-6).solution.iterations
@@ -92,11 +112,15 @@ def test_max_iter_that_is_never_reached(rng):
     assert trained.solution.status is Status.OPTIMAL and trained.solution.iterations == free
 
 
-def test_time_limit_of_zero_returns_the_start(rng):
-    K, dual = problem(rng)
-    trained = train(K, dual, time_limit=0.0)
-    assert trained.solution.status is Status.TIME_LIMIT
-    assert trained.solution.iterations == 0 and not trained.solution.beta.any()
+def test_time_limit_of_zero_still_gives_an_answer(rng):
+    """A problem of microseconds may be solved all the same; what comes back is feasible and truly described."""
+    for C in (1.0, 1e8):
+        K, dual = problem(rng, C)
+        trained = train(K, dual, time_limit=0.0, tol=1e-9)
+        here = values_at(dual, K, trained.solution.beta)
+        assert trained.solution.status in (Status.TIME_LIMIT, Status.OPTIMAL)
+        assert trained.certificate.holds == (here.violation <= 1e-9 * (1 + 1e-9))
+        assert here.infeasibility <= 1e-12 * max(1.0, np.abs(trained.solution.beta).sum())
 
 
 def test_time_limit_is_kept(rng):
@@ -116,25 +140,39 @@ def test_meaningless_rules_are_refused(rule):
         Stopping(**rule)
 
 
-def test_watch_is_told_the_truth(rng):
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        pytest.param(False, marks=pytest.mark.xfail(reason="n_free is told as 0", strict=True), id="at once"),
+        pytest.param(True, id="in blocks"),
+    ],
+)
+def test_watch_is_told_the_truth(blocks, rng, monkeypatch):
     K, dual = problem(rng)
     seen = []
+    if blocks:
+        for name, value in (("WHOLE", 10), ("FIRST_BLOCK", 8), ("SMALLEST_CAP", 16), ("LARGEST_CAP", 32)):
+            monkeypatch.setattr(block, name, value)
     trained = train(K, dual, tol=1e-6, watch=seen.append)
-    assert len(seen) >= 2
-    assert [info["rounds"] for info in seen] == list(range(len(seen)))
-    assert seen[0]["iterations"] == 0 and seen[0]["n_support"] == 0 and seen[0]["objective"] == 0.0
-    assert seen[0]["violation"] == 2.0  # at beta = 0 the slopes are -y
+    assert all(a["rounds"] < b["rounds"] for a, b in zip(seen, seen[1:]))
+    assert all(a["seconds"] <= b["seconds"] for a, b in zip(seen, seen[1:]))
+    if blocks:
+        assert len(seen) > 3
+        assert seen[0]["iterations"] == 0 and seen[0]["n_support"] == 0 and seen[0]["objective"] == 0.0
+        assert seen[0]["violation"] == 2.0  # at beta = 0 the slopes are -y
     last = values_at(dual, K, trained.solution.beta)
     assert seen[-1]["objective"] == pytest.approx(last.objective, rel=1e-12)
     assert seen[-1]["violation"] == pytest.approx(last.violation, abs=1e-10)
     assert seen[-1]["iterations"] == trained.solution.iterations
     assert seen[-1]["n_support"] == np.count_nonzero(trained.solution.beta)
-    assert all(a["seconds"] <= b["seconds"] for a, b in zip(seen, seen[1:]))
+    assert seen[-1]["n_free"] == trained.certificate.n_free > 0
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("at", [1, 2])
-def test_interrupt_returns_a_consistent_point(machine, at, rng):
+@pytest.mark.parametrize("at", [1, 3])
+def test_interrupt_between_blocks_returns_a_consistent_point(machine, at, rng, monkeypatch):
+    for name, value in (("WHOLE", 10), ("FIRST_BLOCK", 8), ("SMALLEST_CAP", 16), ("LARGEST_CAP", 32)):
+        monkeypatch.setattr(block, name, value)
     X = rng.normal(size=(N, 3))
     K, dual = KERNELS["rbf"][1](X, X), MACHINES[machine](noisy_scores(X, rng), np.ones(N))
     calls = 0
@@ -154,6 +192,21 @@ def test_interrupt_returns_a_consistent_point(machine, at, rng):
     assert here.infeasibility <= 1e-12 * N
 
 
+@pytest.mark.xfail(reason="an interrupt in the watcher of a problem solved at once escapes", strict=True)
+def test_interrupt_of_a_problem_that_is_solved_at_once(rng):
+    """The watcher is told after the fact; an interrupt then loses nothing."""
+    K, dual = problem(rng)
+
+    def watch(info):
+        raise KeyboardInterrupt
+
+    trained = train(K, dual, watch=watch)
+    here = values_at(dual, K, trained.solution.beta)
+    assert trained.solution.status in (Status.INTERRUPTED, Status.OPTIMAL)
+    np.testing.assert_allclose(trained.solution.function, here.function.astype(float), atol=1e-10)
+
+
+@pytest.mark.xfail(reason="an interrupt in the watcher of a problem solved at once escapes", strict=True)
 def test_interrupt_ends_all_tasks_and_each_has_an_answer(rng):
     K, dual = problem(rng)
     duals = [dataclasses.replace(dual, hi=c * dual.hi, lo=c * dual.lo) for c in (1.0, 2.0, 3.0)]
@@ -161,21 +214,23 @@ def test_interrupt_ends_all_tasks_and_each_has_an_answer(rng):
     def watch(info):
         raise KeyboardInterrupt
 
-    results = Training(GivenMatrix(K), None, n_jobs=2).train([Task(d) for d in duals], Stopping(), watch=watch)
-    assert [r.solution.status for r in results] == [Status.INTERRUPTED] * 3
-    assert all(not r.solution.beta.any() for r in results)
+    with interrupts_stay_inside():
+        results = Training(GivenMatrix(K), None, n_jobs=2).train([Task(d) for d in duals], Stopping(), watch=watch)
+    for result, task in zip(results, duals):
+        here = values_at(task, K, result.solution.beta)
+        assert result.solution.status in (Status.INTERRUPTED, Status.OPTIMAL)
+        np.testing.assert_allclose(result.solution.function, here.function.astype(float), atol=1e-10)
 
 
-@pytest.mark.xfail(reason="the flag that ends all tasks is never taken back", strict=True)
 def test_after_an_interrupt_training_can_go_on(rng):
     K, dual = problem(rng)
     training = Training(GivenMatrix(K), None, n_jobs=1)
 
     def watch(info):
-        if info["rounds"] == 1:
-            raise KeyboardInterrupt
+        raise KeyboardInterrupt
 
-    first = training.train([Task(dual)], Stopping(tol=1e-8), watch=watch)[0].solution
+    with interrupts_stay_inside():
+        first = training.train([Task(dual)], Stopping(tol=1e-8, criterion="gap"), watch=watch)[0].solution
     second = training.train([Task(dual, start=first.beta)], Stopping(tol=1e-8))[0].solution
     assert first.status is Status.INTERRUPTED and second.status is Status.OPTIMAL
 
@@ -190,8 +245,9 @@ def test_other_errors_of_a_watcher_are_not_swallowed(rng):
         train(K, dual, watch=watch)
 
 
-def test_an_interrupt_inside_the_row_update_keeps_beta_and_function_together(rng):
+def test_an_interrupt_inside_the_row_update_keeps_beta_and_function_together(rng, monkeypatch):
     """Ctrl-C while F is being updated: the answer is the pair from before the round."""
+    monkeypatch.setattr(block, "WHOLE", 10)
     K, dual = problem(rng)
 
     class Interrupted(FullGram):
@@ -224,7 +280,6 @@ def test_a_false_claim_is_not_passed_on(rng, monkeypatch):
     assert not trained.certificate.holds
 
 
-@pytest.mark.xfail(reason="after the last resume the certificate still belongs to the answer before it", strict=True)
 def test_the_certificate_belongs_to_the_answer_returned(rng, monkeypatch):
     K, dual = problem(rng)
     monkeypatch.setitem(solvers.SOLVERS, "lying", lying_solver)
