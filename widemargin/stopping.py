@@ -8,7 +8,7 @@ objective  growth of the dual objective over a round <= tol * |objective|; the s
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 CRITERIA = ("kkt", "gap", "objective")
 
@@ -41,3 +41,7 @@ class Stopping:
     def deadline(self) -> float:
         """The moment on `time.perf_counter()` at which the time limit ends."""
         return float("inf") if self.time_limit is None else time.perf_counter() + self.time_limit
+
+    def until(self, deadline: float) -> Stopping:
+        """The same rule with the time that is left before a deadline shared by several problems."""
+        return replace(self, time_limit=max(0.0, deadline - time.perf_counter()))

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from widemargin.certificate import Certificate, certify_function, levels_at
 from widemargin.gram import Gram
-from widemargin.gram.budget import cache_budget
 from widemargin.gram.source import GramSource, Index, Parts
 from widemargin.kernels.kernel import Kernel
 from widemargin.problems.dual import SignedDual
@@ -80,13 +79,14 @@ class Training:
     ) -> None:
         self.n_threads = resolve_n_jobs(n_jobs)
         self.solve = solver_named(solver)
-        self.source = GramSource(kernel, X, cache_budget(cache_size), self.n_threads)
+        self.source = GramSource(kernel, X, cache_size, self.n_threads)
         self.cancelled = threading.Event()
 
     def train(self, tasks: Sequence[Task], stopping: Stopping, watch: Watch | None = None) -> list[Trained]:
         """Solve every task to the stop rule and certify each answer."""
         self.cancelled.clear()
         results: list[Trained | None] = [None] * len(tasks)
+        deadline = stopping.deadline()
 
         def report(info: dict[str, Any]) -> None:
             if self.cancelled.is_set():
@@ -95,7 +95,8 @@ class Training:
                 watch(info)
 
         def run(number: int) -> None:
-            results[number] = self._train_one(tasks[number], stopping, report)
+            left = stopping if stopping.time_limit is None else stopping.until(deadline)
+            results[number] = self._train_one(tasks[number], left, report)
 
         with single_threaded_blas():
             try:

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.gram.accumulate import mirror
+from widemargin.gram.budget import cache_budget
 from widemargin.gram.cached import CachedGram
 from widemargin.gram.fresh import decisive_samples, fresh_function
 from widemargin.gram.full import FullGram
@@ -28,6 +30,7 @@ from widemargin.problems.dual import SignedDual
 from widemargin.threads import run_tiles
 
 FULL = 2048  # samples up to which the whole matrix is held in float64: 32 MB
+TINY = 512  # samples in all up to which pairs of classes are gathered from one matrix
 PAIR = 4096  # samples of a pair of classes up to which its matrix is put together: 64 MB in float32
 SAFE_ROUNDING = 1e-4  # largest error of a kernel value with which float32 rows are used
 DECISIVE_SHARE = 0.5  # of the samples: beyond, one float64 pass over all of them is cheaper than two passes
@@ -43,11 +46,12 @@ class GramSource:
     (the same object) in several tuples share their block.
     """
 
-    def __init__(self, kernel: Kernel, X: Any, budget: int, n_threads: int) -> None:
-        self.kernel, self.X, self.budget = kernel, X, budget
+    def __init__(self, kernel: Kernel, X: Any, cache_size: float | None, n_threads: int) -> None:
+        self.kernel, self.X, self.cache_size = kernel, X, cache_size
         self.n_threads = n_threads if kernel.releases_gil else 1
         self.exact = kernel.prepare(X, np.float64)
-        self.within: dict[int, NDArray] = {}  # blocks within a class, by the identity of its index array
+        self.members: dict[int, Samples] = {}  # samples of a class, by the identity of its index array
+        self.within: dict[int, NDArray] = {}  # and the block of the kernel matrix within it
         self._fast: Samples | None = None
         self.rounding = 0.0  # bound on the error of a float32 kernel value
         self._whole: FullGram | None = None
@@ -55,6 +59,11 @@ class GramSource:
 
     def __len__(self) -> int:
         return len(self.exact)
+
+    @cached_property
+    def budget(self) -> int:
+        """Bytes for rows and blocks that are kept."""
+        return cache_budget(self.cache_size)
 
     @property
     def fast(self) -> Samples:
@@ -67,12 +76,12 @@ class GramSource:
 
     def share(self, indices: Iterable[Index | Parts | None]) -> None:
         """Make what the problems share before they are solved side by side."""
-        if len(self) <= FULL:
+        tuples = [index for index in indices if self._is_pair(index)]
+        if len(self) <= FULL and not tuples:
             self.whole()
-            return
-        tuples = [index for index in indices if isinstance(index, tuple)]
-        parts = {id(part): part for parts in tuples for part in parts if self._is_small(parts)}
-        dtype = self._dtype(self.fast)
+        parts = {id(part): part for parts in tuples for part in parts}
+        samples = self._pair_samples
+        dtype = self._dtype(samples)
         if sum(len(part) ** 2 for part in parts.values()) * dtype.itemsize > self.budget:
             return
         todo = list(parts.items())
@@ -80,7 +89,8 @@ class GramSource:
         def fill(number: int) -> None:
             key, part = todo[number]
             block = np.empty((len(part), len(part)), dtype)
-            self.within[key] = symmetric_block(self.kernel, self.fast.take(part), block, self.n_threads)
+            self.members[key] = members = samples.take(part)
+            self.within[key] = symmetric_block(self.kernel, members, block, self.n_threads)
 
         run_tiles(fill, len(todo), self.n_threads)
 
@@ -92,10 +102,10 @@ class GramSource:
 
     def gram(self, index: Index | Parts | None, double: bool = False) -> Gram:
         """A Gram for the samples of a problem; `double` insists on float64."""
+        if self._is_pair(index) and not double:
+            return self._pair(index)
         if len(self) <= FULL:
             return self.whole() if index is None else self.whole().subset(joined(index))
-        if isinstance(index, tuple) and self._is_small(index) and not double:
-            return self._pair(index)
         samples = self.exact if double else self.fast
         dtype = self._dtype(samples)
         if index is not None:
@@ -108,7 +118,10 @@ class GramSource:
         """F = K b of a problem computed afresh, float64 wherever it can decide the violation."""
         coefficients = dual.per_sample(beta)
         if gram.dtype == np.float64 and isinstance(gram, FullGram):
-            return gram.matrix @ coefficients
+            function = np.zeros(len(gram))
+            support = np.flatnonzero(coefficients)
+            gram.add_rows(support, coefficients[support], function)
+            return function
         places = np.arange(len(self), dtype=np.int64) if index is None else joined(index)
         support = np.flatnonzero(coefficients)
         vectors, weights = self.exact.take(places[support]), coefficients[support]
@@ -130,8 +143,14 @@ class GramSource:
                 return function
         return exactly(self.exact if index is None else self.exact.take(places))
 
-    def _is_small(self, parts: Parts) -> bool:
-        return sum(len(part) for part in parts) <= PAIR
+    def _is_pair(self, index: Index | Parts | None) -> TypeGuard[Parts]:
+        """Whether a problem gets a matrix put together from blocks; in tiny data one matrix for all is quicker."""
+        return isinstance(index, tuple) and len(self) > TINY and sum(len(part) for part in index) <= PAIR
+
+    @property
+    def _pair_samples(self) -> Samples:
+        """Pairs are float64 as long as the whole matrix would be."""
+        return self.exact if len(self) <= FULL else self.fast
 
     def _dtype(self, samples: Samples) -> np.dtype:
         return np.dtype(np.float64 if samples is self.exact else np.float32)
@@ -145,9 +164,10 @@ class GramSource:
 
     def _pair(self, parts: Parts) -> FullGram:
         """The matrix of joined classes, put together from shared blocks within and a fresh block between."""
-        samples = [self.fast.take(part) for part in parts]
+        source = self._pair_samples
+        samples = [self.members.get(id(part)) or source.take(part) for part in parts]
         ends = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
-        matrix = self._matrix(int(ends[-1]), self._dtype(self.fast))
+        matrix = self._matrix(int(ends[-1]), self._dtype(source))
         computed = 0
         for i, left in enumerate(samples):
             rows = slice(ends[i], ends[i + 1])
