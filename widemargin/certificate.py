@@ -1,7 +1,7 @@
 """The certificate: how close an answer is to the optimum, from a gradient computed afresh, outside any solver.
 
 violation      largest KKT violation (problems/dual.py); the level given by the model takes part, so a wrong bias shows
-gap            (primal - dual) / max(|primal|, |dual|), the primal at the best scaling (problems/primal.py); no feasible
+gap            (primal - dual) / max(|primal|, |dual|, rounding), the primal at the best scaling (problems/primal.py); no feasible
                point can be better than the dual value by more than this
 infeasibility  how far beta leaves its box or its groups' sums, relative to the size of beta
 drift          largest difference between the solver's running function and the fresh one
@@ -28,6 +28,7 @@ from widemargin.solvers.solution import Solution, Status
 from widemargin.threads import single_threaded_blas
 
 FEASIBILITY = 1e-9  # relative: multipliers of size one may leave box and sums by rounding only
+ROUNDING_MASS = 1e-12  # of the sum of the sizes of all terms: below it primal and dual are zero to rounding
 SAME = 1e-9  # relative: a violation this close to tol meets it; both were rounded
 
 
@@ -79,7 +80,7 @@ class Certificate:
         if not self.infeasibility <= FEASIBILITY:
             return False
         if self.criterion == "gap":
-            return self.primal - self.dual <= self.tol * (abs(self.primal) + 1.0) * (1.0 + SAME)
+            return abs(self.primal - self.dual) <= self.tol * (abs(self.primal) + 1.0) * (1.0 + SAME)
         if self.criterion == "objective":
             return self.status is Status.OPTIMAL
         return self.violation <= self.tol * (1.0 + SAME)
@@ -121,7 +122,7 @@ def certify_function(
     F = dual.per_variable(function)
     box = (dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink)
     starts, groups = dual.group_starts, dual.n_groups
-    table, lower, infeasibility = measure(F, beta, *box, dual.start, starts, groups, slack)
+    table, lower, infeasibility, mass = measure(F, beta, *box, dual.start, starts, groups, slack)
     violation = violation_of(table, groups)
     if level is None:
         level = levels_of(table, groups)
@@ -129,7 +130,7 @@ def certify_function(
         violation = max(violation, float((table[:, 1] - level).max()), float((level - table[:, 0]).max()))
     coefficients = dual.per_sample(beta)
     primal, _ = primal_of(F, float(coefficients @ function), level, *box, dual.start, starts, groups)
-    size = max(abs(primal), abs(lower))
+    size = max(abs(primal), abs(lower), ROUNDING_MASS * mass)
     gap = 0.0 if primal == lower else (primal - lower) / size if np.isfinite(size) else float("inf")
     facts: dict[str, Any] = {}
     if solution is not None:
@@ -210,7 +211,7 @@ def combine(certificates: Sequence[Certificate]) -> Certificate:
 
 @jit
 def measure(F, beta, shift, lo, hi, ridge, kink, start, starts, n_groups, slack):
-    """Thresholds of the groups, value of the (maximised) dual, and infeasibility, in a few passes over the variables.
+    """Thresholds of the groups, value of the (maximised) dual, infeasibility, and the sum of the sizes of the dual's terms.
 
     Infeasibility is the largest excess over the box relative to the largest multiplier, or the largest change of a group's
     sum relative to the sum of all multipliers' sizes.
@@ -221,11 +222,13 @@ def measure(F, beta, shift, lo, hi, ridge, kink, start, starts, n_groups, slack)
     largest = 1e-300
     total = 1e-300
     excess = 0.0
+    mass = 0.0
     finite = True
     for t in range(n):
         b = beta[t]
         f[t] = F[t] + ridge[t] * b + shift[t]
         smooth += 0.5 * b * (F[t] + ridge[t] * b) + shift[t] * b + kink[t] * abs(b)
+        mass += abs(b) * (abs(F[t]) + abs(shift[t]) + kink[t])
         finite = finite and np.isfinite(b)
         largest = max(largest, abs(b))
         total += abs(b)
@@ -237,4 +240,4 @@ def measure(F, beta, shift, lo, hi, ridge, kink, start, starts, n_groups, slack)
             change += beta[t] - start[t]
         worst = max(worst, abs(change) / total)
     table = scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack)
-    return table, -smooth, worst if finite else np.inf
+    return table, -smooth, worst if finite else np.inf, mass

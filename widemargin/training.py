@@ -115,6 +115,7 @@ class Training:
         """Solve, certify on a fresh function, and go on from that function while the certificate fails."""
         gram = self.source.gram(task.index)
         solution = self.solve(task.dual, gram, stopping, start=task.start, watch=watch)
+        solution.rows_computed = gram.rows_computed  # those of a matrix made beforehand count too
         certificate = self._certify(task, gram, solution, stopping)
         for attempt in range(2 * RESUMES):
             if certificate.holds or solution.status not in (Status.OPTIMAL, Status.STALLED):

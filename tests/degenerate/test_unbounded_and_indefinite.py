@@ -172,7 +172,6 @@ def test_a_negative_definite_kernel_ends(rng):
         assert values_at(problem, -X @ X.T, trained.solution.beta).infeasibility <= 1e-9
 
 
-@pytest.mark.xfail(reason="the compiled call for small problems lets multipliers run to infinity", strict=True)
 def test_an_indefinite_kernel_without_box_is_not_called_optimal(rng):
     """Hard margin on a kernel with a negative eigenvalue: the dual falls for ever along it."""
     K = np.diag(np.concatenate([[-1.0], np.ones(9)]))

@@ -93,9 +93,6 @@ def test_max_iter_is_exact(machine, budget, rng):
     assert values_at(dual, K, trained.solution.beta).infeasibility <= 1e-12 * N
 
 
-@pytest.mark.xfail(
-    reason="steps of the compiled call for small problems are forgotten: max_iter is used twice", strict=True
-)
 @pytest.mark.parametrize("budget", [1, 2, 5])
 @pytest.mark.parametrize("machine", ["hinge", "squared_hinge", "epsilon_insensitive"])
 def test_max_iter_counts_every_step(machine, budget, rng):
@@ -143,7 +140,7 @@ def test_meaningless_rules_are_refused(rule):
 @pytest.mark.parametrize(
     "blocks",
     [
-        pytest.param(False, marks=pytest.mark.xfail(reason="n_free is told as 0", strict=True), id="at once"),
+        pytest.param(False, id="at once"),
         pytest.param(True, id="in blocks"),
     ],
 )
@@ -192,7 +189,6 @@ def test_interrupt_between_blocks_returns_a_consistent_point(machine, at, rng, m
     assert here.infeasibility <= 1e-12 * N
 
 
-@pytest.mark.xfail(reason="an interrupt in the watcher of a problem solved at once escapes", strict=True)
 def test_interrupt_of_a_problem_that_is_solved_at_once(rng):
     """The watcher is told after the fact; an interrupt then loses nothing."""
     K, dual = problem(rng)
@@ -206,7 +202,6 @@ def test_interrupt_of_a_problem_that_is_solved_at_once(rng):
     np.testing.assert_allclose(trained.solution.function, here.function.astype(float), atol=1e-10)
 
 
-@pytest.mark.xfail(reason="an interrupt in the watcher of a problem solved at once escapes", strict=True)
 def test_interrupt_ends_all_tasks_and_each_has_an_answer(rng):
     K, dual = problem(rng)
     duals = [dataclasses.replace(dual, hi=c * dual.hi, lo=c * dual.lo) for c in (1.0, 2.0, 3.0)]

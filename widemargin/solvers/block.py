@@ -59,6 +59,8 @@ class BlockSolver:
     def __init__(self, dual: SignedDual, gram: Gram, stopping: Stopping) -> None:
         self.dual, self.gram, self.stopping = dual, gram, stopping
         self.row = dual.row if dual.row is not None else np.arange(len(dual), dtype=np.int64)
+        self.began = time.perf_counter()
+        self.rows_before = gram.rows_computed
         self.selector = Selector(dual)
         self.changed_before = np.zeros(len(gram), np.bool_)
         self.hard = (np.isinf(dual.hi) | np.isinf(dual.lo)) & (dual.ridge == 0.0)
@@ -73,9 +75,7 @@ class BlockSolver:
         self.tol = stopping.tol * (FLOAT32_MARGIN if gram.dtype == np.float32 else 1.0)
 
     def run(self, beta: NDArray, function: NDArray, watch: Watch | None) -> Solution:
-        began = time.perf_counter()
         deadline = self.stopping.deadline()
-        rows_before = self.gram.rows_computed
         self.beta, self.function = beta, function
         status = Status.INTERRUPTED
         size = FIRST_BLOCK
@@ -87,7 +87,7 @@ class BlockSolver:
                 table = self.scan(f)
                 previous, objective = objective, self.dual.objective(self.beta, self.function)
                 if watch is not None:
-                    watch(self.report(table, objective, began))
+                    watch(self.report(table, objective))
                 ended = self.ended(table, previous, objective, deadline)
                 if ended is not None:
                     status = ended
@@ -115,8 +115,10 @@ class BlockSolver:
                 self.rounds += 1
         except KeyboardInterrupt:
             pass
-        f = self.dual.gradient(self.beta, self.function)
-        table = self.scan(f)
+        return self.solution(status, self.scan(self.dual.gradient(self.beta, self.function)))
+
+    def solution(self, status: Status, table: NDArray) -> Solution:
+        """The point reached, with what it cost."""
         return Solution(
             beta=self.beta,
             function=self.function,
@@ -126,8 +128,8 @@ class BlockSolver:
             objective=self.dual.objective(self.beta, self.function),
             iterations=self.iterations,
             rounds=self.rounds,
-            rows_computed=self.gram.rows_computed - rows_before,
-            seconds=time.perf_counter() - began,
+            rows_computed=self.gram.rows_computed - self.rows_before,
+            seconds=time.perf_counter() - self.began,
         )
 
     def scan(self, f: NDArray) -> NDArray:
@@ -159,7 +161,7 @@ class BlockSolver:
             level = levels_of(table, dual.n_groups)
             norm2 = float(dual.per_sample(self.beta) @ self.function)
             primal, _ = best_primal(dual, dual.per_variable(self.function), norm2, level)
-            if primal + objective <= stop.tol * (abs(primal) + 1.0):
+            if abs(primal + objective) <= stop.tol * (abs(primal) + 1.0):
                 return reached
         if stop.criterion == "objective" and self.rounds and previous - objective <= stop.tol * abs(objective):
             return reached
@@ -304,7 +306,7 @@ class BlockSolver:
         middle[movable] = 0.5 * (table[movable, 0] + table[movable, 1])
         return middle
 
-    def report(self, table: NDArray, objective: float, began: float) -> dict[str, Any]:
+    def report(self, table: NDArray, objective: float) -> dict[str, Any]:
         """What a watcher is told about a round."""
         return {
             "rounds": self.rounds,
@@ -314,7 +316,7 @@ class BlockSolver:
             "objective": objective,
             "n_support": int(np.count_nonzero(self.beta)),
             "n_free": int(table[:, 3].sum()),
-            "seconds": time.perf_counter() - began,
+            "seconds": time.perf_counter() - self.began,
         }
 
 
@@ -336,13 +338,17 @@ def solve_blocks(
             gram.add_rows(support, coefficients[support], function)
     else:
         function = np.array(function, dtype=np.float64)
+    solver = BlockSolver(dual, gram, stopping)
     if is_whole(dual, gram, stopping):
-        solution = solve_at_once(dual, gram, stopping, beta, function)
+        solution = solve_at_once(solver, beta, function)
         if solution is not None:
-            if watch is not None:
-                watch(progress(solution, stopping))
+            try:
+                if watch is not None:
+                    watch(solver.report(solver.scan(dual.gradient(beta, function)), solution.objective))
+            except KeyboardInterrupt:
+                solution.status = Status.INTERRUPTED
             return solution
-    return BlockSolver(dual, gram, stopping).run(beta, function, watch)
+    return solver.run(beta, function, watch)
 
 
 def is_whole(dual: SignedDual, gram: Gram, stopping: Stopping) -> bool:
@@ -351,47 +357,19 @@ def is_whole(dual: SignedDual, gram: Gram, stopping: Stopping) -> bool:
     return plain and isinstance(gram, FullGram) and 0 < len(dual) <= WHOLE
 
 
-def solve_at_once(
-    dual: SignedDual, gram: FullGram, stopping: Stopping, beta: NDArray, function: NDArray
-) -> Solution | None:
-    """The answer of the compiled call, or None (with beta and function as far as it came) where it did not converge."""
-    began = time.perf_counter()
+def solve_at_once(solver: BlockSolver, beta: NDArray, function: NDArray) -> Solution | None:
+    """The answer of the compiled call, or None, with beta, function and the solver as far as it came."""
+    dual, stopping, matrix = solver.dual, solver.stopping, solver.gram.matrix  # type: ignore[attr-defined]
     most = STEPS_PER_CALL if stopping.max_iter < 0 else min(STEPS_PER_CALL, stopping.max_iter)
-    tol = stopping.tol * (FLOAT32_MARGIN if gram.dtype == np.float32 else 1.0)
-    if gram.dtype == np.float32 and np.abs(dual.shift).max() > LARGEST_SINGLE:
+    if matrix.dtype == np.float32 and np.abs(dual.shift).max() > LARGEST_SINGLE:
         return None
-    position, limits = key_limits(len(dual), gram.dtype)
-    steps, rounds, curvature, table = solve_whole(
-        gram.matrix, gram.diag, dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink, dual.group_starts, dual.n_groups,
-        beta, function, tol, 0.99 * tol, most, position, limits,
+    position, limits = key_limits(len(dual), matrix.dtype)
+    solver.iterations, solver.rounds, solver.lowest_curvature, table = solve_whole(
+        matrix, solver.gram.diag, dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink, dual.group_starts, dual.n_groups,
+        beta, function, solver.tol, 0.99 * solver.tol, most, position, limits,
     )  # fmt: skip
+    solver.beta, solver.function = beta, function
     violation = violation_of(table, dual.n_groups)
-    infinite = not (np.isfinite(dual.hi).all() and np.isfinite(dual.lo).all()) and not dual.ridge.any()
-    if violation > tol or curvature < 0.0 or infinite:
+    if violation > solver.tol or solver.lowest_curvature < 0.0 or (solver.may_run_away and solver.has_no_margin()):
         return None
-    return Solution(
-        beta=beta,
-        function=function,
-        level=levels_of(table, dual.n_groups),
-        status=Status.OPTIMAL,
-        violation=violation,
-        objective=dual.objective(beta, function),
-        iterations=steps,
-        rounds=rounds,
-        rows_computed=0,
-        seconds=time.perf_counter() - began,
-    )
-
-
-def progress(solution: Solution, stopping: Stopping) -> dict[str, Any]:
-    """What a watcher is told about an answer that came at once."""
-    return {
-        "rounds": solution.rounds,
-        "iterations": solution.iterations,
-        "violation": solution.violation,
-        "tol": stopping.tol,
-        "objective": solution.objective,
-        "n_support": int(np.count_nonzero(solution.beta)),
-        "n_free": 0,
-        "seconds": solution.seconds,
-    }
+    return solver.solution(Status.OPTIMAL, table)

@@ -61,6 +61,9 @@ def solve_whole(
             curvature = min(curvature, lowest)
         if taken == 0:
             break
+        if not np.isfinite(beta).all():  # a step without end: the block solver will name the cause
+            beta[:] = old
+            break
         moved = np.flatnonzero(beta != old)
         add_weighted_rows(K, 0, moved, beta[moved] - old[moved], F)
         steps += taken
