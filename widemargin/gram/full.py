@@ -43,7 +43,10 @@ class FullGram(Gram):
     def add_rows(self, index, coefficients, function, keep=None) -> None:  # type: ignore[no-untyped-def]
         self.row_hits += len(index)
         n = len(self)
-        tiles = max(1, min(self.n_threads, n // COLUMN_TILE)) if len(index) > 8 else 1
+        tiles = min(self.n_threads, n // COLUMN_TILE) if len(index) > 8 else 1
+        if tiles <= 1:
+            add_weighted_rows(self.matrix, 0, index, coefficients, function)
+            return
         edges = np.linspace(0, n, tiles + 1).astype(np.int64)
 
         def add(number: int) -> None:

@@ -58,11 +58,9 @@ class BlockSolver:
 
     def __init__(self, dual: SignedDual, gram: Gram, stopping: Stopping) -> None:
         self.dual, self.gram, self.stopping = dual, gram, stopping
-        self.row = dual.row if dual.row is not None else np.arange(len(dual), dtype=np.int64)
         self.began = time.perf_counter()
         self.rows_before = gram.rows_computed
-        self.selector = Selector(dual)
-        self.changed_before = np.zeros(len(gram), np.bool_)
+        self.starts = dual.group_starts
         self.hard = (np.isinf(dual.hi) | np.isinf(dual.lo)) & (dual.ridge == 0.0)
         self.may_run_away = bool(self.hard.any())
         self.lowest_curvature = 0.0
@@ -77,6 +75,9 @@ class BlockSolver:
     def run(self, beta: NDArray, function: NDArray, watch: Watch | None) -> Solution:
         deadline = self.stopping.deadline()
         self.beta, self.function = beta, function
+        self.row = self.dual.row if self.dual.row is not None else np.arange(len(self.dual), dtype=np.int64)
+        self.selector = Selector(self.dual)
+        self.changed_before = np.zeros(len(self.gram), np.bool_)
         status = Status.INTERRUPTED
         size = FIRST_BLOCK
         stalled = refreshed = 0
@@ -135,7 +136,7 @@ class BlockSolver:
     def scan(self, f: NDArray) -> NDArray:
         """Thresholds of every group on the running gradient."""
         d = self.dual
-        return scan_groups(f, self.beta, d.lo, d.hi, d.kink, self.selector.starts, d.n_groups, 0.0)
+        return scan_groups(f, self.beta, d.lo, d.hi, d.kink, self.starts, d.n_groups, 0.0)
 
     def free_variables(self) -> NDArray[np.int64]:
         """Variables that can move both ways along one slope."""
@@ -218,7 +219,7 @@ class BlockSolver:
         position, limits = key_limits(len(chosen), kind)
         diagonal = (gram.diag[samples] + ridge).astype(kind)
         problem = (block, shifted, new, dual.lo[chosen], dual.hi[chosen], kink, ridge)
-        starts = np.searchsorted(chosen, self.selector.starts) if dual.n_groups else np.zeros(1, np.int64)
+        starts = np.searchsorted(chosen, self.starts) if dual.n_groups else np.zeros(1, np.int64)
 
         def small_steps(most: int) -> tuple[int, float]:
             if dual.n_groups == 0:
