@@ -52,6 +52,8 @@ class Certificate:
     n_support, n_free : int
     iterations, rows_computed : int
     seconds : float
+    level : tuple of float
+        The levels (minus the bias, for machines with one group) at which the primal was taken.
     parts : tuple of Certificate
         The certificates of the problems of a many-class machine; empty for a single problem.
     """
@@ -70,6 +72,7 @@ class Certificate:
     iterations: int = 0
     rows_computed: int = 0
     seconds: float = float("nan")
+    level: tuple[float, ...] = field(default=(), repr=False)
     parts: tuple[Certificate, ...] = field(default=(), repr=False)
 
     @property
@@ -151,15 +154,9 @@ def certify_function(
         criterion=criterion,
         n_support=int(np.count_nonzero(coefficients)),
         n_free=int(table[:, 3].sum()),
+        level=tuple(level.tolist()),
         **facts,
     )
-
-
-def levels_at(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The levels that belong to beta and its function."""
-    f = dual.gradient(beta, function)
-    table = scan_groups(f, beta, dual.lo, dual.hi, dual.kink, dual.group_starts, dual.n_groups, 0.0)
-    return levels_of(table, dual.n_groups)
 
 
 def certify(
@@ -205,6 +202,7 @@ def combine(certificates: Sequence[Certificate]) -> Certificate:
         iterations=sum(c.iterations for c in certificates),
         rows_computed=sum(c.rows_computed for c in certificates),
         seconds=sum(c.seconds for c in certificates),
+        level=(),
         parts=tuple(certificates),
     )
 

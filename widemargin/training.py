@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.certificate import Certificate, certify_function, levels_at
+from widemargin.certificate import Certificate, certify_function
 from widemargin.gram import Gram
-from widemargin.gram.source import GramSource, Index, Parts
+from widemargin.gram.source import TINY, GramSource, Index, Parts
 from widemargin.kernels.kernel import Kernel
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers import Solution, Status, solver_named
@@ -98,7 +99,7 @@ class Training:
             left = stopping if stopping.time_limit is None else stopping.until(deadline)
             results[number] = self._train_one(tasks[number], left, report)
 
-        with single_threaded_blas():
+        with single_threaded_blas() if len(self.source) > TINY else nullcontext():
             try:
                 if len(tasks) > 1:
                     self.source.share(task.index for task in tasks)
@@ -142,7 +143,7 @@ class Training:
         certificate = certify_function(
             task.dual, solution.beta, function, stopping.tol, criterion=stopping.criterion, solution=solution
         )
-        solution.function, solution.level = function, levels_at(task.dual, solution.beta, function)
+        solution.function, solution.level = function, np.array(certificate.level)
         return certificate
 
 
