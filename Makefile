@@ -2,7 +2,8 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-WORKERS ?= auto
+# Processes for the tests: 0 runs them in one, which keeps tests of time limits and Ctrl-C honest.
+WORKERS ?= 0
 RUN := $(VENV)/bin/python
 # Without byte-compiling: most of what is installed is never imported, and what is gets compiled then.
 PIP := $(RUN) -m pip --disable-pip-version-check install -qq --no-compile

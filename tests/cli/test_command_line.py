@@ -257,12 +257,13 @@ def test_ctrl_c_saves_the_best_model_so_far(folder):
     dump_svmlight_file(X, rng.choice([-1, 1], 6000), "noise", zero_based=False)  # pure noise at large C: long to fit
     command = [sys.executable, "-m", "widemargin", "train", "noise", "-c", "1e6", "-g", "0.05", "-e", "1e-6"]
     env = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(widemargin.__file__)), "PYTHONUNBUFFERED": "1"}
-    warm_up = subprocess.run([*command, "--time-limit", "0.5", "-q"], env=env, timeout=120)  # compiles
-    assert warm_up.returncode == 1
-    assert load("noise.model").status_ is widemargin.Status.TIME_LIMIT
+    for _ in range(2):  # compiling counts against the limit: the second run comes to what the first did not reach
+        warm_up = subprocess.run([*command, "--time-limit", "3", "-q"], env=env, timeout=120)
+        assert warm_up.returncode == 1
+        assert load("noise.model").status_ is widemargin.Status.TIME_LIMIT
     process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
     assert process.stderr.readline().startswith("noise: 6,000 samples")
-    time.sleep(4.0)  # loading compiled functions, and some rounds
+    time.sleep(3.0)  # loading compiled functions, and some rounds
     assert process.poll() is None, "the problem is too easy to be interrupted"
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)

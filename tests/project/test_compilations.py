@@ -11,6 +11,8 @@ from sklearn.datasets import make_classification
 
 from widemargin import SVC
 
+pytestmark = pytest.mark.slow
+
 SMALL, LARGE = 300, 2500  # samples: one problem for the full kernel matrix, one for rows on demand
 
 

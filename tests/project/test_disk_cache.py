@@ -16,7 +16,7 @@ import pytest
 import widemargin
 from widemargin import _jit
 
-pytestmark = pytest.mark.needs_compiler
+pytestmark = [pytest.mark.needs_compiler, pytest.mark.slow]  # a new process for each step
 
 INNER = "from widemargin._jit import jit\n\n\n@jit\ndef inner(x):\n    return 2.0 * x\n"
 OUTER = (
