@@ -25,7 +25,8 @@ def add_weighted_rows(rows, offset, slots, coefficients, target):
         stop = min(n, start + STRIP)
         length = stop - start
         sums = partial[:length]
-        sums[:] = 0.0
+        for t in range(length):
+            sums[t] = 0.0
         k = 0
         while k + 4 <= count:
             c0, c1, c2, c3 = coefficients[k], coefficients[k + 1], coefficients[k + 2], coefficients[k + 3]
@@ -94,4 +95,7 @@ def copy_rows(source, chosen, target, slots, start):
     """target[slots[k], start:start+length] = source[chosen[k]]."""
     length = source.shape[1]
     for k in range(chosen.shape[0]):
-        target[slots[k], start : start + length] = source[chosen[k]]
+        row = source[chosen[k]]
+        kept = target[slots[k], start : start + length]
+        for t in range(length):
+            kept[t] = row[t]

@@ -50,7 +50,9 @@ def feasible_scales(base, G, lo, hi, ridge, kink):
     for t in range(base.shape[0]):
         if ridge[t] > 0.0:
             continue
-        for sign, end in ((1.0, hi[t]), (-1.0, -lo[t])):
+        for side in range(2):
+            sign = 1.0 - 2.0 * side
+            end = hi[t] if side == 0 else -lo[t]
             if end < np.inf:
                 continue
             need, gain = sign * base[t] - kink[t], sign * G[t]  # need <= s gain
@@ -96,9 +98,10 @@ def primal_of(F, norm2, level, shift, lo, hi, ridge, kink, start, starts, n_grou
     hard = False
     level_sum = 0.0
     base = np.empty(n)
-    G = F.copy()
+    G = np.empty(n)
     for t in range(n):
         base[t] = -shift[t]
+        G[t] = F[t]
         hard = hard or (ridge[t] == 0.0 and (hi[t] == np.inf or lo[t] == -np.inf))
     for g in range(n_groups):
         for t in range(starts[g], starts[g + 1]):

@@ -353,8 +353,8 @@ def solve_blocks(
 
 
 def is_whole(dual: SignedDual, gram: Gram, stopping: Stopping) -> bool:
-    """Whether one compiled call can take the problem: a full matrix, one variable per sample, the KKT criterion."""
-    plain = dual.row is None and dual.sign is None and stopping.criterion == "kkt"
+    """Whether one compiled call can take the problem: full matrix, groups, one variable per sample, KKT criterion."""
+    plain = dual.row is None and dual.sign is None and dual.n_groups > 0 and stopping.criterion == "kkt"
     return plain and isinstance(gram, FullGram) and 0 < len(dual) <= WHOLE
 
 
@@ -366,7 +366,7 @@ def solve_at_once(solver: BlockSolver, beta: NDArray, function: NDArray) -> Solu
         return None
     position, limits = key_limits(len(dual), matrix.dtype)
     solver.iterations, solver.rounds, solver.lowest_curvature, table = solve_whole(
-        matrix, solver.gram.diag, dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink, dual.group_starts, dual.n_groups,
+        matrix, solver.gram.diag, dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink, dual.group_starts,
         beta, function, solver.tol, 0.99 * solver.tol, most, position, limits,
     )  # fmt: skip
     solver.beta, solver.function = beta, function

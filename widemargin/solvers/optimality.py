@@ -54,8 +54,9 @@ def violation_of(table, n_groups):
     """
     largest = 0.0
     for g in range(table.shape[0]):
-        if np.isnan(table[g]).any():
-            return np.inf
+        for k in range(table.shape[1]):
+            if np.isnan(table[g, k]):
+                return np.inf
         if n_groups == 0:
             largest = max(largest, table[g, 1], -table[g, 0])
         else:

@@ -21,6 +21,7 @@ from widemargin.solvers.packed import larger, larger_key, ordered_key, positive_
 CLOSED_32, CLOSED_64 = 1e30, 1e300  # penalty of a direction that is not open; finite, for packed keys hold no infinities
 CURVATURE_FLOOR_32 = 1e-7  # of the mean diagonal: duplicate points leave only rounding noise in eta (Platt 1998, 2.1)
 CURVATURE_FLOOR_64 = 1e-12  # the same in double precision (LIBSVM's TAU)
+NO_PAIR = np.int64(-1)  # a plain -1 would be a literal type of its own to Numba, and compile what it meets once more
 NEGATIVE_32, NEGATIVE_64 = 1e-2, 1e-8  # of the mean diagonal: a curvature below minus this is no rounding of a valid kernel
 SMALLEST_CURVATURE_32, SMALLEST_CURVATURE_64 = 1e-37, 1e-300  # an all-zero kernel matrix still needs a divisor
 
@@ -87,8 +88,8 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
     q = f.shape[0]
     n_groups = starts.shape[0] - 1
     largest, mask, low_bits = limits[0], limits[1], limits[2]
-    up = np.empty_like(f)
-    down = np.empty_like(f)
+    up = np.empty(q, f.dtype)
+    down = np.empty(q, f.dtype)
     mean_diagonal = 0.0
     closed = CLOSED_32 if f.itemsize == 4 else CLOSED_64
     for t in range(q):
@@ -114,8 +115,7 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
         violation = 0.0
         best_gain = 0.0
         step = 0.0
-        i = -1
-        j = -1
+        i = j = NO_PAIR
         for g in range(n_groups):
             a, b = starts[g], starts[g + 1]
             if b - a < 2:

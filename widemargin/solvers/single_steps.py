@@ -35,8 +35,8 @@ def solve_singles(K, f, beta, lo, hi, kink, ridge, diagonal, tol, max_steps, pos
     """Single steps until every projected slope of the block is within tol; arguments as in `solve_pairs`."""
     q = f.shape[0]
     mask, low_bits = limits[1], limits[2]
-    up = np.empty_like(f)
-    down = np.empty_like(f)
+    up = np.empty(q, f.dtype)
+    down = np.empty(q, f.dtype)
     mean_diagonal = 0.0
     closed = CLOSED_32 if f.itemsize == 4 else CLOSED_64
     for t in range(q):

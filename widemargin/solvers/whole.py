@@ -1,6 +1,6 @@
 """Small problems in one compiled call: the block is the whole problem, from the start to the checked answer.
 
-Solves   the signed dual on a full kernel matrix K, by pair or single steps over all variables at once
+Solves   the signed dual with groups on a full kernel matrix K, by pair steps over all variables at once
 Given    K, box and terms of the dual, a start and its function F
 Returns  beta and F changed in place; steps, rounds, lowest curvature met, and the thresholds of the groups at the end
 How      rounds of: gradient from F in float64 -> steps in K's precision -> F += K (change of beta), summed in float64.
@@ -17,20 +17,26 @@ from widemargin._jit import jit
 from widemargin.gram.accumulate import add_weighted_rows
 from widemargin.solvers.optimality import scan_groups, violation_of
 from widemargin.solvers.pair_steps import solve_pairs
-from widemargin.solvers.single_steps import solve_singles
 
 ROUNDS = 10
 
 
 @jit
 def solve_whole(
-    K, diag, shift, lo, hi, ridge, kink, starts, n_groups, beta, F, tol, inner_tol, max_steps, position, limits
+    K, diag, shift, lo, hi, ridge, kink, starts, beta, F, tol, inner_tol, max_steps, position, limits
 ):
-    """See the module's header. `inner_tol` is what the steps aim at, `tol` what the float64 gradient is checked against."""
+    """See the module's header. `inner_tol` is what the steps aim at, `tol` what the float64 gradient is checked against.
+
+    Plain loops, not array expressions: those cost seconds of compilation and bring nothing here.
+    """
     n = beta.shape[0]
+    n_groups = starts.shape[0] - 1
     gradient = np.empty(n)
+    old = np.empty(n)
     f = np.empty(n, K.dtype)
     diagonal = np.empty(n, K.dtype)
+    moved = np.empty(n, np.int64)
+    change = np.empty(n)
     for t in range(n):
         diagonal[t] = diag[t] + ridge[t]
     steps = 0
@@ -39,33 +45,36 @@ def solve_whole(
     while True:
         for t in range(n):
             gradient[t] = F[t] + ridge[t] * beta[t] + shift[t]
+            old[t] = beta[t]
         table = scan_groups(gradient, beta, lo, hi, kink, starts, n_groups, 0.0)
         violation = violation_of(table, n_groups)
         if violation <= tol or rounds == ROUNDS or steps >= max_steps or not np.isfinite(violation):
             break
-        for g in range(max(1, n_groups)):
+        for g in range(n_groups):
             middle = 0.0
-            if n_groups > 0 and np.isfinite(table[g, 0]) and np.isfinite(table[g, 1]):
+            if np.isfinite(table[g, 0]) and np.isfinite(table[g, 1]):
                 middle = 0.5 * (table[g, 0] + table[g, 1])
             for t in range(starts[g], starts[g + 1]):
                 f[t] = gradient[t] - middle
-        old = beta.copy()
-        if n_groups == 0:
-            taken, _ = solve_singles(
-                K, f, beta, lo, hi, kink, ridge, diagonal, inner_tol, max_steps - steps, position, limits
-            )
-        else:
-            taken, _, lowest = solve_pairs(
-                K, f, beta, lo, hi, kink, ridge, diagonal, starts, inner_tol, max_steps - steps, position, limits
-            )
-            curvature = min(curvature, lowest)
+        taken, _, lowest = solve_pairs(
+            K, f, beta, lo, hi, kink, ridge, diagonal, starts, inner_tol, max_steps - steps, position, limits
+        )
         if taken == 0:
             break
-        if not np.isfinite(beta).all():  # a step without end: the block solver will name the cause
-            beta[:] = old
+        curvature = min(curvature, lowest)
+        count = 0
+        finite = True
+        for t in range(n):
+            finite = finite and np.isfinite(beta[t])
+            if beta[t] != old[t]:
+                moved[count] = t
+                change[count] = beta[t] - old[t]
+                count += 1
+        if not finite:  # a step without end: the block solver will name the cause
+            for t in range(n):
+                beta[t] = old[t]
             break
-        moved = np.flatnonzero(beta != old)
-        add_weighted_rows(K, 0, moved, beta[moved] - old[moved], F)
+        add_weighted_rows(K, starts[0], moved[:count], change[:count], F)
         steps += taken
         rounds += 1
     return steps, rounds, curvature, table
