@@ -1,8 +1,8 @@
 """The one door to Numba: every compiled function of the package is made by `jit` below.
 
 Why a door. Numba's disk cache looks only at the file a function stands in. A function compiled into its caller from
-another file is not looked at, so after an upgrade the old machine code could answer. Here the stamp of every cache entry
-carries a digest of all sources of the package: edit any of them and everything is compiled anew.
+another file is not looked at, so after an upgrade the old machine code could answer. Here the stamp of every cache
+entry carries a digest of all sources of the package: edit any of them and everything is compiled anew.
 
 What it gives: no GIL, C division, the disk cache where a folder for it can be written, and plain compilation in memory
 where none can (a read-only installation). The stamp uses two private attributes of Numba; should they vanish, the disk
@@ -59,7 +59,7 @@ def jit(function: Callable | None = None, *, fastmath: frozenset[str] = frozense
 def _stamp(dispatcher: Any) -> bool:
     """Add the package digest to the source stamp of a dispatcher's cache; False where Numba's internals differ."""
     cache_file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if not hasattr(cache_file, "_source_stamp"):
+    if cache_file is None or not hasattr(cache_file, "_source_stamp"):
         return False
     cache_file._source_stamp = (cache_file._source_stamp, package_digest())
     return True

@@ -1,8 +1,8 @@
 """The certificate: how close an answer is to the optimum, from a gradient computed afresh, outside any solver.
 
 violation      largest KKT violation (problems/dual.py); the level given by the model takes part, so a wrong bias shows
-gap            (primal - dual) / max(|primal|, |dual|, rounding), the primal at the best scaling (problems/primal.py); no feasible
-               point can be better than the dual value by more than this
+gap            (primal - dual) / max(|primal|, |dual|, rounding), the primal at the best scaling (problems/primal.py);
+               no feasible point can be better than the dual value by more than this
 infeasibility  how far beta leaves its box or its groups' sums, relative to the size of beta
 drift          largest difference between the solver's running function and the fresh one
 
@@ -175,9 +175,7 @@ def certify(
     coefficients = dual.per_sample(beta)
     support = np.flatnonzero(coefficients)
     with single_threaded_blas():
-        function = fresh_function(
-            kernel, samples, samples.take(support), coefficients[support], np.float64, n_threads
-        )
+        function = fresh_function(kernel, samples, samples.take(support), coefficients[support], np.float64, n_threads)
     return certify_function(dual, beta, function, tol, level=level, slack=slack)
 
 
@@ -209,10 +207,11 @@ def combine(certificates: Sequence[Certificate]) -> Certificate:
 
 @jit
 def measure(F, beta, shift, lo, hi, ridge, kink, start, starts, n_groups, slack):
-    """Thresholds of the groups, value of the (maximised) dual, infeasibility, and the sum of the sizes of the dual's terms.
+    """Thresholds of the groups, value of the (maximised) dual, infeasibility, and the sum of the sizes of the dual's
+    terms.
 
-    Infeasibility is the largest excess over the box relative to the largest multiplier, or the largest change of a group's
-    sum relative to the sum of all multipliers' sizes.
+    Infeasibility is the largest excess over the box relative to the largest multiplier, or the largest change of a
+    group's sum relative to the sum of all multipliers' sizes.
     """
     n = beta.shape[0]
     f = np.empty(n)

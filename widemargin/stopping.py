@@ -2,7 +2,8 @@
 
 kkt        largest violation of the optimality conditions <= tol (LIBSVM's meaning of `tol`; the default)
 gap        (primal - dual) / (|primal| + 1) <= tol, the feasibility gap of equation (7.3)
-objective  growth of the dual objective over a round <= tol * |objective|; the simplest and the least reliable of the three
+objective  growth of the dual objective over a round <= tol * |objective|; the simplest and the least reliable of the
+three
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A small pool of threads above the compiled, GIL-free functions.
 
-Compiled functions are serial. Work is cut into a few large tiles (a task costs 70-240 us to hand over) and the tiles go to
+Compiled functions are serial. Work is cut into a few large tiles (a task costs 70-240 us to hand over) and the tiles
+go to
 this pool. BLAS keeps to one thread meanwhile: its own threads fight with ours, and a small Cholesky factor on two BLAS
 threads of a busy machine was measured 160 times slower than on one.
 """
@@ -93,7 +94,7 @@ def _executor(n_threads: int) -> ThreadPoolExecutor:
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Hold BLAS at one thread; counted, so that fits running at the same time in several threads do not undo each other."""
+    """Hold BLAS at one thread; counted, so that fits at the same time in several threads do not undo each other."""
     global _controller, _blas_users, _blas_limit
     with _lock:
         _blas_users += 1

@@ -25,7 +25,9 @@ from widemargin.stopping import Stopping
 from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas
 
 RESUMES = 3  # times a float32 answer is taken up again from its fresh function before rows become float64
-WORTH_THREADS = 200_000  # kernel entries of all tasks together below which handing them to threads costs more than it saves
+WORTH_THREADS = (
+    200_000  # kernel entries of all tasks together below which handing them to threads costs more than it saves
+)
 
 Watch = Callable[[dict[str, Any]], None]
 
@@ -34,8 +36,8 @@ Watch = Callable[[dict[str, Any]], None]
 class Task:
     """One problem of a fit. `index` are the samples it is about; `start` a feasible beta.
 
-    index : None means all samples, in order; a tuple of index arrays is joined, and arrays that stand in several tasks (the
-        classes of a many-class machine) share their part of the kernel matrix.
+    index : None means all samples, in order; a tuple of index arrays is joined, and arrays that stand in several tasks
+        (the classes of a many-class machine) share their part of the kernel matrix.
     """
 
     dual: SignedDual
@@ -89,13 +91,13 @@ class Training:
         results: list[Trained | None] = [None] * len(tasks)
         deadline = stopping.deadline()
 
-        def report(info: dict[str, Any]) -> None:
-            if self.cancelled.is_set():
-                raise KeyboardInterrupt
-            if watch is not None:
-                watch(info)
-
         def run(number: int) -> None:
+            def report(info: dict[str, Any]) -> None:
+                if self.cancelled.is_set():
+                    raise KeyboardInterrupt
+                if watch is not None:
+                    watch({**info, "task": number, "n_tasks": len(tasks)})
+
             left = stopping if stopping.time_limit is None else stopping.until(deadline)
             results[number] = self._train_one(tasks[number], left, report)
 

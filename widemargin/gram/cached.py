@@ -1,8 +1,8 @@
 """Rows of K on demand with a least-recently-used cache under a byte budget.
 
-Rows are evaluated tile by tile and summed into the function at once; only rows that the solver expects to need again are
-kept. Memory is taken slab by slab as it is needed: touching fresh memory costs more than recomputing (a 500 MB cache was
-measured twice as fast as a 2 GB one on covtype).
+Rows are evaluated tile by tile and summed into the function at once; only rows that the solver expects to need again
+are kept. Memory is taken slab by slab as it is needed: touching fresh memory costs more than recomputing (a 500 MB
+cache was measured twice as fast as a 2 GB one on covtype).
 """
 
 from __future__ import annotations

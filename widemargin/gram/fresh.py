@@ -1,9 +1,9 @@
 """F = K b computed afresh from the support vectors, for certificates.
 
-Large problems were solved with float32 rows. To check them in float64 throughout would cost more than the fit. But only the
-samples at the edge can decide the violation: with |error of a kernel value| <= d every F_i of a float32 pass is within
-e = d sum |b| of the truth, so a sample whose slope is more than 2e away from the extreme slope of its group cannot be the
-extreme. The few that remain are evaluated in float64; the violation that follows is the float64 one.
+Large problems were solved with float32 rows. To check them in float64 throughout would cost more than the fit. But only
+the samples at the edge can decide the violation: with |error of a kernel value| <= d every F_i of a float32 pass is
+within e = d sum |b| of the truth, so a sample whose slope is more than 2e away from the extreme slope of its group
+cannot be the extreme. The few that remain are evaluated in float64; the violation that follows is the float64 one.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ one pair of classes, small    its matrix put together from blocks: those within 
                               class, the one between the classes is evaluated once; float32 where safe
 anything larger               rows on demand with a cache; float32 where safe
 
-Float32 is safe where the kernel bounds the error of its values by SAFE_ROUNDING. Whatever was solved in float32 is checked
-on a function computed afresh, in float64 wherever that can decide the outcome (gram/fresh.py).
+Float32 is safe where the kernel bounds the error of its values by SAFE_ROUNDING. Whatever was solved in float32 is
+checked on a function computed afresh, in float64 wherever that can decide the outcome (gram/fresh.py).
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ Parts = tuple[Index, ...]
 class GramSource:
     """Prepared samples of one fit and the matrices its problems share.
 
-    A problem names its samples by None (all), by an index array, or by a tuple of index arrays to be joined; equal arrays
-    (the same object) in several tuples share their block.
+    A problem names its samples by None (all), by an index array, or by a tuple of index arrays to be joined; equal
+    arrays (the same object) in several tuples share their block.
     """
 
     def __init__(self, kernel: Kernel, X: Any, cache_size: float | None, n_threads: int) -> None:

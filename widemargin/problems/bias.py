@@ -1,7 +1,8 @@
 """Machines with a fixed bias: the equality constraint that the bias brings is dropped.
 
-A machine without bias on the augmented kernel K + tau^2 has a bias of its own, tau^2 sum b, that is merely penalised like
-any weight. tau = R = max |x| in feature space is the safe choice: it costs at most a factor 4 in the bound R^2 / margin^2.
+A machine without bias on the augmented kernel K + tau^2 has a bias of its own, tau^2 sum b, that is merely penalised
+like any weight. tau = R = max |x| in feature space is the safe choice: it costs at most a factor 4 in the bound R^2 /
+margin^2.
 
 one group, sum zero        (C-machines)    the constraint sum b = 0 goes; variables move alone
 two groups                 (nu-machines)   sum y alpha = 0 goes, sum alpha = nu m stays: one group in a = sign * b

@@ -46,7 +46,9 @@ def nu_classification(y: Vector, nu: float, weight: Vector) -> SignedDual:
             f"specified nu is infeasible: nu={nu:g} asks for more support vectors than the smaller class has; "
             f"with these labels and weights nu can be at most {largest:.6g}."
         )
-    start = np.where(group == 0, fill_up(np.where(group == 0, signed, 0.0), half), -fill_up(np.where(group == 1, -signed, 0.0), half))
+    start = np.where(
+        group == 0, fill_up(np.where(group == 0, signed, 0.0), half), -fill_up(np.where(group == 1, -signed, 0.0), half)
+    )
     return SignedDual(
         shift=np.zeros(len(y)),
         lo=np.minimum(signed, 0.0),

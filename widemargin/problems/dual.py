@@ -52,8 +52,8 @@ class SignedDual:
     row : int64 array of shape (n_variables,) or None
         Sample each variable points at; None means variable i points at sample i.
     sign : float64 array of +1 and -1 of shape (n_variables,) or None
-        Where given, the variable is a = sign * b: K then stands for sign K sign. Only machines whose sum constraint mixes
-        both signs need it (problems/bias.py).
+        Where given, the variable is a = sign * b: K then stands for sign K sign. Only machines whose sum constraint
+        mixes both signs need it (problems/bias.py).
     n_samples : int, default n_variables
         Number of samples, the size of K.
     """
@@ -97,7 +97,7 @@ class SignedDual:
             beta = self.sign * beta
         if self.row is None:
             return beta
-        return np.bincount(self.row, weights=beta, minlength=self.n_samples)
+        return np.bincount(self.row, weights=beta, minlength=self.n_samples).astype(np.float64)
 
     def per_variable(self, function: Vector) -> Vector:
         """A function given per sample, as each variable sees it."""

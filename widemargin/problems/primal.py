@@ -2,11 +2,11 @@
 
     primal(s, r) = s^2/2 b'Kb + sum_i loss_i(s F_i - r_g(i)) - sum_g r_g s_g          (losses: problems/dual.py)
 
-A KKT tolerance alone is no certificate: at C = 1e4 and tol = 1e-3 the function (w, r) of common solvers is 19-96 % away from
-optimal, yet the rescaled (s w, r) is within 7e-4. So the primal is taken at the best s, a convex problem in one number.
-Write the argument of the loss as v_i(s) = base_i - s G_i; with b*_i the maximiser inside loss_i, d loss_i / ds = -G_i b*_i.
-Machines with an infinite box and no ridge (hard margin) have infinite losses: there the level is scaled along with w, and s
-is confined to the interval in which no constraint is broken.
+A KKT tolerance alone is no certificate: at C = 1e4 and tol = 1e-3 the function (w, r) of common solvers is 19-96 %
+away from optimal, yet the rescaled (s w, r) is within 7e-4. So the primal is taken at the best s, a convex problem in
+one number. Write the argument of the loss as v_i(s) = base_i - s G_i; with b*_i the maximiser inside loss_i,
+d loss_i / ds = -G_i b*_i. Machines with an infinite box and no ridge (hard margin) have infinite losses: there the
+level is scaled along with w, and s is confined to the interval in which no constraint is broken.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def primal_of(F, norm2, level, shift, lo, hi, ridge, kink, start, starts, n_grou
 
 
 def best_primal(dual: SignedDual, function: Vector, norm2: float, level: Vector) -> tuple[float, float]:
-    """Primal value at the best scaling, and that scaling; `function` is F per variable, `level` one number per group."""
+    """Primal value at the best scaling, and that scaling; `function` is F per variable, `level` one per group."""
     d = dual
     box = (d.shift, d.lo, d.hi, d.ridge, d.kink)
     return primal_of(function, norm2, level, *box, d.start, d.group_starts, d.n_groups)

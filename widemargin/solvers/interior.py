@@ -2,12 +2,13 @@
 
 Solves   the signed dual restricted to a block, min 1/2 b'(K + D)b + g'b + e|b|, box and group sums, in b = p - m with
          0 <= p <= hi and 0 <= m <= -lo, so that the kink is a plain linear term.
-Given    the block K in float64, the gradient f at beta, and beta with its box
+Given    the block K, the gradient f at beta, and beta with its box
 Returns  the minimiser, clipped to box and sums, or None where it did not lower the objective
-How      Mehrotra's predictor-corrector. With Theta the barrier's diagonal of the parts and tau = sum over the parts of a
-         variable of 1/Theta, one Cholesky factor of K + D + diag(1/tau) per iteration serves both steps; the group sums
-         are kept by a Schur complement. 15-40 iterations whatever the condition of K: along directions that K does not
-         feel, where pair steps creep by 1/K at a time, the barrier walks straight to the bound.
+How      Mehrotra's predictor-corrector on the parts x = (p, m) with multipliers z of x >= 0 and y of x <= upper. With
+         Theta = z/x + y/(upper - x) and tau the sum of 1/Theta over the parts of a variable, one Cholesky factor of
+         K + D + diag(1/tau) per iteration serves both steps; the group sums are kept by a Schur complement.
+         15-40 iterations whatever the condition of K: along directions that K does not feel, where pair steps creep by
+         1/K at a time, the barrier walks straight to the bound.
 See      Ferris & Munson (2002), SIAM J. Optim. 13; Fine & Scheinberg (2001), JMLR 2; Mehrotra (1992).
 """
 
@@ -22,6 +23,7 @@ LARGEST = 2048  # variables: a factor of this size takes about 0.2 s
 TO_BOUNDARY = 0.995  # share of the way to the nearest bound that a step may go
 CLOSE = 1e-13  # complementarity relative to the objective at which it ends
 SNAP = 1e-7  # share of a segment below which a part with a larger multiplier is on its bound
+TINY = 1e-300  # keeps divisors away from zero
 
 Vector = NDArray[np.float64]
 
@@ -30,153 +32,164 @@ def interior_point(
     K: NDArray, f: NDArray, beta: Vector, lo: Vector, hi: Vector, kink: Vector, ridge: Vector, starts: NDArray
 ) -> Vector | None:
     """Minimise the block; see the module's header."""
-    curvature = max(float(np.abs(np.diagonal(K)).mean()), 1e-300)
-    slope = max(float(np.abs(f).max()), 1e-300)
+    curvature = max(float(np.abs(np.diagonal(K)).mean()), TINY)
+    slope = max(float(np.abs(f).max()), TINY)
     unit = slope / curvature  # of beta: in these units the matrix and the gradient are of size one
     if not 0.0 < unit < np.inf:
         return None
+    M = K.astype(np.float64) / curvature
+    M[np.diag_indices(len(M))] += ridge / curvature
     with np.errstate(all="ignore"):  # what overflows is caught by the tests for finite numbers
-        b = _minimise(
-            K.astype(np.float64) / curvature,
-            f.astype(np.float64) / slope,
-            beta / unit,
-            lo / unit,
-            hi / unit,
-            kink / slope,
-            ridge / curvature,
-            starts,
+        barrier = Barrier(
+            M, f.astype(np.float64) / slope, beta / unit, lo / unit, hi / unit, kink / slope, sum_rows(starts)
         )
+        b = barrier.minimise()
     if b is None:
         return None
     found = np.where(b == lo / unit, lo, np.where(b == hi / unit, hi, b * unit))
     return found if np.isfinite(found).all() else None
 
 
-def _minimise(
-    M: NDArray, f: Vector, beta: Vector, lo: Vector, hi: Vector, kink: Vector, ridge: Vector, starts: NDArray
-) -> Vector | None:
-    """The method in units in which matrix and gradient are of size one."""
-    q = len(beta)
-    M[np.diag_indices(q)] += ridge
-    scale = max(float(np.abs(np.diagonal(M)).mean()), 1e-300)
-    linear = f - M @ beta  # gradient = M b + linear
-    up, down = np.flatnonzero(hi > 0.0), np.flatnonzero(lo < 0.0)
-    of = np.concatenate([up, down])
-    sign = np.concatenate([np.ones(len(up)), -np.ones(len(down))])
-    upper = np.concatenate([hi[up], -lo[down]])
-    bounded = np.isfinite(upper)
-    A = np.zeros((len(starts) - 1, q))
-    for g, (first, last) in enumerate(zip(starts[:-1], starts[1:])):
+def sum_rows(starts: NDArray) -> NDArray[np.float64]:
+    """The matrix A of the constraints A b = const: one row of ones per group that has variables in the block."""
+    A = np.zeros((len(starts) - 1, int(starts[-1]) if len(starts) > 1 else 0))
+    for g, (first, last) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
         A[g, first:last] = 1.0
-    A = A[A.any(axis=1)]
-    total = A @ beta
-    if not len(of):
-        return None
-
-    def assemble(parts: Vector) -> Vector:
-        return np.bincount(of, weights=sign * parts, minlength=q)
-
-    largest = max(float(np.abs(beta).max()), float(np.abs(f).max()) / scale, 1e-300)
-    x = np.where(bounded, 0.5 * upper, largest)
-    w = np.where(bounded, upper - x, 1.0)
-    level = max(float(np.abs(M @ assemble(x) + linear).max()), 1e-300)
-    z = np.full(len(x), level)
-    y = np.where(bounded, level, 0.0)
-    nu = np.zeros(len(A))
-    count = len(x) + int(bounded.sum())
-    best: tuple[float, Vector] | None = None
-    for _ in range(ITERATIONS):
-        b = assemble(x)
-        gradient = M @ b + linear
-        slope = sign * (gradient - A.T @ nu)[of] + kink[of]
-        dual_residual = slope - z + y
-        sum_residual = total - A @ b
-        mu = (x @ z + (w * y)[bounded].sum()) / count
-        value = 0.5 * float(b @ (gradient + linear)) + float(kink @ np.abs(b))
-        inside = np.abs(sum_residual).max(initial=0.0) <= 1e-9 * max(np.abs(b).sum(), 1e-300)
-        flat = np.abs(dual_residual).max() <= 1e-9 * level
-        if inside:
-            best = (value, x.copy())
-        if mu * count <= CLOSE * max(abs(value), 1e-300) and inside and flat:
-            break
-        theta = z / x + np.where(bounded, y / w, 0.0)
-        tau = np.bincount(of, weights=1.0 / theta, minlength=q)
-        stiff = np.where(tau > 0.0, 1.0 / np.maximum(tau, 1e-300), 1e300)
-        system = M.copy()
-        system[np.diag_indices(q)] += np.minimum(stiff, 1e30 * scale) + 1e-14 * scale
-        try:
-            factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            break
-        V = cho_solve(factor, A.T, check_finite=False)
-        schur = A @ V
-
-        def direction(residual: Vector) -> tuple[Vector, Vector]:
-            rho = -np.bincount(of, weights=sign * residual / theta, minlength=q)
-            base = cho_solve(factor, rho * np.where(tau > 0.0, stiff, 0.0), check_finite=False)  # noqa: B023
-            d_nu = np.linalg.lstsq(schur, sum_residual - A @ base, rcond=None)[0] if len(A) else nu  # noqa: B023
-            d_b = base + V @ d_nu if len(A) else base  # noqa: B023
-            h = ((rho - d_b) * stiff)[of]  # not M d_b - A'd_nu, whose rounding a small Theta would blow up
-            return (-residual - sign * h) / theta, d_nu  # noqa: B023
-
-        def longest(d_x: Vector, d_z: Vector, d_y: Vector) -> tuple[float, float]:
-            primal = [1.0, *(-x[d_x < 0] / d_x[d_x < 0])]  # noqa: B023
-            rising = bounded & (d_x > 0)
-            primal.extend(w[rising] / d_x[rising])  # noqa: B023
-            dual = [1.0, *(-z[d_z < 0] / d_z[d_z < 0])]  # noqa: B023
-            falling = bounded & (d_y < 0)
-            dual.extend(-y[falling] / d_y[falling])  # noqa: B023
-            return min(primal), min(dual)
-
-        def multipliers(d_x: Vector, target_x: Vector, target_w: Vector) -> tuple[Vector, Vector]:
-            d_z = (target_x - z * d_x) / x - z  # noqa: B023
-            d_y = np.where(bounded, (target_w + y * d_x) / w - y, 0.0)  # noqa: B023
-            return d_z, d_y
-
-        zero = np.zeros(len(x))
-        d_x, _ = direction(dual_residual + z - np.where(bounded, y, 0.0))
-        d_z, d_y = multipliers(d_x, zero, zero)
-        a_primal, a_dual = longest(d_x, d_z, d_y)
-        ahead = (x + a_primal * d_x) @ (z + a_dual * d_z)
-        ahead += ((w - a_primal * d_x) * (y + a_dual * d_y))[bounded].sum()
-        centre = mu * min(1.0, (ahead / count / mu)) ** 3
-        target_x, target_w = centre - d_x * d_z, centre + d_x * d_y
-        residual = dual_residual + z - target_x / x - np.where(bounded, y - target_w / w, 0.0)
-        d_x, d_nu = direction(residual)
-        d_z, d_y = multipliers(d_x, target_x, target_w)
-        a_primal, a_dual = (min(1.0, TO_BOUNDARY * a) for a in longest(d_x, d_z, d_y))
-        x, w = x + a_primal * d_x, w - np.where(bounded, a_primal * d_x, 0.0)
-        z, y = z + a_dual * d_z, y + a_dual * d_y
-        nu = nu + a_dual * d_nu if len(A) else nu
-        if not (np.isfinite(x).all() and np.isfinite(z).all()):
-            break
-    if best is None:
-        return None
-    x = best[1]
-    width = np.where(bounded, upper, np.maximum(x.max(), 1e-300))
-    x = np.where((x <= SNAP * width) & (x * scale < z), 0.0, x)
-    x = np.where(bounded & (upper - x <= SNAP * width) & ((upper - x) * scale < y), upper, x)
-    return restore(assemble(x), beta, linear, M, lo, hi, kink, A, total)
+    return A[A.any(axis=1)]
 
 
-def restore(
-    b: Vector, beta: Vector, linear: Vector, M: NDArray, lo: Vector, hi: Vector, kink: Vector, A: NDArray, total: Vector
-) -> Vector | None:
-    """Clip to the box, repair the sums on the variables inside it, and keep the result only if it is better than beta."""
-    b = np.clip(b, lo, hi)
-    for g in range(len(A)):
-        for _ in range(3):
-            missing = total[g] - b[A[g] > 0].sum()
-            room = np.where(A[g] > 0, hi - b if missing > 0 else b - lo, 0.0)
-            free = (b > lo) & (b < hi) & (A[g] > 0) & (room > abs(missing))
-            if not missing or not free.any():
-                break
-            widest = int(np.argmax(np.where(free, room, -1.0)))
-            b[widest] += missing
-        if abs(total[g] - b[A[g] > 0].sum()) > 1e-12 * max(np.abs(b).sum(), 1e-300):
+class Barrier:
+    """State of one minimisation: parts x, their room w below the upper bounds, multipliers z, y and nu."""
+
+    def __init__(self, M: NDArray, f: Vector, beta: Vector, lo: Vector, hi: Vector, kink: Vector, A: NDArray) -> None:
+        self.M, self.beta, self.lo, self.hi, self.kink = M, beta, lo, hi, kink
+        self.A = A if len(A) else np.zeros((0, len(beta)))
+        self.total = self.A @ beta
+        self.linear = f - M @ beta  # gradient = M b + linear
+        up, down = np.flatnonzero(hi > 0.0), np.flatnonzero(lo < 0.0)
+        self.of = np.concatenate([up, down])
+        self.sign = np.concatenate([np.ones(len(up)), -np.ones(len(down))])
+        self.upper = np.concatenate([hi[up], -lo[down]])
+        self.bounded = np.isfinite(self.upper)
+        self.scale = max(float(np.abs(np.diagonal(M)).mean()), TINY)
+        largest = max(float(np.abs(beta).max()), float(np.abs(f).max()) / self.scale, TINY)
+        self.x = np.where(self.bounded, 0.5 * self.upper, largest)
+        self.w = np.where(self.bounded, self.upper - self.x, 1.0)
+        self.level = max(float(np.abs(M @ self.assemble(self.x) + self.linear).max()), TINY)
+        self.z = np.full(len(self.x), self.level)
+        self.y = np.where(self.bounded, self.level, 0.0)
+        self.nu = np.zeros(len(self.A))
+        self.count = len(self.x) + int(self.bounded.sum())
+
+    def assemble(self, parts: Vector) -> Vector:
+        """b = p - m."""
+        return np.bincount(self.of, weights=self.sign * parts, minlength=len(self.beta)).astype(np.float64)
+
+    def value(self, b: Vector) -> float:
+        return 0.5 * float(b @ (self.M @ b)) + float(self.linear @ b) + float(self.kink @ np.abs(b))
+
+    def minimise(self) -> Vector | None:
+        """Iterate until the complementarity is gone; the last point that kept the sums, on its bounds where close."""
+        if not len(self.of):
             return None
+        best: Vector | None = None
+        for _ in range(ITERATIONS):
+            b = self.assemble(self.x)
+            slope = self.sign * (self.M @ b + self.linear - self.A.T @ self.nu)[self.of] + self.kink[self.of]
+            self.dual_residual = slope - self.z + self.y
+            self.sum_residual = self.total - self.A @ b
+            self.mu = self.complementarity(self.x, self.w, self.z, self.y)
+            inside = np.abs(self.sum_residual).max(initial=0.0) <= 1e-9 * max(np.abs(b).sum(), TINY)
+            flat = np.abs(self.dual_residual).max() <= 1e-9 * self.level
+            if inside:
+                best = self.x.copy()
+            if inside and flat and self.mu * self.count <= CLOSE * max(abs(self.value(b)), TINY):
+                break
+            if not self.factorise() or not self.step():
+                break
+        return None if best is None else self.restore(self.snap(best))
 
-    def value(point: Vector) -> float:
-        return 0.5 * float(point @ (M @ point)) + float(linear @ point) + float(kink @ np.abs(point))
+    def complementarity(self, x: Vector, w: Vector, z: Vector, y: Vector) -> float:
+        return float(x @ z + (w * y)[self.bounded].sum()) / self.count
 
-    return b if value(b) < value(beta) else None
+    def factorise(self) -> bool:
+        """Cholesky factor of M + diag(1/tau); False where there is none."""
+        q = len(self.beta)
+        self.theta = self.z / self.x + np.where(self.bounded, self.y / self.w, 0.0)
+        self.tau = np.bincount(self.of, weights=1.0 / self.theta, minlength=q)
+        self.stiff = np.where(self.tau > 0.0, 1.0 / np.maximum(self.tau, TINY), 1.0 / TINY)
+        system = self.M.copy()
+        system[np.diag_indices(q)] += np.minimum(self.stiff, 1e30 * self.scale) + 1e-14 * self.scale
+        try:
+            self.factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            return False
+        self.V = cho_solve(self.factor, self.A.T, check_finite=False)
+        return True
+
+    def step(self) -> bool:
+        """Predictor, corrector, and the longest step that stays inside; False where numbers ran out."""
+        nothing = np.zeros(len(self.x))
+        d_x, _ = self.direction(nothing, nothing)
+        d_z, d_y = self.multipliers(d_x, nothing, nothing)
+        a, c = self.longest(d_x, d_z, d_y)
+        ahead = self.complementarity(self.x + a * d_x, self.w - a * d_x, self.z + c * d_z, self.y + c * d_y)
+        centre = self.mu * min(1.0, ahead / self.mu) ** 3
+        target_x, target_w = centre - d_x * d_z, centre + d_x * d_y
+        d_x, d_nu = self.direction(target_x, target_w)
+        d_z, d_y = self.multipliers(d_x, target_x, target_w)
+        a, c = (min(1.0, TO_BOUNDARY * length) for length in self.longest(d_x, d_z, d_y))
+        self.x = self.x + a * d_x
+        self.w = self.w - np.where(self.bounded, a * d_x, 0.0)
+        self.z, self.y, self.nu = self.z + c * d_z, self.y + c * d_y, self.nu + c * d_nu
+        return bool(np.isfinite(self.x).all() and np.isfinite(self.z).all())
+
+    def direction(self, target_x: Vector, target_w: Vector) -> tuple[Vector, Vector]:
+        """Newton direction of x and nu towards x z = target_x and w y = target_w."""
+        residual = self.dual_residual + self.z - target_x / self.x
+        residual -= np.where(self.bounded, self.y - target_w / self.w, 0.0)
+        rho = -np.bincount(self.of, weights=self.sign * residual / self.theta, minlength=len(self.beta))
+        base = cho_solve(self.factor, rho * np.where(self.tau > 0.0, self.stiff, 0.0), check_finite=False)
+        d_nu = np.zeros(len(self.A))
+        if len(self.A):
+            d_nu = np.linalg.lstsq(self.A @ self.V, self.sum_residual - self.A @ base, rcond=None)[0]
+        d_b = base + self.V @ d_nu
+        h = ((rho - d_b) * self.stiff)[self.of]  # not M d_b - A'd_nu, whose rounding a small Theta would blow up
+        return (-residual - self.sign * h) / self.theta, d_nu
+
+    def multipliers(self, d_x: Vector, target_x: Vector, target_w: Vector) -> tuple[Vector, Vector]:
+        """Directions of z and y that go with d_x."""
+        d_z = (target_x - self.z * d_x) / self.x - self.z
+        d_y = np.where(self.bounded, (target_w + self.y * d_x) / self.w - self.y, 0.0)
+        return d_z, d_y
+
+    def longest(self, d_x: Vector, d_z: Vector, d_y: Vector) -> tuple[float, float]:
+        """Longest steps, at most one, that keep x and w, and z and y, from leaving zero behind."""
+        rising, falling = self.bounded & (d_x > 0.0), self.bounded & (d_y < 0.0)
+        primal = np.concatenate([[1.0], (-self.x / d_x)[d_x < 0.0], (self.w / d_x)[rising]])
+        dual = np.concatenate([[1.0], (-self.z / d_z)[d_z < 0.0], (-self.y / d_y)[falling]])
+        return float(primal.min()), float(dual.min())
+
+    def snap(self, x: Vector) -> Vector:
+        """Put parts on their bounds that are close to them and whose multiplier says so; returns b."""
+        width = np.where(self.bounded, self.upper, max(float(x.max()), TINY))
+        room = self.upper - x
+        x = np.where((x <= SNAP * width) & (x * self.scale < self.z), 0.0, x)
+        return self.assemble(
+            np.where(self.bounded & (room <= SNAP * width) & (room * self.scale < self.y), self.upper, x)
+        )
+
+    def restore(self, b: Vector) -> Vector | None:
+        """Clip to the box, repair the sums on a variable inside it, and keep the result only if it is better."""
+        b = np.clip(b, self.lo, self.hi)
+        for row, total in zip(self.A > 0, self.total, strict=True):
+            for _ in range(3):
+                missing = total - b[row].sum()
+                room = np.where(row, self.hi - b if missing > 0 else b - self.lo, 0.0)
+                free = (b > self.lo) & (b < self.hi) & row & (room > abs(missing))
+                if not missing or not free.any():
+                    break
+                b[int(np.argmax(np.where(free, room, -1.0)))] += missing
+            if abs(total - b[row].sum()) > 1e-12 * max(np.abs(b).sum(), TINY):
+                return None
+        return b if self.value(b) < self.value(self.beta) else None

@@ -1,15 +1,17 @@
 """A Newton step on the free variables of a block, for the hard cases (large C) where pair steps creep.
 
-Solves   min 1/2 d'(K_FF + D + delta I) d + g'd  over the free variables F, the sums of the groups kept, each variable within
-         its segment (the box, cut at the kink): one Cholesky factor, then a primal-dual active set on top of it.
+Solves   min 1/2 d'(K_FF + D + delta I) d + g'd  over the free variables F, the sums of the groups kept, each variable
+         within its segment (the box, cut at the kink): one Cholesky factor, then a primal-dual active set on top of it.
 Given    the block K, its gradient f and beta; both are changed in place when the step lowers the objective.
 Returns  whether it did.
-How      With u = -M^-1 g, V = M^-1 A (A: indicators of the groups) and W = M^-1 E_C for the variables C put on a bound, the
+How      With u = -M^-1 g, V = M^-1 A (A: indicators of the groups) and W = M^-1 E_C for the variables C put on a
+         bound, the
          minimiser is d = u - V nu - W mu, where (nu, mu) solve the small system of the constraints A'd = 0 and d_C = c.
          Variables that leave their segment join C, those with a multiplier of the wrong sign leave it.
-See      Hintermueller, Ito & Kunisch (2003), SIAM J. Optim. 13, for the active set; Scheinberg (2006), JMLR 7, for SVMs.
-Measured (C = 1000): 2.2 s against 4.0 s on synthetic 10000 x 50, 0.45 s against 0.76 s on moons; no gain below C = 100, so
-         the block solver starts it only when pair steps no longer change which variables are free.
+See      Hintermueller, Ito & Kunisch (2003), SIAM J. Optim. 13, for the active set; Scheinberg (2006), JMLR 7, for
+SVMs.
+Measured (C = 1000): 2.2 s against 4.0 s on synthetic 10000 x 50, 0.45 s against 0.76 s on moons; no gain below C =
+         100, so the block solver starts it only when pair steps no longer change which variables are free.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ from scipy.linalg import lapack
 
 from widemargin.gram.full import gather_block_of
 
-REGULARISATION = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-10}  # of the mean diagonal; K_FF is often singular
+REGULARISATION = {
+    np.dtype(np.float32): 1e-5,
+    np.dtype(np.float64): 1e-10,
+}  # of the mean diagonal; K_FF is often singular
 ROUNDS = 12  # active-set rounds; releases stop four rounds before the end so that it settles
 LARGEST_ACTIVE = 0.25  # share of the free variables on bounds above which pair steps are the better tool
 LARGEST_FREE = 3000  # variables: a factor of this size takes about a quarter of a second
@@ -84,7 +89,9 @@ def _factor(block: NDArray, free: NDArray[np.int64], ridge: NDArray[np.float64])
     """Solver of M x = y by a Cholesky factor of K_FF + D + delta I, or None where there is none."""
     M = gather_block_of(block, free)
     kind = M.dtype
-    M[np.diag_indices_from(M)] += (ridge + REGULARISATION[kind] * max(float(np.trace(M)) / len(free), 1e-30)).astype(kind)
+    M[np.diag_indices_from(M)] += (ridge + REGULARISATION[kind] * max(float(np.trace(M)) / len(free), 1e-30)).astype(
+        kind
+    )
     factorise, back = (lapack.spotrf, lapack.spotrs) if kind == np.float32 else (lapack.dpotrf, lapack.dpotrs)
     factor, info = factorise(M.T, lower=1, clean=0, overwrite_a=1)
     if info != 0:

@@ -14,8 +14,8 @@ from widemargin._jit import jit
 def scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack):
     """Lowest slope that can rise, highest that can fall, sum and count of free slopes: one row per group, shape (., 4).
 
-    `slack` is the relative distance within which a multiplier counts as on its bound (0 for solvers, which assign bounds).
-    Without groups the whole problem is one row and the two slopes are compared with zero by the caller.
+    `slack` is the relative distance within which a multiplier counts as on its bound (0 for solvers, which assign
+    bounds). Without groups the whole problem is one row and the two slopes are compared with zero by the caller.
     """
     count = max(1, n_groups)
     table = np.empty((count, 4))
@@ -28,8 +28,12 @@ def scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack):
             b = beta[t]
             if not np.isfinite(f[t]) or not np.isfinite(b):
                 free_sum = np.nan
-            can_rise = b < hi[t] and (slack == 0.0 or hi[t] == np.inf or hi[t] - b > slack * max(abs(hi[t]), abs(lo[t])))
-            can_fall = b > lo[t] and (slack == 0.0 or lo[t] == -np.inf or b - lo[t] > slack * max(abs(hi[t]), abs(lo[t])))
+            can_rise = b < hi[t] and (
+                slack == 0.0 or hi[t] == np.inf or hi[t] - b > slack * max(abs(hi[t]), abs(lo[t]))
+            )
+            can_fall = b > lo[t] and (
+                slack == 0.0 or lo[t] == -np.inf or b - lo[t] > slack * max(abs(hi[t]), abs(lo[t]))
+            )
             rise = f[t] + kink[t] if b >= 0.0 else f[t] - kink[t]
             fall = f[t] + kink[t] if b > 0.0 else f[t] - kink[t]
             if can_rise and rise < lowest:

@@ -1,9 +1,12 @@
 """Packed keys: argmin and argmax as one integer reduction that vectorises.
 
-A float's bits, read as an integer, order as the float does (after one flip for negative values). Replace the lowest bits of
+A float's bits, read as an integer, order as the float does (after one flip for negative values). Replace the lowest
+bits of
 that integer by the position of the value and a plain integer minimum finds value and position at once, eight lanes at a
-time. The value loses its last log2(n) bits, so the *choice* of a pair is approximate to 2^-11 (float32) or 2^-40 (float64);
-the step that follows is computed exactly. Measured: 5-12 us per step with an ordinary argmin, 0.33 us with keys (512 points).
+time. The value loses its last log2(n) bits, so the *choice* of a pair is approximate to 2^-11 (float32) or 2^-40
+(float64);
+the step that follows is computed exactly. Measured: 5-12 us per step with an ordinary argmin, 0.33 us with keys (512
+points).
 
 Numba widens small integers to 64 bits, which halves the lanes; the intrinsics below keep the width of the float.
 With NUMBA_DISABLE_JIT=1 intrinsics cannot run, so each has a twin in plain Python.
@@ -24,13 +27,14 @@ _INTEGER_OF = {types.float32: types.int32, types.float64: types.int64}
 
 
 def key_limits(n: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """Positions 0..n-1 and (largest key, mask of the value bits, mask of the position bits) in the integer of `dtype`."""
+    """Positions 0..n-1, and (largest key, mask of the value, mask of the position), in the integer of `dtype`."""
     integer = np.int32 if dtype == np.float32 else np.int64
     low = (1 << max(1, int(n - 1).bit_length())) - 1
     return np.arange(n, dtype=integer), np.array([np.iinfo(integer).max, ~low, low], integer)
 
 
-def _pack(builder, value, position, mask, signed):
+def _pack(builder, arguments, signed):
+    value, position, mask = arguments
     bits = ir.IntType(32 if isinstance(value.type, ir.FloatType) else 64)
     word = builder.bitcast(value, bits)
     if signed:  # flip all but the sign bit of negative values: then integer order is float order
@@ -44,7 +48,7 @@ def ordered_key(typing_context, value, position, mask):
     """Key of any finite float."""
 
     def codegen(context, builder, signature, arguments):
-        return _pack(builder, *arguments, signed=True)
+        return _pack(builder, arguments, signed=True)
 
     integer = _INTEGER_OF[value]
     return integer(value, integer, integer), codegen
@@ -55,7 +59,7 @@ def positive_key(typing_context, value, position, mask):
     """Key of a float >= 0, one operation cheaper."""
 
     def codegen(context, builder, signature, arguments):
-        return _pack(builder, *arguments, signed=False)
+        return _pack(builder, arguments, signed=False)
 
     integer = _INTEGER_OF[value]
     return integer(value, integer, integer), codegen

@@ -1,14 +1,18 @@
 """SMO inside a block: second-order pair steps on a small dense kernel matrix, vectorised with packed keys.
 
-Solves   the signed dual (problems/dual.py) restricted to q variables whose q x q kernel block K is at hand, the rest fixed.
-Given    f, the gradient of these variables, shifted so that values near the threshold are small; box, kink, ridge, diagonal.
+Solves   the signed dual (problems/dual.py) restricted to q variables whose q x q kernel block K is at hand, the rest
+fixed.
+Given    f, the gradient of these variables, shifted so that values near the threshold are small; box, kink, ridge,
+diagonal.
 Returns  beta and f changed in place; number of steps; the largest violation left; the lowest curvature met (see below).
-Step     i = the lowest slope that can rise; j = the partner with the largest second-order gain (slope_j - slope_i)^2 / eta,
-         eta = K_ii + K_jj - 2 K_ij; b_i += s, b_j -= s with s = (slope_j - slope_i) / eta cut at the boxes and at the kink.
-         Each group has its own i and j, the better pair of all groups is taken.
+Step     i = the lowest slope that can rise; j = the partner with the largest second-order gain (slope_j - slope_i)^2 /
+         eta,
+         eta = K_ii + K_jj - 2 K_ij; b_i += s, b_j -= s with s = (slope_j - slope_i) / eta cut at the boxes and at the
+         kink. Each group has its own i and j, the better pair of all groups is taken.
 See      Platt (1998), section 2.1, for the step; Fan, Chen & Lin (2005), JMLR 6, for the second-order choice.
 
-Precision: K, f and the choice are in K's precision; beta and the step are float64, and bounds are assigned, never added up to.
+Precision: K, f and the choice are in K's precision; beta and the step are float64, and bounds are assigned, never
+added up to.
 """
 
 from __future__ import annotations
@@ -18,11 +22,17 @@ import numpy as np
 from widemargin._jit import CONTRACT, jit
 from widemargin.solvers.packed import larger, larger_key, ordered_key, positive_key, smaller_key
 
-CLOSED_32, CLOSED_64 = 1e30, 1e300  # penalty of a direction that is not open; finite, for packed keys hold no infinities
+CLOSED_32, CLOSED_64 = (
+    1e30,
+    1e300,
+)  # penalty of a direction that is not open; finite, for packed keys hold no infinities
 CURVATURE_FLOOR_32 = 1e-7  # of the mean diagonal: duplicate points leave only rounding noise in eta (Platt 1998, 2.1)
 CURVATURE_FLOOR_64 = 1e-12  # the same in double precision (LIBSVM's TAU)
 NO_PAIR = np.int64(-1)  # a plain -1 would be a literal type of its own to Numba, and compile what it meets once more
-NEGATIVE_32, NEGATIVE_64 = 1e-2, 1e-8  # of the mean diagonal: a curvature below minus this is no rounding of a valid kernel
+NEGATIVE_32, NEGATIVE_64 = (
+    1e-2,
+    1e-8,
+)  # of the mean diagonal: a curvature below minus this is no rounding of a valid kernel
 SMALLEST_CURVATURE_32, SMALLEST_CURVATURE_64 = 1e-37, 1e-300  # an all-zero kernel matrix still needs a divisor
 
 
@@ -39,7 +49,7 @@ def lowest_after_step(f, up, step, K_i, K_j, position, mask, largest):
 
 @jit(fastmath=CONTRACT)
 def best_partner(f, down, lowest, K_i, diagonal, diagonal_i, floor, position, mask):
-    """Packed key of the variable that can fall with the largest second-order gain, and the highest slope that can fall."""
+    """Packed key of the partner with the largest second-order gain, and the highest slope that can fall."""
     best = mask ^ mask
     highest = down[0] + f[0]
     two = diagonal_i - diagonal_i + 2
@@ -125,7 +135,15 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
                 continue
             lowest = f[candidate] + up[candidate]
             key, highest = best_partner(
-                f[a:b], down[a:b], lowest, K[candidate, a:b], diagonal[a:b], diagonal[candidate], floor, position[: b - a], mask
+                f[a:b],
+                down[a:b],
+                lowest,
+                K[candidate, a:b],
+                diagonal[a:b],
+                diagonal[candidate],
+                floor,
+                position[: b - a],
+                mask,
             )
             if highest < -closed_check:
                 continue

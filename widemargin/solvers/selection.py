@@ -2,7 +2,8 @@
 
 Given    slopes of all variables (problems/dual.py), the middle between the two thresholds of each group
 Returns  sorted numbers of the chosen variables
-Rules    (measured, 10^4 to 10^5 samples) half of the variables that were new last time stay; the rest of the block are the top
+Rules    (measured, 10^4 to 10^5 samples) half of the variables that were new last time stay; the rest of the block are
+         the top
          violators of both sides, half and half, of every group in turn; free variables fill what is left up to the cap.
          Without groups only violators are taken: there is no partner to move against.
 """

@@ -29,8 +29,8 @@ class Status(Enum):
         "Hard margin (C=inf) needs separable data; use a finite C or loss='squared_hinge'."
     )
     NOT_FINITE = (
-        "Kernel values are not finite numbers, so nothing can be learned from them. Usual causes: features so large that "
-        "products overflow (use StandardScaler), or a kernel function of your own that returns NaN."
+        "Kernel values are not finite numbers, so nothing can be learned from them. Usual causes: features so large "
+        "that products overflow (use StandardScaler), or a kernel function of your own that returns NaN."
     )
     INDEFINITE = (
         "The kernel is not positive semi-definite on these data, so the problem is not convex and what was found need "

@@ -22,10 +22,9 @@ ROUNDS = 10
 
 
 @jit
-def solve_whole(
-    K, diag, shift, lo, hi, ridge, kink, starts, beta, F, tol, inner_tol, max_steps, position, limits
-):
-    """See the module's header. `inner_tol` is what the steps aim at, `tol` what the float64 gradient is checked against.
+def solve_whole(K, diag, shift, lo, hi, ridge, kink, starts, beta, F, tol, inner_tol, max_steps, position, limits):
+    """See the module's header. `inner_tol` is what the steps aim at, `tol` what the float64 gradient is checked
+    against.
 
     Plain loops, not array expressions: those cost seconds of compilation and bring nothing here.
     """
