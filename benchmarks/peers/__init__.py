@@ -1,0 +1,11 @@
+"""Exact training beside scikit-learn, scikit-learn-intelex, LIBSVM, ThunderSVM and Snap ML, every answer checked.
+
+    python -m benchmarks.peers --data FOLDER [--only NAME ...] [--quick] [--out DIR] [--repeat N]
+
+problems     what is trained: one table           datasets     how data are read and scaled
+libraries    how each library is called           worker       one process per library, driven through a pipe
+driver       starts workers, ends those that hang  checker      objective and KKT violation, recomputed from scratch
+comparison   one problem, libraries in turn        floors       what the figures must reach
+report       Markdown and JSON                     picture      ratios per problem
+small, prediction, memory, scaling, thread_counts: the other measurements, each in its own process.
+"""
