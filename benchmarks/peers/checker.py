@@ -9,12 +9,12 @@ multipliers b_i = y_i alpha_i, the function F = K b and the slope f of the minim
     nu-SVC      f = F        0 <= y b <= 1             nu m / 2 per class   r = -+ rho - rho bias (model divided by rho)
     nu-SVR      f = F - y    0 <= alpha, alpha* <= C   C nu n / 2 each      r = -bias -+ eps
 
-    violation = max{f : b may fall} - min{f : b may rise} in the worst group, the model's own level r taken into account,
+    violation = max{f : b may fall} - min{f : b may rise} in the worst group, the model's own level r taking part,
 
 which is the quantity LIBSVM's `tol` limits (Fan, Chen & Lin 2005, section 2; Chang & Lin 2011, sections 2 and 4.1.2).
 
-An answer is in LIBSVM's layout: `coefficients` of shape (n_classes - 1, n_SV), pair (i, j) of `classes` positive for class
-i; for regression and one-class machines of shape (1, n_SV). `bias` is added to the sum: one per pair, or one.
+An answer is in LIBSVM's layout: `coefficients` of shape (n_classes - 1, n_SV), pair (i, j) of `classes` positive for
+class i; for regression and one-class machines of shape (1, n_SV). `bias` is added to the sum: one per pair, or one.
 """
 
 from __future__ import annotations
@@ -262,8 +262,10 @@ def _nu_svr(problem: Problem, y: Vector, beta: Vector, values: Vector, bias: flo
     low_down, high_down, free_down, out_down = _extremes(slope, -below, -bound, nothing, 0.0, slack)
     violation = max(0.0, high_up - low_up, high_down - low_down)
     # The tube is not part of the model: some tube must fit, r = -bias - eps and -bias + eps, so their sum is -2 bias.
-    if not min(low_up, high_up) + min(low_down, high_down) <= -2.0 * bias <= max(low_up, high_up) + max(
-        low_down, high_down
+    if (
+        not min(low_up, high_up) + min(low_down, high_down)
+        <= -2.0 * bias
+        <= max(low_up, high_up) + max(low_down, high_down)
     ):
         violation = max(violation, _against(low_up + low_down, high_up + high_down, -2.0 * bias) / 2.0)
     objective = 0.5 * beta @ values - y @ beta

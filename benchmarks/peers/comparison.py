@@ -4,12 +4,13 @@
     round 1   every library in each format that suits the data, after a small fit to warm up; each answer checked
     then      each library in its best format, turn and turn about, until its repeats or its seconds are used up
 
-The best format is the quickest with an exact answer. A peer may take `patience` times our time, within limits; beyond, its
-fit is ended and counts as a time-out, whose limit is a lower bound of its time.
+The best format is the quickest with an exact answer. A peer may take `patience` times our time, within limits; beyond,
+its fit is ended and counts as a time-out, whose limit is a lower bound of its time.
 """
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -163,10 +164,8 @@ class Comparison:
     def _warm_up(self, run: Run, problem: Problem, folder: Path) -> None:
         """A small fit: libraries load and compile on their first call. What goes wrong here shows in the real fit."""
         command = {"do": "fit", "problem": problem.as_dict(), "data": str(folder), "form": run.format}
-        try:
+        with contextlib.suppress(Failed):
             self.workers[run.library].ask({**command, "rows": WARM_UP_ROWS}, WARM_UP_SECONDS)
-        except Failed:
-            pass
 
     def _fit(self, run: Run, problem: Problem, folder: Path, timeout: float, first: bool = False) -> None:
         """One fit, and the check of its answer."""

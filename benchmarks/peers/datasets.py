@@ -1,9 +1,9 @@
 """Reading and scaling of the benchmark's data: every step fixed here, so that a figure can be measured again.
 
-Files stand as FOLDER/set/file, plain or .xz, .gz, .bz2: LIBSVM text, UCI csv or blank-separated columns, arff, idx (MNIST)
-or a tar of messages (20 newsgroups). Three sets are generated and need no folder. Scaling is linear per feature, over the
-rows of the file: "unit" to [0, 1], "symmetric" to [-1, 1] (LIBSVM's svm-scale), "standard" to mean 0 and variance 1.
-Rows are in the order of the file unless a shuffle is named; its seed is SEED.
+Files stand as FOLDER/set/file, plain or .xz, .gz, .bz2: LIBSVM text, UCI csv or blank-separated columns, arff, idx
+(MNIST) or a tar of messages (20 newsgroups). Three sets are generated and need no folder. Scaling is linear per
+feature, over the rows of the file: "unit" to [0, 1], "symmetric" to [-1, 1] (LIBSVM's svm-scale), "standard" to mean 0
+and variance 1. Rows are in the order of the file unless a shuffle is named; its seed is SEED.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def _open(folder: Path, name: str) -> Any:
         path = folder / (name + ending)
         if path.exists():
             return opener(path, "rb")
-    raise MissingData(f"{folder / name} does not exist, nor with .xz, .gz or .bz2: give the folder of the sets by --data.")
+    raise MissingData(
+        f"{folder / name} does not exist, nor with .xz, .gz or .bz2: give the folder of the sets by --data."
+    )
 
 
 def _libsvm(name: str, n_features: int, sparse: bool = False) -> Callable[[Path], Data]:
@@ -152,7 +154,7 @@ def _mnist(folder: Path) -> Data:
 
 
 def _newsgroups(folder: Path) -> Data:
-    """The training messages, whole; words of at least two letters in at least two messages; logarithmic tf-idf, rows of norm 1."""
+    """The training messages, whole; words found in two messages or more; logarithmic tf-idf, rows of norm 1."""
     texts, groups = [], []
     with _open(folder, "20newsgroups/20news-bydate.tar") as archive, tarfile.open(fileobj=archive) as tar:
         for member in sorted((m for m in tar if m.isfile() and "20news-bydate-train" in m.name), key=lambda m: m.name):

@@ -1,7 +1,7 @@
 """Worker processes seen from outside: start, ask, wait with a limit of time and memory, end and start again.
 
-A worker that misses its time limit or grows beyond the memory limit is killed and counts as failed in that fit; the next
-command starts a new one. While a fit runs its resident memory is sampled, which gives the memory curve of long fits.
+A worker that misses its time limit or grows beyond the memory limit is killed and counts as failed in that fit; the
+next command starts a new one. While a fit runs its resident memory is sampled, which gives the memory curve of long fits.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def environment(threads: int) -> dict[str, str]:
 
 
 def run_module(module: str, arguments: list[str], threads: int, timeout: float) -> dict[str, Any]:
-    """Run a measurement in a process of its own; its last line of output is JSON. Failures come back as {"failed": ...}."""
+    """Run a measurement in a process of its own; its last line of output is JSON. A failure is {"failed": reason}."""
     try:
         done = subprocess.run(
             [sys.executable, "-m", f"benchmarks.peers.{module}", *arguments],

@@ -5,8 +5,8 @@ fit(problem, X, y)       a fitted model; this call is what is timed
 answer(problem, model)   its numbers in the layout of checker.Answer
 
 Every library gets float64 data, `tol` of the problem, 2000 MB of kernel cache where it takes one, and the same threads.
-Snap ML has no multipliers, no exact Gaussian kernel and a penalised bias: it takes part where the kernel is linear, and its
-answer cannot be called exact.
+Snap ML has no multipliers, no exact Gaussian kernel and a penalised bias: it takes part where the kernel is linear, and
+its answer cannot be called exact.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class Libsvm(Library):
 
 
 class ThunderSVM(ScikitLearn):
-    """thundersvm on the CPU, in float32. Dense only: on CSR its wrapper hands labels over as integers, and fits do not end."""
+    """thundersvm on the CPU, in float32. Dense only: its CSR fits were measured not to end, even on 900 rows."""
 
     name, module, package = "thundersvm", "thundersvm", "thundersvm-cpu"
     formats = ("dense",)

@@ -1,11 +1,11 @@
 """The problems of the benchmark: one table. Data and their scaling are in datasets.py; tol is 1e-3 throughout.
 
-Gammas. a9a, w8a and the two sets of Platt: a Gaussian of variance 10 (Platt 1998). ijcnn1: 1, covtype: 1 / n_features. mnist:
-2^-5, a point of the grid LIBSVM's guide searches, for pixels in [0, 1]. svmguide1: 2, the guide's own example. Text of
-norm 1: 1. All others: 1 / (n_features * variance) to one or two digits.
+Gammas. a9a, w8a and the two sets of Platt: a Gaussian of variance 10 (Platt 1998). ijcnn1: 1, covtype: 1 / n_features.
+mnist: 2^-5, a point of the grid LIBSVM's guide searches, for pixels in [0, 1]. svmguide1: 2, the guide's own example. Text
+of norm 1: 1. All others: 1 / (n_features * variance) to one or two digits.
 
-`quick` is the number of rows of the short run, 0 where the problem is left out of it. `group` says which floor of floors.py a
-problem belongs to. `long` problems run only when named or with --long.
+`quick` is the number of rows of the short run, 0 where the problem is left out of it. `group` says which floor of
+floors.py a problem belongs to. `long` problems run only when named or with --long.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class Problem:
         return dataclasses.asdict(self)
 
 
-def _over_C(data: str, penalties: tuple[float, ...], quick: dict[float, int] | None = None, **rest: Any) -> list[Problem]:
+def _over_C(
+    data: str, penalties: tuple[float, ...], quick: dict[float, int] | None = None, **rest: Any
+) -> list[Problem]:
     """One problem per value of C."""
     label = "" if rest.get("kernel", "rbf") == "rbf" else f" {rest['kernel']}"
     machine = {"svr": " SVR", "nu_svr": " nu-SVR"}.get(rest.get("machine", ""), "")
@@ -117,7 +119,7 @@ PROBLEMS: list[Problem] = [
 
 
 def chosen(only: list[str] | None, quick: bool, with_files: bool, long: bool = False) -> list[Problem]:
-    """Problems whose name starts with one of `only`, or all of the full or the short run.
+    """Problems named by `only` (a whole name, or the beginning of several), or all of the full or the short run.
 
     Raises ValueError for a name that fits none.
     """
@@ -126,7 +128,9 @@ def chosen(only: list[str] | None, quick: bool, with_files: bool, long: bool = F
             if not any(problem.name.startswith(name) for problem in PROBLEMS):
                 known = ", ".join(sorted({problem.data for problem in PROBLEMS}))
                 raise ValueError(f"--only {name} fits no problem: give the beginning of a name; the sets are {known}.")
-        return [problem for problem in PROBLEMS if any(problem.name.startswith(name) for name in only)]
+        exact = {problem.name for problem in PROBLEMS} & set(only)
+        beginnings = tuple(name for name in only if name not in exact)
+        return [p for p in PROBLEMS if p.name in exact or p.name.startswith(beginnings)]
     listed = [problem for problem in PROBLEMS if long or not problem.long]
     if quick:
         listed = [problem for problem in listed if problem.quick]

@@ -2,8 +2,8 @@
 
     python -m benchmarks.peers.small [REPEATS]
 
-Generated data, default parameters, dense (20 features, classes overlapping) and CSR (300 bits, one in ten set, one label in
-ten wrong). Both libraries in one process, turn and turn about; medians. Prints JSON.
+Generated data, default parameters, dense (20 features, classes overlapping) and CSR (300 bits, one in ten set, one
+label in ten wrong). Both libraries in one process, turn and turn about; medians. Prints JSON.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,11 @@ def in_turn(actions: dict[str, Callable[[], Any]], repeat: int) -> dict[str, flo
     return {name: float(np.median(taken)) for name, taken in times.items()}
 
 
+def _fit(kind: Any, X: Any, y: np.ndarray) -> Any:
+    """What a user writes."""
+    return kind().fit(X, y)
+
+
 def main() -> None:
     repeat = int(sys.argv[1]) if len(sys.argv) > 1 else 31
     warnings.simplefilter("ignore")
@@ -59,9 +65,9 @@ def main() -> None:
         for n in SIZES:
             X, y = make(n, form)
             makers = {"widemargin": widemargin.SVC, "scikit-learn": sklearn.svm.SVC}
-            fits = in_turn({name: lambda kind=kind: kind().fit(X, y) for name, kind in makers.items()}, repeat)
-            models = {name: kind().fit(X, y) for name, kind in makers.items()}
-            one = in_turn({name: lambda m=model: m.predict(X[:1]) for name, model in models.items()}, 10 * repeat)
+            fits = in_turn({name: partial(_fit, kind, X, y) for name, kind in makers.items()}, repeat)
+            models = {name: _fit(kind, X, y) for name, kind in makers.items()}
+            one = in_turn({name: partial(model.predict, X[:1]) for name, model in models.items()}, 10 * repeat)
             rows.append({"n": n, "format": form, "fit": fits, "predict_one": one})
     print(json.dumps({"rows": rows}))
 

@@ -9,6 +9,7 @@ Peak memory is the high-water mark of the resident set, reset before each fit (L
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import json
@@ -117,10 +118,8 @@ def settle_memory() -> float:
     gc.collect()
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).malloc_trim(0)
-        try:
+        with contextlib.suppress(OSError):
             Path("/proc/self/clear_refs").write_text("5")
-        except OSError:
-            pass
         return _status("VmRSS")
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
