@@ -2,8 +2,9 @@
 
     python -m benchmarks.peers --data FOLDER [--only NAME ...] [--quick] [--out DIR] [--repeat N]
 
-Writes DIR/results.json after every problem, then DIR/results.md, DIR/ratios.png and DIR/scaling.png. Without --data only
-the generated problems run. With --resume what DIR already holds is kept, and only what is missing (or named) is measured.
+Writes DIR/results.json after every problem, then DIR/results.md, DIR/ratios.png and DIR/scaling.png. Without --data
+only the generated problems run. With --resume what DIR already holds is kept, and only what is missing (or named) is
+measured.
 """
 
 from __future__ import annotations

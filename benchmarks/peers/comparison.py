@@ -181,8 +181,8 @@ class Comparison:
             run.first_seconds = reply["seconds"]
         if not first or reply["seconds"] > LONG_FIT:
             run.times.append(reply["seconds"])
-        for name in ("peak_mb", "extra_mb"):
-            run.facts[name] = max(run.facts.get(name, 0.0), reply[name])
+            for name in ("peak_mb", "extra_mb"):  # of counted fits only: compiling takes memory of its own
+                run.facts[name] = max(run.facts.get(name, 0.0), reply[name])
         run.facts.update({k: v for k, v in reply.items() if k not in ("seconds", "peak_mb", "extra_mb")})
         if LIBRARIES[run.library].has_multipliers:
             self._check(run, problem, path)

@@ -1,7 +1,7 @@
 """Worker processes seen from outside: start, ask, wait with a limit of time and memory, end and start again.
 
 A worker that misses its time limit or grows beyond the memory limit is killed and counts as failed in that fit; the
-next command starts a new one. While a fit runs its resident memory is sampled, which gives the memory curve of long fits.
+next command starts a new one. While a fit runs its resident memory is sampled: the memory curve of long fits.
 """
 
 from __future__ import annotations

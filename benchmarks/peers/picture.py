@@ -34,6 +34,7 @@ def draw_ratios(records: list[dict[str, Any]], path: Path) -> None:
             axes.plot(found.value, place, marker, color=COLOURS[peer], markersize=6, alpha=0.85)
             shown.add(peer)
     axes.axvline(1.0, color="black", linewidth=1)
+    axes.xaxis.set_major_formatter("{x:g}x")
     axes.set_yticks(range(len(records)), [f"{r['problem']['name']}  (n={r['n']})" for r in records], fontsize=7)
     axes.set_ylim(len(records) - 0.5, -0.5)
     low, high = axes.get_xlim()

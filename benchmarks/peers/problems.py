@@ -1,8 +1,8 @@
 """The problems of the benchmark: one table. Data and their scaling are in datasets.py; tol is 1e-3 throughout.
 
 Gammas. a9a, w8a and the two sets of Platt: a Gaussian of variance 10 (Platt 1998). ijcnn1: 1, covtype: 1 / n_features.
-mnist: 2^-5, a point of the grid LIBSVM's guide searches, for pixels in [0, 1]. svmguide1: 2, the guide's own example. Text
-of norm 1: 1. All others: 1 / (n_features * variance) to one or two digits.
+mnist: 2^-5, a point of the grid LIBSVM's guide searches, for pixels in [0, 1]. svmguide1: 2, the guide's own example.
+Text of norm 1: 1. All others: 1 / (n_features * variance) to one or two digits.
 
 `quick` is the number of rows of the short run, 0 where the problem is left out of it. `group` says which floor of
 floors.py a problem belongs to. `long` problems run only when named or with --long.

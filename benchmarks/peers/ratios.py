@@ -1,8 +1,8 @@
 """Reading the records of the comparison: whose time counts, and as how many times ours.
 
 A ratio is the peer's median time over ours, both in their best formats. It counts when our answer is exact and the
-peer's is exact or near; a time-out counts with its limit, as a lower bound. A wrong answer's time is no success and does
-not count, nor does a crash.
+peer's is exact or near; a time-out counts with its limit, as a lower bound. A wrong answer's time is no success and
+does not count, nor does a crash.
 """
 
 from __future__ import annotations

@@ -141,7 +141,8 @@ def _machine(machine: dict[str, Any], arguments: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     lines = [
         f"Measured {machine['date']} at commit {machine['commit']} on {machine['processor']}, "
-        f"{machine['cores']} cores, {machine['memory_gb']} GB, {machine['threads']} threads each; load at the start {machine['load_at_start']}.",
+        f"{machine['cores']} cores, {machine['memory_gb']} GB, {machine['threads']} threads each; "
+        f"load at the start {machine['load_at_start']}.",
         f"{libraries}. Python {machine['python']}, {versions}.",
     ]
     if machine["missing"]:
