@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.peers import datasets
 from benchmarks.peers.checker import Answer, decision_values
-from benchmarks.peers.comparison import Comparison, Effort, write_data
+from benchmarks.peers.comparison import Comparison, Effort, answer_path, write_data
 from benchmarks.peers.driver import Failed, WorkerProcess
 from benchmarks.peers.libraries import OURS, ScikitLearn
 from benchmarks.peers.problems import Problem
@@ -69,10 +69,11 @@ def scaling(
                 comparison.workers.pop(ScikitLearn.name).end()
             record = comparison.compare(dataclasses.replace(problem, data=name), X, y)
             best = {run["library"]: run for run in record["runs"] if run["best"]}
-            point = {"n": len(y)}
+            point: dict[str, Any] = {"n": len(y)}
             for library, run in best.items():
                 done = run["status"] in ("exact", "near")
                 point[library] = run["seconds"] if done else None
+                point[f"{library} status"] = run["status"] if done else f"{run['status']}: {run['message']}"
                 given_up = given_up or (library == ScikitLearn.name and run["status"] == "time-out")
             points.append(point)
     finally:
@@ -100,7 +101,7 @@ def thread_counts(problem: Problem, X: Any, y: Any, counts: list[int], scratch: 
             run = next(run for run in record["runs"] if run["best"])
             row = {"threads": count, "seconds": run["seconds"], "status": run["status"], "objective": run["objective"]}
             if run["status"] in ("exact", "wrong"):
-                answer = Answer.load(scratch / f"answer-{OURS}.npz")
+                answer = Answer.load(answer_path(scratch, OURS, run["format"]))
                 values = decision_values(problem, X, answer, np.arange(min(COMPARED_ROWS, len(y))))
                 if first is None:
                     first = (run["objective"], values, run["seconds"])

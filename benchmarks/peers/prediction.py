@@ -4,7 +4,8 @@
 
 Each library fits the same rows and evaluates 10,000 of them, turn and turn about, medians. "Bare" is what nobody can
 leave out: blocks of products by BLAS, exp by NumPy, times the coefficients, on the same threads, norms and the
-like not counted; in float64, and in float32 for input that is float32. Prints JSON.
+like not counted; in float64, and in float32 for input that is float32. The difference is that of our values from a
+float64 evaluation of the same machine by checker.py. Prints JSON.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from threadpoolctl import threadpool_limits
 
 import widemargin
 from benchmarks.peers import datasets
+from benchmarks.peers.checker import decision_values
+from benchmarks.peers.libraries import LIBRARIES
+from benchmarks.peers.problems import Problem
 from benchmarks.peers.small import in_turn
 from benchmarks.peers.worker import keep_to_cores
 
@@ -65,7 +69,9 @@ def main() -> None:
     models = {kind: make(gamma=gamma, cache_size=2000).fit(X, y) for kind, make in kinds.items()}
     ours = models["widemargin"]
     actions: dict[str, Any] = {kind: lambda m=model: m.decision_function(X) for kind, model in models.items()}
-    error = float(np.abs(ours.decision_function(X) - models["scikit-learn"].decision_function(X)).max())
+    task, caller = Problem("prediction", name, gamma=gamma), LIBRARIES["widemargin"](threads)
+    truth = -decision_values(task, X, caller.answer(task, ours), np.arange(X.shape[0]), threads)  # of class 0 against 1
+    error = float(np.abs(ours.decision_function(X) - truth).max())
     if not sp.issparse(X):
         single, coefficients = X.astype(np.float32), ours.dual_coef_[0]
         vectors = ours.support_vectors_

@@ -1,4 +1,4 @@
-"""The benchmark's checker: agrees with widemargin's certificate, with which it shares no code; rejects wrong answers."""
+"""The benchmark's checker: agrees with widemargin's certificate, with which it shares no code, and rejects errors."""
 
 from __future__ import annotations
 

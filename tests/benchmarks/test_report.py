@@ -141,3 +141,20 @@ def test_names_choose_problems():
 def test_picture_is_drawn(tmp_path):
     picture.draw_ratios(RECORDS, tmp_path / "ratios.png")
     assert (tmp_path / "ratios.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_failure_at_some_size_is_shown_where_its_time_would_be():
+    points = [
+        {
+            "n": 1000,
+            "widemargin": 0.5,
+            "widemargin status": "exact",
+            "scikit-learn": 2.0,
+            "scikit-learn status": "near",
+        },
+        {"n": 2000, "widemargin": None, "widemargin status": "time-out: no answer within 5 s"},
+    ]
+    group = {"problem": "some", "points": points, "exponents": {"widemargin": None, "scikit-learn": None}}
+    text = report.markdown({"machine": MACHINE, "scaling": [group]})
+    assert "| 1000 | 0.5 | 2 |" in text
+    assert "| 2000 | time-out: no answer within 5 s | not run |" in text
