@@ -106,9 +106,14 @@ def classify(result: Check, tol: float, ours: bool) -> str:
 class Comparison:
     """The workers of a benchmark run, and what is needed to ask them."""
 
-    def __init__(self, libraries: list[str], threads: int, scratch: Path, effort: Effort) -> None:
+    def __init__(
+        self, libraries: list[str], threads: int, scratch: Path, effort: Effort, tuned: dict[str, Any] | None = None
+    ) -> None:
         self.threads, self.scratch, self.effort = threads, scratch, effort
-        self.workers = {name: WorkerProcess(name, threads, scratch) for name in libraries}
+        self.workers = {}
+        for name in libraries:
+            chosen = (tuned or {}).get(name, {}).get("chosen", "")
+            self.workers[name] = WorkerProcess(name, threads, scratch, LIBRARIES[name].settings.get(chosen))
 
     def close(self) -> None:
         """End every worker."""
@@ -171,9 +176,13 @@ class Comparison:
 
     def _warm_up(self, run: Run, problem: Problem, folder: Path) -> None:
         """A small fit: libraries load and compile on their first call. What goes wrong here shows in the real fit."""
+        worker, key = self.workers[run.library], (problem.machine, problem.kernel, run.format)
+        if worker.process is not None and worker.process.poll() is None and key in worker.warm:
+            return
         command = {"do": "fit", "problem": problem.as_dict(), "data": str(folder), "form": run.format}
         with contextlib.suppress(Failed):
-            self.workers[run.library].ask({**command, "rows": WARM_UP_ROWS}, WARM_UP_SECONDS)
+            worker.ask({**command, "rows": WARM_UP_ROWS}, WARM_UP_SECONDS)
+            worker.warm.add(key)
 
     def _fit(self, run: Run, problem: Problem, folder: Path, timeout: float, first: bool = False) -> None:
         """One fit, and the check of its answer."""

@@ -33,8 +33,9 @@ class Failed(Exception):
 class WorkerProcess:
     """One library's process, started when it is first needed."""
 
-    def __init__(self, library: str, threads: int, logs: Path) -> None:
-        self.library, self.threads = library, threads
+    def __init__(self, library: str, threads: int, logs: Path, variables: dict[str, str] | None = None) -> None:
+        self.library, self.threads, self.variables = library, threads, variables or {}
+        self.warm: set[Any] = set()  # what this process has compiled or loaded already; its caller keeps the book
         self.log = logs / f"{library}-{threads}.log"
         self.process: subprocess.Popen[str] | None = None
         self.curve: list[tuple[float, float]] = []
@@ -83,6 +84,7 @@ class WorkerProcess:
     def _running(self) -> subprocess.Popen[str]:
         if self.process is None or self.process.poll() is not None:
             self.end()
+            self.warm.clear()
             with self.log.open("a") as log:
                 self.process = subprocess.Popen(
                     [sys.executable, "-m", "benchmarks.peers.worker", self.library, str(self.threads)],
@@ -91,7 +93,7 @@ class WorkerProcess:
                     stderr=log,
                     text=True,
                     cwd=ROOT,
-                    env=environment(self.threads),
+                    env={**environment(self.threads), **self.variables},
                 )
         assert self.process is not None
         return self.process

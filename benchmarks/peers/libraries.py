@@ -12,6 +12,7 @@ its answer cannot be called exact.
 from __future__ import annotations
 
 import importlib.util
+import os
 from importlib.metadata import version
 from typing import Any
 
@@ -25,6 +26,14 @@ from benchmarks.peers.problems import PEER_CACHE_MB, Problem
 SKLEARN_NAMES = {"svc": "SVC", "nu_svc": "NuSVC", "svr": "SVR", "nu_svr": "NuSVR", "one_class": "OneClassSVM"}
 
 
+#: Ways to run an OpenMP library, as variables of its process; tuning.py tells which suits it.
+OPENMP_SETTINGS = {
+    "threads that sleep": {"OMP_WAIT_POLICY": "passive"},
+    "threads that spin": {"OMP_WAIT_POLICY": "active"},
+    "one thread": {"OMP_NUM_THREADS": "1"},
+}
+
+
 class Library:
     """One library. `module` decides whether it is installed, `package` is what its version is asked for."""
 
@@ -32,6 +41,7 @@ class Library:
     module = ""
     package = ""
     formats: tuple[str, ...] = ("dense", "csr")
+    settings: dict[str, dict[str, str]] = {"": {}}
     has_multipliers = True
 
     def __init__(self, threads: int) -> None:
@@ -162,6 +172,7 @@ class Libsvm(Library):
 
     name, module, package = "libsvm", "libsvm", "libsvm-official"
     formats = ("csr",)
+    settings = OPENMP_SETTINGS
     TYPES = {"svc": 0, "nu_svc": 1, "one_class": 2, "svr": 3, "nu_svr": 4}
     KERNELS = {"linear": 0, "poly": 1, "rbf": 2}
 
@@ -197,6 +208,7 @@ class ThunderSVM(ScikitLearn):
 
     name, module, package = "thundersvm", "thundersvm", "thundersvm-cpu"
     formats = ("dense",)
+    settings = OPENMP_SETTINGS
     KERNELS = {"poly": "polynomial"}
 
     def supports(self, problem: Problem) -> bool:
@@ -208,7 +220,8 @@ class ThunderSVM(ScikitLearn):
         return thundersvm
 
     def _settings(self, problem: Problem) -> dict[str, Any]:
-        settings = {**super()._settings(problem), "n_jobs": self.threads}
+        threads = int(os.environ.get("OMP_NUM_THREADS", self.threads))  # its own number overrides the variable
+        settings = {**super()._settings(problem), "n_jobs": threads}
         settings["kernel"] = self.KERNELS.get(problem.kernel, problem.kernel)
         settings.pop("cache_size")
         return settings

@@ -3,6 +3,9 @@
 A ratio is the peer's median time over ours, both in their best formats. It counts when our answer is exact and the
 peer's is exact or near; a time-out counts with its limit, as a lower bound. A wrong answer's time is no success and
 does not count, nor does a crash.
+
+Leaving wrong answers out can flatter us: peers miss the tolerance mostly at large C, where our lead is smallest. So means
+are given both ways (`with_wrong`).
 """
 
 from __future__ import annotations
@@ -50,10 +53,12 @@ def ratio(record: dict[str, Any], peer: str, form: str | None = None) -> Ratio |
     return Ratio(theirs["seconds"] / mine["seconds"], theirs["status"], bound=theirs["status"] == "time-out")
 
 
-def ratios(records: Iterable[dict[str, Any]], peer: str, form: str | None = None) -> list[float]:
-    """The ratios that count over several problems."""
-    found = (ratio(record, peer, form) for record in records)
-    return [one.value for one in found if one is not None and one.counts and one.value is not None]
+def ratios(
+    records: Iterable[dict[str, Any]], peer: str, form: str | None = None, with_wrong: bool = False
+) -> list[float]:
+    """The ratios that count over several problems; `with_wrong` adds the times of wrong answers."""
+    found = [one for record in records if (one := ratio(record, peer, form)) is not None and one.value is not None]
+    return [one.value for one in found if one.value and (one.counts or (with_wrong and one.status == "wrong"))]
 
 
 def geometric_mean(values: list[float]) -> float | None:

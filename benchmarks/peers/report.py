@@ -147,6 +147,9 @@ def _machine(machine: dict[str, Any], arguments: dict[str, Any]) -> str:
     ]
     if machine["missing"]:
         lines.append(f"Not installed: {', '.join(machine['missing'])}.")
+    for name, found in machine.get("tuned", {}).items():
+        tried = ", ".join(f"{k} {number(v) or 'failed'} s" for k, v in found["seconds"].items())
+        lines.append(f"{name} runs with the quickest setting, {found['chosen']} ({tried}).")
     if arguments.get("quick"):
         lines.append(
             "**Short run** (`--quick`): subsets of the data, one or two repeats; the floors are for the full one."
