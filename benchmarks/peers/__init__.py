@@ -6,6 +6,7 @@ problems     what is trained: one table           datasets     how data are read
 libraries    how each library is called           worker       one process per library, driven through a pipe
 driver       starts workers, ends those that hang  checker      objective and KKT violation, recomputed from scratch
 comparison   one problem, libraries in turn        floors       what the figures must reach
-report       Markdown and JSON                     picture      ratios per problem
-small, prediction, memory, scaling, thread_counts: the other measurements, each in its own process.
+ratios       whose time counts                     tuning       thread settings that suit each peer
+report       Markdown and JSON                     picture      ratios per problem, time against n
+small, prediction, growth (memory, scaling, threads): the other measurements.
 """

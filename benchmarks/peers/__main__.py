@@ -24,12 +24,14 @@ from benchmarks.peers.driver import run_module
 from benchmarks.peers.libraries import LIBRARIES, OURS
 from benchmarks.peers.problems import PROBLEMS, Problem, chosen
 from benchmarks.peers.ratios import best_run
+from benchmarks.peers.tuning import choose_settings
 
 FULL_EFFORT = Effort()
 QUICK_EFFORT = Effort(repeat=2, seconds=3.0, patience=20.0, least_timeout=2.0, timeout=5.0)
 SCALING_EFFORT = Effort(repeat=3, seconds=30.0, patience=100.0, least_timeout=20.0, timeout=120.0)
 QUICK_SECONDS = 270.0  # of the whole short run; what has not begun by then is listed as left out
-QUICK_PROBLEM_SECONDS = 150.0  # of these, for the problems
+QUICK_PROBLEM_SECONDS = 170.0  # of these, for the problems
+TUNING_ROWS, TUNING_ROWS_QUICK = 5000, 1500  # generated samples on which thread settings of peers are tried
 PARTS = ("problems", "small", "prediction", "start_up", "memory", "scaling", "threads")
 
 
@@ -115,7 +117,13 @@ class Benchmark:
     def _problems(self, problems: list[Problem]) -> None:
         """The comparison with every peer, problem by problem."""
         known = {record["problem"]["name"] for record in self.results["problems"]}
-        comparison = Comparison(self.libraries, self.arguments.threads, self.scratch, self.effort)
+        rows = TUNING_ROWS_QUICK if self.arguments.quick else TUNING_ROWS
+        tuned = choose_settings(self.libraries, self.arguments.threads, self.scratch, rows)
+        self.results["machine"]["tuned"] = tuned
+        self._say(
+            "settings: " + (", ".join(f"{name}: {found['chosen']}" for name, found in tuned.items()) or "no choice")
+        )
+        comparison = Comparison(self.libraries, self.arguments.threads, self.scratch, self.effort, tuned)
         try:
             for problem in problems:
                 if problem.name in known and not self.arguments.only:
@@ -145,7 +153,7 @@ class Benchmark:
         sets = [("moons-10000", 1.0)]
         if self.arguments.data is not None:
             sets += (
-                [("covtype-10k", 1 / 54)]
+                [("ijcnn1", 1.0)]
                 if self.arguments.quick
                 else [
                     ("ijcnn1", 1.0),
@@ -197,8 +205,9 @@ class Benchmark:
         sizes = [1000, 2000, 4000] if self.arguments.quick else [1000, 2000, 4000, 8000, 16_000, 32_000]
         noise = next(problem for problem in PROBLEMS if problem.name == "noise-8000 C=1")
         forest = next(problem for problem in PROBLEMS if problem.name == "covtype-50k C=1")
-        longer = sizes if self.arguments.quick else [*sizes, 50_000]
-        todo = [(noise, sizes)] + ([] if self.arguments.data is None else [(forest, longer)])
+        todo = [(noise, sizes)]
+        if self.arguments.data is not None and not self.arguments.quick:  # reading covtype alone takes a while
+            todo.append((forest, [*sizes, 50_000]))
         return [
             growth.scaling(problem, own, self.arguments.data, self.arguments.threads, self.scratch, effort)
             for problem, own in todo

@@ -4,8 +4,8 @@ A ratio is the peer's median time over ours, both in their best formats. It coun
 peer's is exact or near; a time-out counts with its limit, as a lower bound. A wrong answer's time is no success and
 does not count, nor does a crash.
 
-Leaving wrong answers out can flatter us: peers miss the tolerance mostly at large C, where our lead is smallest. So means
-are given both ways (`with_wrong`).
+Leaving wrong answers out can flatter us: peers tend to miss the tolerance on the hard problems with large C, where our
+lead can be smaller. So means are given both ways (`with_wrong`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Which thread setting suits each OpenMP library on this machine: tried once per run, on generated data, and recorded.
 
-LIBSVM and ThunderSVM open a parallel region for every row of the kernel matrix. Threads that spin between two regions are
-quickest on an idle machine and ruinous on a busy one: LIBSVM on 4000 rows of a9a took 8.8 s with two spinning threads, 0.56 s
-with two that sleep, 0.52 s with one. A peer must not lose by a setting of ours, so each gets its quickest.
+LIBSVM and ThunderSVM open a parallel region for every row of the kernel matrix. Threads that spin between two regions
+are ruinous where other processes want the cores: on a busy machine LIBSVM on 4000 rows of a9a took 8.8 s with the default
+of two spinning threads, 0.56 s with two that sleep, 0.52 s with one. A peer must not lose by a setting of ours, so each
+gets its quickest.
 """
 
 from __future__ import annotations

@@ -60,6 +60,7 @@ RECORDS = [
 def test_wrong_answers_do_not_count_and_time_outs_count_as_bounds():
     assert ratios(RECORDS[:3], "scikit-learn") == [8.0, 32.0, 30.0]
     assert ratios(RECORDS[:3], "scikit-learn-intelex") == [4.0]
+    assert ratios(RECORDS[:3], "scikit-learn-intelex", with_wrong=True) == [4.0, 0.5]
     assert ratio(RECORDS[2], "scikit-learn").bound
     assert ratio(RECORDS[0], "libsvm") is None
     assert geometric_mean([8.0, 32.0]) == pytest.approx(16.0)
@@ -79,6 +80,7 @@ def test_floors_say_met_missed_or_not_measured():
     assert first.measured.startswith(f"{(8 * 32 * 30) ** (1 / 3):.2f}x")
     second = found["1. ... against scikit-learn-intelex (geometric mean)"]
     assert second.verdict == "**missed**"
+    assert second.measured == f"4.00x (of 1); {math.sqrt(4 * 0.5):.2f}x with wrong answers (of 2)"
     slower = found["1. ... slower than a peer with an exact answer"]
     assert slower.met  # 0.5x on the tiny one is below the size that counts, 1.0 s on b was a wrong answer
     limit = found["4. Fit over verification limit at C=1 (geometric mean)"]
