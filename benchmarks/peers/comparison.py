@@ -112,8 +112,9 @@ class Comparison:
         self.threads, self.scratch, self.effort = threads, scratch, effort
         self.workers = {}
         for name in libraries:
-            chosen = (tuned or {}).get(name, {}).get("chosen", "")
-            self.workers[name] = WorkerProcess(name, threads, scratch, LIBRARIES[name].settings.get(chosen))
+            settings = LIBRARIES[name].settings
+            chosen = (tuned or {}).get(name, {}).get("chosen", next(iter(settings)))
+            self.workers[name] = WorkerProcess(name, threads, scratch, settings[chosen])
 
     def close(self) -> None:
         """End every worker."""
