@@ -29,9 +29,8 @@ from benchmarks.peers.tuning import choose_settings
 FULL_EFFORT = Effort()
 QUICK_EFFORT = Effort(repeat=2, seconds=3.0, patience=20.0, least_timeout=2.0, timeout=5.0)
 SCALING_EFFORT = Effort(repeat=3, seconds=30.0, patience=100.0, least_timeout=20.0, timeout=120.0)
-QUICK_SECONDS = 270.0  # of the whole short run; what has not begun by then is listed as left out
-QUICK_PROBLEM_SECONDS = 170.0  # of these, for the problems
-TUNING_ROWS, TUNING_ROWS_QUICK = 5000, 1500  # generated samples on which thread settings of peers are tried
+QUICK_SECONDS = 240.0  # of the whole short run; what has not begun by then is listed as left out
+QUICK_PROBLEM_SECONDS = 140.0  # of these, for the problems
 PARTS = ("problems", "small", "prediction", "start_up", "memory", "scaling", "threads")
 
 
@@ -117,12 +116,11 @@ class Benchmark:
     def _problems(self, problems: list[Problem]) -> None:
         """The comparison with every peer, problem by problem."""
         known = {record["problem"]["name"] for record in self.results["problems"]}
-        rows = TUNING_ROWS_QUICK if self.arguments.quick else TUNING_ROWS
-        tuned = choose_settings(self.libraries, self.arguments.threads, self.scratch, rows)
+        tuned: dict[str, Any] = {}
+        if problems and not self.arguments.quick:
+            tuned = choose_settings(self.libraries, self.arguments.threads, self.scratch)
+            self._say("settings: " + ", ".join(f"{name}: {found['chosen']}" for name, found in tuned.items()))
         self.results["machine"]["tuned"] = tuned
-        self._say(
-            "settings: " + (", ".join(f"{name}: {found['chosen']}" for name, found in tuned.items()) or "no choice")
-        )
         comparison = Comparison(self.libraries, self.arguments.threads, self.scratch, self.effort, tuned)
         try:
             for problem in problems:
@@ -147,7 +145,9 @@ class Benchmark:
             comparison.close()
 
     def _small(self) -> dict[str, Any]:
-        return run_module("small", ["5" if self.arguments.quick else "31"], self.arguments.threads, 600)
+        return run_module(
+            "small", ["5" if self.arguments.quick else "31"], self.arguments.threads, self._module_seconds()
+        )
 
     def _prediction(self) -> list[dict[str, Any]]:
         sets = [("moons-10000", 1.0)]
@@ -167,7 +167,12 @@ class Benchmark:
         return [
             {
                 "data": name,
-                **run_module("prediction", [*settings, name, repr(gamma), *folder], self.arguments.threads, 600),
+                **run_module(
+                    "prediction",
+                    [*settings, name, repr(gamma), *folder],
+                    self.arguments.threads,
+                    self._module_seconds(),
+                ),
             }
             for name, gamma in sets
         ]
@@ -243,6 +248,10 @@ class Benchmark:
 
     def _load(self, problem: Problem) -> tuple[Any, Any]:
         return datasets.load(problem.data, self.arguments.data, self._rows(problem))
+
+    def _module_seconds(self) -> float:
+        """Time limit of a measurement that runs as a module."""
+        return 60.0 if self.arguments.quick else 600.0
 
     def _late(self, seconds: float) -> bool:
         return self.arguments.quick and time.perf_counter() - self.began > seconds

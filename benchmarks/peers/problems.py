@@ -133,8 +133,18 @@ def chosen(only: list[str] | None, quick: bool, with_files: bool, long: bool = F
         return [p for p in PROBLEMS if p.name in exact or p.name.startswith(beginnings)]
     listed = [problem for problem in PROBLEMS if long or not problem.long]
     if quick:
-        listed = [problem for problem in listed if problem.quick]
+        listed = one_of_each_first([problem for problem in listed if problem.quick])
     return listed if with_files else [problem for problem in listed if is_generated(problem)]
+
+
+def one_of_each_first(problems: list[Problem]) -> list[Problem]:
+    """Groups in turn, so that a run which is out of time has seen a problem of each kind."""
+    seen: dict[str, int] = {}
+    turn = []
+    for problem in problems:
+        seen[problem.group] = seen.get(problem.group, -1) + 1
+        turn.append(seen[problem.group])
+    return [problem for _, problem in sorted(zip(turn, problems), key=lambda pair: pair[0])]
 
 
 def is_generated(problem: Problem) -> bool:

@@ -148,7 +148,7 @@ def _machine(machine: dict[str, Any], arguments: dict[str, Any]) -> str:
     if machine["missing"]:
         lines.append(f"Not installed: {', '.join(machine['missing'])}.")
     for name, found in machine.get("tuned", {}).items():
-        tried = ", ".join(f"{k} {number(v) or 'failed'} s" for k, v in found["seconds"].items())
+        tried = ", ".join(f"{k} {number(v) + ' s' if v else 'stopped or failed'}" for k, v in found["seconds"].items())
         lines.append(f"{name} runs with the quickest setting, {found['chosen']} ({tried}).")
     if arguments.get("quick"):
         lines.append(

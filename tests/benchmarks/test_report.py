@@ -134,7 +134,10 @@ def test_names_choose_problems():
     assert [p.name for p in chosen(["a9a C=1"], False, True)] == ["a9a C=1"]
     assert {p.data for p in chosen(["moons"], False, False)} == {"moons-10000"}
     assert all(not p.long for p in chosen(None, False, True))
-    assert all(p.quick for p in chosen(None, True, True))
+    short = chosen(None, True, True)
+    assert all(p.quick for p in short)
+    groups = {p.group for p in short}
+    assert {p.group for p in short[: len(groups)]} == groups
     with pytest.raises(ValueError, match="fits no problem"):
         chosen(["nothing"], False, True)
     assert len({p.name for p in PROBLEMS}) == len(PROBLEMS)
