@@ -26,7 +26,7 @@ SLOWER = 1.5  # times the best setting so far: a fit that takes longer is stoppe
 
 
 def choose_settings(libraries: list[str], threads: int, scratch: Path, rows: int = ROWS) -> dict[str, dict[str, Any]]:
-    """For each library with a choice: the setting chosen, and the seconds of all (None where a fit did not end well)."""
+    """For each library with a choice: the setting chosen, and the seconds of all (None where a fit failed)."""
     X, y = datasets.load(f"noise-{rows}", None)
     folder = write_data(scratch, f"tuning-{rows}", X, y)
     problem = Problem("tuning", "noise", gamma=0.05).as_dict()
