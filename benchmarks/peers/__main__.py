@@ -207,7 +207,7 @@ class Benchmark:
 
     def _scaling(self) -> list[dict[str, Any]]:
         effort = self.effort if self.arguments.quick else SCALING_EFFORT
-        sizes = [1000, 2000, 4000] if self.arguments.quick else [1000, 2000, 4000, 8000, 16_000, 32_000]
+        sizes = [1000, 4000, 8000] if self.arguments.quick else [1000, 2000, 4000, 8000, 16_000, 32_000]
         noise = next(problem for problem in PROBLEMS if problem.name == "noise-8000 C=1")
         forest = next(problem for problem in PROBLEMS if problem.name == "covtype-50k C=1")
         todo = [(noise, sizes)]

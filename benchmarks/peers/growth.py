@@ -20,7 +20,7 @@ from benchmarks.peers.driver import Failed, WorkerProcess
 from benchmarks.peers.libraries import OURS, ScikitLearn
 from benchmarks.peers.problems import Problem
 
-FITTED_FROM = 2000  # samples: below, fixed costs bend the curve
+FITTED_FROM = 4000  # samples: up to 2048 our solver holds the whole matrix, another regime with another slope
 COMPARED_ROWS = 2000  # on which the decision values of two answers are compared
 WARM_UP_ROWS = 5000  # more than the size up to which the whole matrix is held: loads the code of the large path
 FIXED_MB = 256.0  # tiles, and blocks of the working set up to 4096 x 4096 in float32, with room for the allocator

@@ -10,6 +10,7 @@ from benchmarks.peers.libraries import OURS, ScikitLearn
 from benchmarks.peers.ratios import ratio
 
 INCHES_PER_PROBLEM = 0.24
+SPREAD = 0.1  # of a line, between peers: several stopped at the same limit would hide one another
 COLOURS = dict(zip(PEERS, ("#1f77b4", "#d95f02", "#7f7f7f", "#7570b3", "#1b9e77")))
 
 
@@ -26,12 +27,19 @@ def draw_ratios(records: list[dict[str, Any]], path: Path) -> None:
     axes.set_xscale("log")
     shown = set()
     for place, record in enumerate(records):
-        for peer in PEERS:
+        for number, peer in enumerate(PEERS):
             found = ratio(record, peer)
             if found is None or found.value is None:
                 continue
             marker = ">" if found.bound else "o" if found.counts else "x"
-            axes.plot(found.value, place, marker, color=COLOURS[peer], markersize=6, alpha=0.85)
+            axes.plot(
+                found.value,
+                place + SPREAD * (number - len(PEERS) // 2),
+                marker,
+                color=COLOURS[peer],
+                markersize=6,
+                alpha=0.85,
+            )
             shown.add(peer)
     axes.axvline(1.0, color="black", linewidth=1)
     axes.xaxis.set_major_formatter("{x:g}x")
