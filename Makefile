@@ -49,11 +49,17 @@ cover: $(VENV)/stamp-dev  ## coverage, with compiled functions run as plain Pyth
 	NUMBA_DISABLE_JIT=1 $(RUN) -m coverage run -m pytest -q -p no:xdist -p tests.project.interpreted \
 	    -m "not slow and not needs_compiler"; code=$$?; $(RUN) -m coverage report; exit $$code
 
-bench: $(VENV)/stamp-test  ## start-up and small-fit figures; DATA=folder of LIBSVM files
-	@test -n "$(DATA)" || { echo "Say where the data are: make bench DATA=folder"; exit 2; }
-	$(RUN) benchmarks/start_up.py
-	$(RUN) benchmarks/small_fits.py "$(DATA)"
+# The peers are no dependencies of ours: each that has no wheel for this machine is left out, and the report says so.
+$(VENV)/stamp-peers: benchmarks/peers/requirements.txt $(VENV)/stamp-test
+	@echo "Setting up $(VENV) with the peers (once)"
+	@grep -v '^#' $< | while read -r peer; do $(PIP) "$$peer" || echo "left out: $$peer"; done
+	@touch $@
+
+# ARGS: anything `python -m benchmarks.peers --help` lists, for example ARGS="--quick" or ARGS="--only a9a"
+bench: $(VENV)/stamp-peers  ## training beside the peers, every answer checked; DATA=folder of data sets, ARGS=--quick
+	@test -n "$(DATA)" || { echo "Say where the data are: make bench DATA=folder [ARGS=--quick]"; exit 2; }
+	$(RUN) -m benchmarks.peers --data "$(DATA)" $(ARGS)
 
 clean:  ## remove the environment and everything that was generated
-	rm -rf $(VENV) demo_out build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo_out bench_out build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
