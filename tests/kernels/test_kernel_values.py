@@ -91,7 +91,7 @@ def test_dense_sparse_and_packed_give_the_same_values(kernel, dtype, rng):
         (Laplacian(0.2), lambda X, Z: pairwise.laplacian_kernel(X, Z, gamma=0.2)),
         (ChiSquared(0.2), lambda X, Z: pairwise.chi2_kernel(X, Z, gamma=0.2)),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_scikit_learn_agrees(kernel, reference, rng):
     X, Z = rng.random((40, 30)), rng.random((27, 30))
