@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from widemargin.certificate import Certificate, certify_function
 from widemargin.gram import Gram
-from widemargin.gram.source import TINY, GramSource, Index, Parts
+from widemargin.gram.gram import ROW_TILE
+from widemargin.gram.source import GramSource, Index, Parts
 from widemargin.kernels.kernel import Kernel
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers import Solution, Status, solver_named
@@ -101,7 +102,7 @@ class Training:
             left = stopping if stopping.time_limit is None else stopping.until(deadline)
             results[number] = self._train_one(tasks[number], left, report)
 
-        with single_threaded_blas() if len(self.source) > TINY else nullcontext():
+        with single_threaded_blas() if len(self.source) > ROW_TILE else nullcontext():
             try:
                 if len(tasks) > 1:
                     self.source.share(task.index for task in tasks)
