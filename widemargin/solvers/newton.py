@@ -28,7 +28,7 @@ REGULARISATION = {
 }  # of the mean diagonal; K_FF is often singular
 ROUNDS = 12  # active-set rounds; releases stop four rounds before the end so that it settles
 LARGEST_ACTIVE = 0.25  # share of the free variables on bounds above which pair steps are the better tool
-LARGEST_FREE = 3000  # variables: a factor of this size takes about a quarter of a second
+LARGEST_FREE = 4096  # variables, the largest block: its factor takes about half a second
 
 
 def is_free(beta: NDArray, lo: NDArray, hi: NDArray, kink: NDArray) -> NDArray[np.bool_]:
