@@ -105,6 +105,7 @@ print(took)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 def test_ctrl_c_returns_the_model_so_far():
     done = subprocess.run([sys.executable, "-c", INTERRUPTED_FIT], capture_output=True, text=True, timeout=120)
