@@ -1,0 +1,5 @@
+"""The training algorithms of the literature, one per file, plain on purpose: to read beside their texts, and as oracles."""
+
+from widemargin.solvers.reference.platt import Platt
+
+__all__ = ["Platt"]

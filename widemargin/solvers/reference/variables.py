@@ -1,0 +1,51 @@
+"""The Gram as variables see it: several variables may stand on one sample (row), and some machines flip signs (sign).
+
+Plain solvers touch K only here: a square block of it, and the change of F = K b when some variables have moved.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.solvers.reference.passes import Run, Vector
+
+Index = NDArray[np.int64]
+
+
+def block_of(run: Run, variables: Index) -> NDArray:
+    """K between the given variables, without the ridge."""
+    dual = run.dual
+    samples = variables if dual.row is None else dual.row[variables]
+    block = run.gram.block(samples)
+    if dual.sign is None:
+        return block
+    sign = dual.sign[variables].astype(block.dtype)
+    return block * sign[:, None] * sign
+
+
+def diagonal_of(run: Run) -> Vector:
+    """K_ii + D_i of every variable."""
+    diag = run.gram.diag if run.dual.row is None else run.gram.diag[run.dual.row]
+    return diag + run.dual.ridge
+
+
+def move(run: Run, variables: Index, values: Vector) -> None:
+    """Set some variables to new values and carry the change into F; the point changes at once, at the end."""
+    dual, gram = run.dual, run.gram
+    function = run.function
+    change = values - run.beta[variables]
+    moved = np.flatnonzero(change)
+    if not len(moved):
+        return
+    beta = run.beta.copy()
+    beta[variables] = values
+    which, amounts = variables[moved], change[moved]
+    if dual.sign is not None:
+        amounts = amounts * dual.sign[which]
+    if dual.row is not None:
+        which, inverse = np.unique(dual.row[which], return_inverse=True)
+        amounts = np.bincount(inverse, weights=amounts, minlength=len(which))
+    function = function.copy()
+    gram.add_rows(which, amounts, function, np.ones(len(which), np.bool_))
+    run.point = (beta, function)
