@@ -1,5 +1,6 @@
 """The training algorithms of the literature, one per file, plain on purpose: to read beside their texts, and as oracles."""
 
+from widemargin.solvers.reference.keerthi import Keerthi
 from widemargin.solvers.reference.platt import Platt
 
-__all__ = ["Platt"]
+__all__ = ["Keerthi", "Platt"]

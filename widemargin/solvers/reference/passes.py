@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, ClassVar
 
@@ -164,7 +164,7 @@ class ReferenceSolver(ABC):
         Passes over the data after which the solver gives up with the status MAX_ITER.
     """
 
-    max_passes: int = 10_000
+    max_passes: int = field(default=10_000, kw_only=True)
 
     fixed_bias: ClassVar[bool] = False  # whether it can only take machines without equality constraint
     keeps_going: ClassVar[bool] = False  # whether passes without a lower objective are part of the algorithm

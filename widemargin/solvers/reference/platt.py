@@ -21,7 +21,7 @@ difference, as in LIBSVM, so his 1e-3 is our 2e-3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -169,7 +169,7 @@ class Platt(ReferenceSolver):
     [[0.5, 0.5]]
     """
 
-    max_passes: int = 1_000_000
+    max_passes: int = field(default=1_000_000, kw_only=True)
     form: str = "auto"
     eps: float = 1e-8
     seed: int = 0
