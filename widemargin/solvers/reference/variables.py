@@ -49,3 +49,16 @@ def move(run: Run, variables: Index, values: Vector) -> None:
     function = function.copy()
     gram.add_rows(which, amounts, function, np.ones(len(which), np.bool_))
     run.point = (beta, function)
+
+
+def repair_sum(values: Vector, lo: Vector, hi: Vector, kink: Vector, total: float) -> Vector:
+    """Give what rounding left over to free variables, so that the sum is kept to the last bits."""
+    free = np.flatnonzero((values > lo) & (values < hi) & ((values != 0.0) | (kink == 0.0)))
+    rest = total - float(values.sum())
+    for t in free:
+        if rest == 0.0:
+            break
+        new = min(max(values[t] + rest, lo[t]), hi[t])
+        rest -= new - values[t]
+        values[t] = new
+    return values
