@@ -318,6 +318,7 @@ class BlockSolver:
             "n_support": int(np.count_nonzero(self.beta)),
             "n_free": int(table[:, 3].sum()),
             "seconds": time.perf_counter() - self.began,
+            "point": lambda: (self.beta, self.function),
         }
 
 
@@ -374,3 +375,4 @@ def solve_at_once(solver: BlockSolver, beta: NDArray, function: NDArray) -> Solu
     if violation > solver.tol or solver.lowest_curvature < 0.0 or (solver.may_run_away and solver.has_no_margin()):
         return None
     return solver.solution(Status.OPTIMAL, table)
+            "point": lambda: (self.beta, self.function),

@@ -19,6 +19,7 @@ import numpy as np
 
 from widemargin._jit import jit
 
+LARGEST = 1e150  # multiplier times K: squares beyond it leave the numbers of the machine, so no step goes there
 ETA_FLOOR = 1e-12  # curvature over the diagonal entries: below it is rounding; equal points give zero (Platt, 2.1)
 
 
@@ -76,6 +77,8 @@ def pair_move(b1, b2, slope, eta, scale, lo1, hi1, lo2, hi2, kink1, kink2):
                 new1 = u1
             elif (new2 == high and total - l1 <= u2) or new1 < l1:
                 new1 = l1
+            if not abs(new2) < LARGEST / max(1.0, scale):
+                continue
             step = new2 - b2
             decrease = -(here * step + 0.5 * curvature * step * step)
             if decrease > best:

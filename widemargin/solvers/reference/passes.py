@@ -69,7 +69,9 @@ class Run:
         self.iterations = self.rounds = 0
         self.seen: tuple[float, float] | None = None
         self.lowest_curvature = 0.0
-        self.unbounded_box = bool(np.any((np.isinf(dual.hi) | np.isinf(dual.lo)) & (dual.ridge == 0.0)))
+        infinite = np.isinf(dual.hi) | np.isinf(dual.lo)
+        self.infinite_box, self.hard = bool(infinite.any()), bool(np.any(infinite & (dual.ridge == 0.0)))
+        self.ran_away = False  # whether a step had no end
         beta = np.array(dual.start if start is None else start, dtype=np.float64)
         self.point: tuple[Vector, Vector | None] = (beta, None if function is None else np.array(function, np.float64))
 
@@ -130,11 +132,16 @@ class Run:
         return primal + exact <= stop.tol * (abs(primal) + 1.0)
 
     def has_no_margin(self) -> bool:
-        """Hard margin: 2 |sum b phi| / sum |b| bounds the distance of the two hulls; is it zero to rounding?"""
-        if not self.unbounded_box:
+        """Hard margin: 2 |sum b phi| / sum |b| bounds the distance of the two hulls; is it zero to rounding?
+
+        A kernel with negative curvature can drive multipliers to infinity against any ridge, so it is asked there too.
+        """
+        if self.ran_away:
+            return True
+        if not (self.hard or (self.infinite_box and self.lowest_curvature < 0.0)):
             return False
         total = float(np.abs(self.beta).sum())
-        norm2 = float(self.dual.per_sample(self.beta) @ self.function)
+        norm2 = float(self.dual.per_sample(self.beta) @ self.function) + float(self.dual.ridge @ self.beta**2)
         return total > 0.0 and 4.0 * norm2 <= SMALLEST_MARGIN2 * float(self.gram.diag.max()) * total * total
 
     def report(self, violation: float, objective: float) -> dict[str, Any]:
@@ -218,10 +225,10 @@ class ReferenceSolver(ABC):
             info = run.report(violation, objective)
             if watch is not None:
                 watch(info)
+            if run.has_no_margin():
+                return self._without_bound(run)
             if run.meets(violation, objective, previous):
                 return Status.OPTIMAL
-            if run.has_no_margin():
-                return Status.UNBOUNDED
             if self.max_passes <= run.rounds:
                 return Status.MAX_ITER
             stalled = stalled + 1 if run.rounds and previous - objective <= NO_GROWTH * abs(objective) else 0
@@ -242,9 +249,15 @@ class ReferenceSolver(ABC):
             previous = objective
             violation, objective = run.measure()
 
+    def _without_bound(self, run: Run) -> Status:
+        """Why the dual grows without end."""
+        return Status.INDEFINITE if run.lowest_curvature < 0.0 else Status.UNBOUNDED
+
     def _judge(self, run: Run, previous: float, reason: Status) -> Status:
         """The algorithm can do no more: was that the optimum?"""
         run.seen = None
+        if run.has_no_margin():
+            return self._without_bound(run)
         violation, objective = run.measure()
         if violation <= run.stopping.tol and run.stopping.criterion != "gap":
             return Status.OPTIMAL

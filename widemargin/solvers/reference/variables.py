@@ -31,7 +31,10 @@ def diagonal_of(run: Run) -> Vector:
 
 
 def move(run: Run, variables: Index, values: Vector) -> None:
-    """Set some variables to new values and carry the change into F; the point changes at once, at the end."""
+    """Set some variables to new values and carry the change into F; the point changes at once, at the end.
+
+    Values beyond the numbers of the machine are not taken: the run has then run away.
+    """
     dual, gram = run.dual, run.gram
     function = run.function
     change = values - run.beta[variables]
@@ -47,7 +50,11 @@ def move(run: Run, variables: Index, values: Vector) -> None:
         which, inverse = np.unique(dual.row[which], return_inverse=True)
         amounts = np.bincount(inverse, weights=amounts, minlength=len(which))
     function = function.copy()
-    gram.add_rows(which, amounts, function, np.ones(len(which), np.bool_))
+    if np.isfinite(amounts).all():
+        gram.add_rows(which, amounts, function, np.ones(len(which), np.bool_))
+    if not (np.isfinite(amounts).all() and np.isfinite(function).all()):
+        run.ran_away = True
+        return
     run.point = (beta, function)
 
 

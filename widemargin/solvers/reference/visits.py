@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.problems.dual import SignedDual
-from widemargin.solvers.reference.pair_move import ETA_FLOOR, open_slopes
+from widemargin.solvers.reference.pair_move import ETA_FLOOR, LARGEST, open_slopes
 from widemargin.solvers.reference.passes import SLICE, Run, Vector
 from widemargin.solvers.reference.variables import block_of, diagonal_of, move
 
@@ -30,7 +30,7 @@ def refuse_groups(dual: SignedDual, name: str) -> None:
         raise ValueError(
             f"solver={name!r} moves one multiplier at a time, so it needs a machine without equality constraint (fixed bias: "
             "problems.without_bias and the kernel K + tau^2, which SVC and SVR set up by themselves); this machine keeps a "
-            "sum of its multipliers. Use solver='block', 'platt' or 'chunking'."
+            "sum of its multipliers. Use solver='block' or 'chunking'."
         )
 
 
@@ -62,7 +62,7 @@ def visit(K, f, beta, lo, hi, kink, ridge, diagonal, omega, tol, max_steps):
         if (slope > 0.0 and new < end) or (slope < 0.0 and new > end) or diagonal[t] <= 0.0 and np.isfinite(end):
             new = end
         step = new - beta[t]
-        if step == 0.0:
+        if step == 0.0 or not abs(new) < LARGEST / max(1.0, largest):
             continue
         beta[t] = new
         f[t] += step * ridge[t]
