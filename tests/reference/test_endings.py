@@ -37,7 +37,7 @@ def test_the_objective_criterion_stops_earlier_than_the_conditions(name):
     fine = ALL[name].solve(dual, FullGram(K), Stopping(tol=1e-4))
     assert coarse.status is Status.OPTIMAL
     assert 0 < coarse.rounds <= fine.rounds
-    assert coarse.objective == pytest.approx(fine.objective, rel=0.5) and coarse.objective >= fine.objective - 1e-9
+    assert fine.objective - 1e-9 <= coarse.objective < 0.0
 
 
 @pytest.mark.parametrize("name", ITERATIVE)

@@ -55,7 +55,7 @@ class Gradient(ReferenceSolver):
     def passes(self, run: Run) -> Passes:
         dual = run.dual
         everything = np.arange(len(dual), dtype=np.int64)
-        largest = self.rate or 1.0 / max(_largest_eigenvalue(run), np.finfo(float).tiny)
+        largest = self.rate or 1.0 / (_largest_eigenvalue(run) or 1.0)  # any rate will do where K is zero
         rate = largest
         objective = dual.objective(run.beta, run.function)
         while True:

@@ -217,7 +217,8 @@ class Keerthi(ReferenceSolver):
                 run.iterations += count
                 run.lowest_curvature = min(run.lowest_curvature, s.numbers[CURVATURE])
                 run.point = (s.beta, None)
-                yield SLICE
+                run.seen = (s.numbers[WORST], objective - s.numbers[DECREASE])
+                yield SLICE if everything else PASS  # on hard margins that do not exist the pairs never end
             run.seen = (s.numbers[WORST], objective - s.numbers[DECREASE])
             if changed:
                 retries = 0

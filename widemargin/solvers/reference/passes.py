@@ -120,8 +120,10 @@ class Run:
     def meets(self, violation: float, objective: float, previous: float) -> bool:
         """Whether the point meets the criterion; what was only seen during a pass is looked at again, exactly."""
         stop, dual = self.stopping, self.dual
+        if stop.criterion != "gap" and self.seen is None and violation <= stop.tol:
+            return True
         if stop.criterion == "kkt":
-            return self.seen is None and violation <= stop.tol
+            return False
         if stop.criterion == "objective":
             return self.rounds > 0 and previous - objective <= stop.tol * abs(objective)
         table = self.table()

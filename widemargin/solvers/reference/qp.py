@@ -29,6 +29,8 @@ from widemargin.solvers.solution import Status
 
 PACKAGES = ("clarabel", "cvxopt")
 ACCURACY = 1e-10  # gap and feasibility asked of the package
+FEASIBLE = 1e-9  # relative: sums of multipliers further off belong to a package that gave up
+NEGATIVE = 1e-9  # of the largest eigenvalue: below minus this the matrix is not positive semi-definite
 INSTALL = "pip install 'widemargin[qp]'"
 
 
@@ -80,8 +82,12 @@ def solve_programme(dual: SignedDual, Q: NDArray, package: str) -> tuple[Vector,
     solve = by_clarabel if package == "clarabel" else by_cvxopt
     x, iterations = solve(*matrices(dual, Q))
     n = len(dual)
-    beta = np.clip(x[:n] - x[n:] if len(x) > n else x, dual.lo, dual.hi)
-    return _to_bounds(dual, Q, beta), iterations
+    beta = _to_bounds(dual, Q, np.clip(x[:n] - x[n:] if len(x) > n else x, dual.lo, dual.hi))
+    sums = np.zeros(max(1, dual.n_groups))
+    np.add.at(sums, dual.group, beta - dual.start)
+    if dual.n_groups and np.abs(sums).max() > FEASIBLE * max(1e-300, float(np.abs(beta).sum())):
+        return dual.start.copy(), iterations  # the package failed: its point is none
+    return beta, iterations
 
 
 def _to_bounds(dual: SignedDual, Q: NDArray, beta: Vector) -> Vector:
@@ -145,6 +151,10 @@ class QuadraticProgramme(ReferenceSolver):
         everything = np.arange(len(run.dual), dtype=np.int64)
         Q = block_of(run, everything).astype(np.float64)
         Q[np.diag_indices(len(Q))] += run.dual.ridge
+        eigenvalues = np.linalg.eigvalsh(Q)
+        if eigenvalues[0] < -NEGATIVE * max(abs(eigenvalues[-1]), np.finfo(float).tiny):
+            run.lowest_curvature = float(eigenvalues[0])
+            return Status.INDEFINITE  # such packages take convex problems only
         beta, iterations = solve_programme(run.dual, Q, self.package)
         if not np.all(np.isfinite(beta)):
             return Status.UNBOUNDED
