@@ -39,7 +39,7 @@ class Status(Enum):
 
     OWN_RULE = (
         "The solver ended by its own rule before the answer met the tolerance: simplified SMO after its passes without a "
-        "change, a perceptron at its first pass without a mistake. solver='auto' goes on to the tolerance."
+        "change, a perceptron when a pass changes nothing. solver='auto' goes on to the tolerance."
     )
 
     @property

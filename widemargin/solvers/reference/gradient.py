@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin._jit import jit
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run, Vector
 from widemargin.solvers.reference.variables import move, repair_sum
@@ -81,42 +82,54 @@ class Gradient(ReferenceSolver):
 
 def project(dual: SignedDual, beta: Vector, step: Vector, rate: float) -> Vector:
     """The feasible point nearest to beta - step, after the pull of the kink towards zero."""
+    values = beta - step
     target = np.empty_like(beta)
+    kink = rate * dual.kink
     if dual.n_groups == 0:
-        return _pulled(beta - step, rate * dual.kink, dual.lo, dual.hi)
+        pull(values, 0.0, kink, dual.lo, dual.hi, target)
+        return target
     starts = dual.group_starts
     for first, last in zip(starts[:-1], starts[1:], strict=True):
         part = slice(first, last)
-        box = rate * dual.kink[part], dual.lo[part], dual.hi[part]
-        target[part] = _with_sum(beta[part] - step[part], *box, float(dual.start[part].sum()))
+        total = float(dual.start[part].sum())
+        project_to_sum(values[part], kink[part], dual.lo[part], dual.hi[part], total, target[part])
+        repair_sum(target[part], dual.lo[part], dual.hi[part], kink[part], total)
     return target
 
 
-def _pulled(values: Vector, kink: Vector, lo: Vector, hi: Vector) -> Vector:
-    """Shrink towards zero by the kink, then clip to the box."""
-    return np.clip(np.sign(values) * np.maximum(np.abs(values) - kink, 0.0), lo, hi)
+@jit
+def pull(values, level, kink, lo, hi, out):
+    """values - level, shrunk towards zero by the kink and clipped to the box; returns the sum."""
+    total = 0.0
+    for t in range(values.shape[0]):
+        v = values[t] - level
+        v = max(v - kink[t], 0.0) if v > 0.0 else min(v + kink[t], 0.0)
+        out[t] = min(max(v, lo[t]), hi[t])
+        total += out[t]
+    return total
 
 
-def _with_sum(values: Vector, kink: Vector, lo: Vector, hi: Vector, total: float) -> Vector:
-    """The pulled and clipped values - level whose sum is `total`; the sum falls as the level rises."""
-    if not len(values):
-        return values
-    width = float(np.abs(values).max() + kink.max()) + abs(total) + 1e-300
-    low = high = 0.0
-    while _pulled(values - low, kink, lo, hi).sum() < total and width < 1e300:
-        low, width = low - width, 2.0 * width
-    while _pulled(values - high, kink, lo, hi).sum() > total and width < 1e300:
-        high, width = high + width, 2.0 * width
+@jit
+def project_to_sum(values, kink, lo, hi, total, out):
+    """The pulled values whose level makes their sum `total`; the sum falls as the level rises."""
+    width = abs(total) + 1e-300
+    for t in range(values.shape[0]):
+        width = max(width, abs(values[t]) + kink[t])
+    low, high, step = 0.0, 0.0, width
+    while pull(values, low, kink, lo, hi, out) < total and step < 1e300:
+        low, step = low - step, 2.0 * step
+    step = width
+    while pull(values, high, kink, lo, hi, out) > total and step < 1e300:
+        high, step = high + step, 2.0 * step
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
-        if middle in (low, high):
+        if middle == low or middle == high:
             break
-        if _pulled(values - middle, kink, lo, hi).sum() > total:
+        if pull(values, middle, kink, lo, hi, out) > total:
             low = middle
         else:
             high = middle
-    result = _pulled(values - high, kink, lo, hi)
-    return repair_sum(result, lo, hi, kink, total)
+    pull(values, high, kink, lo, hi, out)
 
 
 def _largest_eigenvalue(run: Run) -> float:
