@@ -76,11 +76,11 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
     ([1.0, 1.0, 3.0], 1.0)
     """
     check_is_fitted(model)
-    classes = getattr(model, "classes_", ())
+    classes: Any = getattr(model, "classes_", ())
     if len(classes) != 2:
         raise ValueError(
-            f"margins needs a classifier with two classes; {type(model).__name__} has {len(classes)}. Of a machine for several "
-            "classes each pair has margins of its own: fit the pair you want to look at."
+            f"margins needs a classifier with two classes; {type(model).__name__} has {len(classes)}. Of a machine "
+            "for several classes each pair has margins of its own: fit the pair you want to look at."
         )
     sign = np.where(np.asarray(y) == classes[1], 1.0, -1.0)
     if not np.isin(np.asarray(y), classes).all():
@@ -100,7 +100,8 @@ def _squared_norm(model: Any, X: Any) -> float:
         K = np.asarray(X, np.float64)
         if K.shape != (model.shape_fit_[0],) * 2:
             raise ValueError(
-                "With a precomputed kernel |w| needs the kernel between all training samples: give the square matrix of the fit."
+                "With a precomputed kernel |w| needs the kernel between all training samples: give the square matrix "
+                "of the fit."
             )
         K = K[np.ix_(model.support_, model.support_)]
     else:

@@ -1,7 +1,7 @@
 """A record of how a solver got there: objective, gap, violation, margin and support vectors after every pass.
 
-Nothing is recorded unless asked for. A `Trace` wraps a solver and listens to its `watch` callback; where a solver does not
-keep F = K b, the trace asks for it, so a traced run can be slower than a plain one.
+Nothing is recorded unless asked for. A `Trace` wraps a solver and listens to its `watch` callback; where a solver does
+not keep F = K b, the trace asks for it, so a traced run can be slower than a plain one.
 
 objective    the minimised dual (problems/dual.py)
 gap          (primal - dual) / (|primal| + 1), the feasibility gap (7.3) of Cristianini & Shawe-Taylor (2000)
@@ -73,8 +73,8 @@ def measure(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.fl
 class Trace:
     """Records the passes of a solver; wrap the solver with `of` and give it to an estimator or call it.
 
-    The columns `passes`, `iterations`, `seconds`, `objective`, `gap`, `violation`, `margin`, `n_support` and `n_free` are
-    arrays of the last problem solved; `records` holds all of them, one per problem of a fit with several classes.
+    The columns `passes`, `iterations`, `seconds`, `objective`, `gap`, `violation`, `margin`, `n_support` and `n_free`
+    are arrays of the last problem solved; `records` holds all of them, one per problem of a fit with several classes.
 
     Examples
     --------

@@ -72,7 +72,7 @@ class Training:
     solver : str or callable
         "auto" (the fast block solver), the name of another solver, or a function or object with its signature. One with
         `fixed_bias` set (Adatron and its kin) is given the machine without equality constraint on the kernel K + tau^2,
-        tau the largest |x| in feature space; that machine, with its penalised bias, is also what the certificate is about.
+        tau the largest |x| in feature space; that machine, with its penalised bias, is what the certificate is about.
     """
 
     def __init__(

@@ -27,21 +27,22 @@ NOTES = """
 All contestants train to the same accuracy, in which no output is more than 1e-3 off its target (`tol=2e-3` in LIBSVM's
 sense). Times are CPU seconds, as Platt's are; his were taken on a 266 MHz Pentium II. "SMO of 1998" is
 `widemargin.solvers.reference.Platt` on sparse binary vectors without any cache, "chunking" is
-`widemargin.solvers.reference.Chunking(500)` with projected conjugate gradient, "widemargin" is `SVC()`, "scikit-learn" is its
-`SVC` with 2,000 MB of cache on CSR data.
+`widemargin.solvers.reference.Chunking(500)` with projected conjugate gradient, "widemargin" is `SVC()`, "scikit-learn"
+is its `SVC` with 2,000 MB of cache on CSR data.
 
-Data: LIBSVM's a1a-a9a and w1a-w8a are Platt's own subsets (adult has one row fewer from a6a on). "m of x" says that m rows
-were drawn at random from the file x, because the subset of that size was not at hand. The artificial sets are generated as
-the report describes, so they are other draws than his.
+Data: LIBSVM's a1a-a9a and w1a-w8a are Platt's own subsets (adult has one row fewer from a6a on). "m of x" says that m
+rows were drawn at random from the file x, because the subset of that size was not at hand. The artificial sets are
+generated as the report describes, so they are other draws than his; on both kinds of draws the counts differ as draws
+do.
 
-The Gaussian "with variance 10" is exp(-|x - z|^2 / (2 * 10)): with that reading, and not with |x - z|^2 / 10, the support
-vector counts on adult agree to the last one at n = 1,605.
+The Gaussian "with variance 10" is exp(-|x - z|^2 / (2 * 10)): with that reading, and not with |x - z|^2 / 10, the
+support vector counts on adult agree to the last one at n = 1,605.
 
-Support vector counts need not agree exactly where the solution is not unique. The web set holds many equal rows, over which a
-multiplier may be spread: SMO spreads it over more of them (its counts are Platt's), the block solver over fewer, at the same
-objective. On the noise set with the Gaussian kernel nearly all points are at their bound, and those that are not make up for
-the difference in size of the two classes, which is a matter of the draw: Platt's counts (22, 82, 75, 30, 48) jump for the
-same reason.
+Support vector counts need not agree exactly where the solution is not unique. The web set holds many equal rows, over
+which a multiplier may be spread: SMO spreads it over more of them (its counts are Platt's), the block solver over
+fewer, at the same objective. On the noise set with the Gaussian kernel nearly all points are at their bound, and those
+that are not make up for the difference in size of the two classes, which is a matter of the draw: Platt's counts (22,
+82, 75, 30, 48) jump for the same reason.
 """
 
 
@@ -70,7 +71,12 @@ def run(experiments: list[Experiment], published: dict[str, Published], limit: f
         cells: dict[str, Cell] = {}
         rows[e.name], sources[e.name] = cells, {}
         for number, size in enumerate(e.sizes):
-            todo = [(c, d) for c in CONTESTANTS for d in (False, True) if not d or (e.dense_table and c in ("smo", "chunking"))]
+            todo = [
+                (c, d)
+                for c in CONTESTANTS
+                for d in (False, True)
+                if not d or (e.dense_table and c in ("smo", "chunking"))
+            ]
             todo = [(c, d) for c, d in todo if limit is None or foreseen(cells, e, number, c, d) <= limit]
             if not todo:
                 break
@@ -101,7 +107,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with LIBSVM's a1a...a9a and w1a...w8a, plain or compressed")
     parser.add_argument("--generated", action="store_true", help="only the artificial sets; needs no data")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="experiments: " + ", ".join(e.name for e in EXPERIMENTS))
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", help="experiments: " + ", ".join(e.name for e in EXPERIMENTS)
+    )
     parser.add_argument("--limit", type=float, help="seconds per cell (default 20, with --generated 4)")
     parser.add_argument("--full", action="store_true", help="all sizes, no time limit")
     parser.add_argument("--out", type=Path, default=Path("platt1998_out"), help="folder for the results")

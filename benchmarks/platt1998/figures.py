@@ -1,4 +1,5 @@
-"""Platt's own figures, typed in from MSR-TR-98-14, section 3: CPU seconds on a 266 MHz Pentium II, None where he has N/A.
+"""Platt's own figures, typed in from MSR-TR-98-14, section 3: CPU seconds on a 266 MHz Pentium II, None where he has
+N/A.
 
 Tables are numbered in the order in which they stand in section 3; the report gives them no numbers.
 """
@@ -45,7 +46,8 @@ EXPERIMENTS = (
         smo_exponent=1.9, chunking_exponent=3.1,
     ),
     Experiment(
-        "adult-gaussian", "Income prediction (adult), Gaussian with variance 10, C = 1", 2, "adult", "gaussian", 1.0, ADULT,
+        "adult-gaussian", "Income prediction (adult), Gaussian with variance 10, C = 1", 2, "adult", "gaussian",
+        1.0, ADULT,
         smo=(15.8, 32.1, 66.2, 146.6, 258.8, 781.4, 1784.4, 4126.4, 7749.6),
         chunking=(34.8, 144.7, 380.5, 1137.2, 2530.6, 11910.6, None, None, None),
         non_bound=(106, 165, 181, 238, 298, 460, 567, 813, 1011),

@@ -38,9 +38,17 @@ def exponent(sizes: list[int], seconds: list[float | None]) -> float | None:
 
 def machine() -> dict[str, str | int]:
     """What the figures depend on."""
-    facts: dict[str, str | int] = {"python": platform.python_version(), "system": platform.system(), "cores": os.cpu_count() or 1}
+    facts: dict[str, str | int] = {
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "cores": os.cpu_count() or 1,
+    }
     cpu = Path("/proc/cpuinfo")
-    models = [line.split(":", 1)[1].strip() for line in cpu.read_text().splitlines() if "model name" in line] if cpu.exists() else []
+    models = (
+        [line.split(":", 1)[1].strip() for line in cpu.read_text().splitlines() if "model name" in line]
+        if cpu.exists()
+        else []
+    )
     facts["processor"] = models[0] if models else platform.processor()
     for name in PACKAGES:
         try:
@@ -66,7 +74,8 @@ def platt(value: float | None) -> str:
 def main_table(e: Experiment, cells: dict[str, Cell], sources: dict[int, str]) -> list[str]:
     """Times and support vectors of one experiment beside Platt's."""
     lines = [
-        "| n | data | SMO of 1998 | Platt's SMO | chunking | Platt's chunking | widemargin | scikit-learn | non-bound: SMO, widemargin "
+        "| n | data | SMO of 1998 | Platt's SMO | chunking | Platt's chunking | widemargin | scikit-learn "
+        "| non-bound: SMO, widemargin "
         "(Platt) | bound: SMO, widemargin (Platt) |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
@@ -76,18 +85,23 @@ def main_table(e: Experiment, cells: dict[str, Cell], sources: dict[int, str]) -
         found = {c: cells.get(key(n, c)) for c in CONTESTANTS}
 
         def counts(what: str, own: int, found: dict[str, Cell | None] = found) -> str:
-            values = [getattr(found[c], what) if found[c] is not None and found[c].seconds else "-" for c in ("smo", "default")]
+            values = [
+                getattr(found[c], what) if found[c] is not None and found[c].seconds else "-"
+                for c in ("smo", "default")
+            ]
             return f"{values[0]}, {values[1]} ({own})"
 
         lines.append(
-            f"| {n:,} | {sources[n]} | {show(found['smo'])} | {platt(e.smo[i])} | {show(found['chunking'])} | {platt(e.chunking[i])} | "
+            f"| {n:,} | {sources[n]} | {show(found['smo'])} | {platt(e.smo[i])} | {show(found['chunking'])} "
+            f"| {platt(e.chunking[i])} | "
             f"{show(found['default'])} | {show(found['sklearn'])} | {counts('non_bound', e.non_bound[i])} | "
             f"{counts('bound', e.bound[i])} |"
         )
     slopes = {c: exponent(list(e.sizes), [_seconds(cells, n, c) for n in e.sizes]) for c in CONTESTANTS}
     text = {c: "-" if s is None else f"{s:.1f}" for c, s in slopes.items()}
     lines.append(
-        f"| time ~ n^k, k = | | {text['smo']} | {e.smo_exponent} | {text['chunking']} | {e.chunking_exponent} | {text['default']} | "
+        f"| time ~ n^k, k = | | {text['smo']} | {e.smo_exponent} | {text['chunking']} | {e.chunking_exponent} "
+        f"| {text['default']} | "
         f"{text['sklearn']} | | |"
     )
     return lines
@@ -103,7 +117,10 @@ def dense_table(e: Experiment, cells: dict[str, Cell], sources: dict[int, str]) 
         if n not in sources:
             continue
         parts = [f"| {n:,} "]
-        for contestant, sparse_time, dense_time in (("smo", e.smo, e.smo_dense), ("chunking", e.chunking, e.chunking_dense)):
+        for contestant, sparse_time, dense_time in (
+            ("smo", e.smo, e.smo_dense),
+            ("chunking", e.chunking, e.chunking_dense),
+        ):
             sparse_cell, dense_cell = cells.get(key(n, contestant)), cells.get(key(n, contestant, True))
             one, two = _seconds(cells, n, contestant), _seconds(cells, n, contestant, True)
             ratio = f"{two / one:.1f}" if one and two else "-"
@@ -128,15 +145,28 @@ def page(rows: Rows, sources: dict[str, dict[int, str]], limit: float | None, no
         "",
         f"Machine: {facts['processor']}, {facts['cores']} cores; Python {facts['python']}, "
         + ", ".join(f"{name} {facts[name]}" for name in PACKAGES)
-        + f". Time limit per cell: {'none' if limit is None else f'{limit:g} s'}; `-` was left out because a smaller size showed that "
+        + f". Time limit per cell: {'none' if limit is None else f'{limit:g} s'}; "
+        "`-` was left out because a smaller size showed that "
         "it would not end in time.",
     ]
     for e in EXPERIMENTS:
         if e.name not in rows:
             continue
-        lines += ["", f"## {e.title}", "", f"Table {e.table} of section 3.", "", *main_table(e, rows[e.name], sources[e.name])]
+        lines += [
+            "",
+            f"## {e.title}",
+            "",
+            f"Table {e.table} of section 3.",
+            "",
+            *main_table(e, rows[e.name], sources[e.name]),
+        ]
         if e.dense_table is not None and any(name.endswith("/dense") for name in rows[e.name]):
-            lines += ["", f"Sparse against non-sparse (table {e.dense_table}):", "", *dense_table(e, rows[e.name], sources[e.name])]
+            lines += [
+                "",
+                f"Sparse against non-sparse (table {e.dense_table}):",
+                "",
+                *dense_table(e, rows[e.name], sources[e.name]),
+            ]
         lines += ["", f"![time against size](images/platt1998-{e.name}.png)"]
     return "\n".join(lines) + "\n"
 
@@ -152,14 +182,16 @@ def draw(rows: Rows, folder: Path) -> None:
     for e in EXPERIMENTS:
         if e.name not in rows:
             continue
-        figure, ax = plt.subplots(figsize=(6.0, 4.0), dpi=110)
+        figure, ax = plt.subplots(figsize=(6.0, 4.0), dpi=80)
         for contestant in CONTESTANTS:
             points = [(n, s) for n in e.sizes if (s := _seconds(rows[e.name], n, contestant))]
             if points:
                 ax.loglog(*zip(*points, strict=True), "o-", color=COLOURS[contestant], label=TITLES[contestant])
         for name, seconds in (("smo", e.smo), ("chunking", e.chunking)):
             points = [(n, s) for n, s in zip(e.sizes, seconds, strict=True) if s]
-            ax.loglog(*zip(*points, strict=True), "x--", color=COLOURS[name], alpha=0.6, label=f"{TITLES[name]}, Platt 1998")
+            ax.loglog(
+                *zip(*points, strict=True), "x--", color=COLOURS[name], alpha=0.6, label=f"{TITLES[name]}, Platt 1998"
+            )
         ax.set(xlabel="training set size", ylabel="CPU seconds", title=e.title)
         ax.grid(True, which="both", alpha=0.2)
         ax.legend(fontsize=7)

@@ -1,11 +1,11 @@
 """The data of the four experiments: adult and web from LIBSVM files, the two artificial sets generated as described.
 
-LIBSVM's files are the encodings that Platt made public: a1a ... a9a and w1a ... w8a have his sizes (adult one row fewer from
-a6a on). Where one of them is missing in the folder, rows are drawn from the next larger one at random with a fixed seed: the
-files of the web set are sorted by class, so the first rows would not do.
+LIBSVM's files are the encodings that Platt made public: a1a ... a9a and w1a ... w8a have his sizes (adult one row fewer
+from a6a on). Where one of them is missing in the folder, rows are drawn from the next larger one at random with a fixed
+seed: the files of the web set are sorted by class, so the first rows would not do.
 
-separable   binary vectors of 300 features, a tenth of them 1; weights uniform in [-1, 1]; label +1 where w'x > 1, -1 where
-            w'x < -1, points in between thrown away
+separable   binary vectors of 300 features, a tenth of them 1; weights uniform in [-1, 1]; label +1 where w'x > 1, -1
+            where w'x < -1, points in between thrown away
 noise       the same vectors with random labels
 """
 
@@ -65,7 +65,8 @@ class Published:
                         self.paths.setdefault(file, path)
         if FILES[name][-1] not in self.paths:
             raise SystemExit(
-                f"{folder} holds no {FILES[name][-1]} (as {FILES[name][-1]}/{FILES[name][-1]}, plain or .xz): give the folder "
+                f"{folder} holds no {FILES[name][-1]} (as {FILES[name][-1]}/{FILES[name][-1]}, plain or .xz): "
+                "give the folder "
                 "of LIBSVM's files by --data, or run the generated sets only with --generated."
             )
 

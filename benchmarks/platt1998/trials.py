@@ -5,8 +5,9 @@ chunking   `Chunking(500)` with projected conjugate gradient, on sparse or dense
 default    `SVC()`, the block solver, all cores
 sklearn    `sklearn.svm.SVC` with 2,000 MB of cache, CSR input
 
-All are trained to the same accuracy. Platt lets every output be 1e-3 off its target; two thresholds may then differ by 2e-3,
-which is `tol` in LIBSVM's sense and ours. Times are CPU seconds of the process, as his are; compilation is done before.
+All are trained to the same accuracy. Platt lets every output be 1e-3 off its target; two thresholds may then differ by
+2e-3, which is `tol` in LIBSVM's sense and ours. Times are CPU seconds of the process, as his are; compilation is done
+before.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ def kernel_of(experiment: Experiment) -> Kernel:
     return Linear() if experiment.kernel == "linear" else Gaussian(gamma=GAMMA)
 
 
-def solve_plain(experiment: Experiment, X: sparse.csr_array, y: NDArray, contestant: str, dense: bool, limit: float | None) -> Cell:
+def solve_plain(
+    experiment: Experiment, X: sparse.csr_array, y: NDArray, contestant: str, dense: bool, limit: float | None
+) -> Cell:
     """SMO or chunking of 1998 on sparse or dense vectors."""
     kernel = kernel_of(experiment)
     C = experiment.C
@@ -82,7 +85,9 @@ def solve_plain(experiment: Experiment, X: sparse.csr_array, y: NDArray, contest
     return cell
 
 
-def fit_estimator(experiment: Experiment, X: sparse.csr_array, y: NDArray, contestant: str, limit: float | None) -> Cell:
+def fit_estimator(
+    experiment: Experiment, X: sparse.csr_array, y: NDArray, contestant: str, limit: float | None
+) -> Cell:
     """Our default or scikit-learn's machine."""
     options = {"kernel": "linear"} if experiment.kernel == "linear" else {"kernel": "rbf", "gamma": GAMMA}
     C = experiment.C
@@ -97,7 +102,9 @@ def fit_estimator(experiment: Experiment, X: sparse.csr_array, y: NDArray, conte
     cell = Cell(time.process_time() - cpu, time.perf_counter() - wall, "OPTIMAL")
     if contestant == "default":
         cell.ended = model.status_.name
-    size = np.abs(np.asarray(model.dual_coef_.toarray() if sparse.issparse(model.dual_coef_) else model.dual_coef_)).ravel()
+    size = np.abs(
+        np.asarray(model.dual_coef_.toarray() if sparse.issparse(model.dual_coef_) else model.dual_coef_)
+    ).ravel()
     cell.bound = int(np.count_nonzero(size >= C * (1 - AT_BOUND)))
     cell.non_bound = len(size) - cell.bound
     certificate = verify(model, X, y, tol=TOL)
@@ -108,7 +115,9 @@ def fit_estimator(experiment: Experiment, X: sparse.csr_array, y: NDArray, conte
     return cell
 
 
-def trial(experiment: Experiment, X: sparse.csr_array, y: NDArray, contestant: str, dense: bool, limit: float | None) -> Cell:
+def trial(
+    experiment: Experiment, X: sparse.csr_array, y: NDArray, contestant: str, dense: bool, limit: float | None
+) -> Cell:
     """Train with one contestant."""
     if contestant in ("smo", "chunking"):
         return solve_plain(experiment, X, y, contestant, dense, limit)

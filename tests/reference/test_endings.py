@@ -12,7 +12,17 @@ from widemargin.gram import CachedGram, FullGram
 from widemargin.problems import epsilon_insensitive, hinge, nu_classification, one_class, squared_hinge
 from widemargin.problems.primal import best_primal
 from widemargin.solvers import Status
-from widemargin.solvers.reference import Adatron, Chunking, Coordinate, Gradient, Keerthi, Osuna, Perceptron, Platt, QuadraticProgramme
+from widemargin.solvers.reference import (
+    Adatron,
+    Chunking,
+    Coordinate,
+    Gradient,
+    Keerthi,
+    Osuna,
+    Perceptron,
+    Platt,
+    QuadraticProgramme,
+)
 from widemargin.stopping import Stopping
 
 ITERATIVE = [name for name in ALL if name != "qp"]
@@ -183,7 +193,7 @@ def degenerate():
     twice = np.vstack([X, X])
     both = np.repeat([1.0, -1.0], 12)
     one = np.ones(24)
-    cases = {
+    return {
         "every sample in both classes": (twice @ twice.T, hinge(both, 3 * one)),
         "every sample in both classes, squared": (twice @ twice.T, squared_hinge(both, 3 * one)),
         "one point many times": (np.ones((24, 24)), hinge(y, one)),
@@ -203,7 +213,6 @@ def degenerate():
         "hard margin on noise": (twice @ twice.T, hinge(y, np.full(24, np.inf))),
         "hard margin, equal points with opposite labels": (twice @ twice.T, hinge(both, np.full(24, np.inf))),
     }
-    return cases
 
 
 CASES = degenerate()
@@ -216,7 +225,9 @@ def test_every_solver_ends_on_degenerate_data(name, case):
     needs(name)
     K, dual = CASES[case]
     dual = suited(name, dual)
-    ALL[name].solve(*small_problem("hinge", fixed=name in SINGLES)[:1], FullGram(small_problem("hinge")[1]), Stopping(tol=0.5))
+    ALL[name].solve(
+        *small_problem("hinge", fixed=name in SINGLES)[:1], FullGram(small_problem("hinge")[1]), Stopping(tol=0.5)
+    )
     solver = replace(ALL[name], max_passes=300)
     began = time.perf_counter()
     with np.errstate(all="ignore"):
@@ -226,7 +237,9 @@ def test_every_solver_ends_on_degenerate_data(name, case):
     assert np.all(solution.beta >= dual.lo) and np.all(solution.beta <= dual.hi)
     total = np.abs(solution.beta).sum()
     assert values_at(dual, K, solution.beta).infeasibility <= 1e-9 * max(total, 1e-300)
-    np.testing.assert_allclose(solution.function, K @ solution.beta, atol=1e-7 * np.abs(K).max() * max(total, 1e-300) + 1e-300)
+    np.testing.assert_allclose(
+        solution.function, K @ solution.beta, atol=1e-7 * np.abs(K).max() * max(total, 1e-300) + 1e-300
+    )
     if solution.status is Status.OPTIMAL:
         assert values_at(dual, K, solution.beta).violation <= 1.01e-3 + 1e-9 * np.abs(K).max() * total
         assert case not in UNBOUNDED

@@ -39,7 +39,7 @@ def test_svc_by_name(name):
 
 
 def test_a_fixed_bias_is_that_of_the_augmented_kernel():
-    """f = sum b (K + tau^2): the intercept is tau^2 sum b, and the machine is the one trained on K + tau^2 without bias."""
+    """f = sum b (K + tau^2): the intercept is tau^2 sum b, and its primal value is the certificate's."""
     machine = SVC(kernel="linear", solver="adatron", tol=1e-6, C=0.1).fit(X, Y)
     tau2 = (X**2).sum(axis=1).max()
     assert machine.intercept_[0] == pytest.approx(tau2 * machine.dual_coef_.sum(), rel=1e-9)

@@ -1,4 +1,4 @@
-"""Every reference solver on every machine it claims: the objective of the block solver, a certificate that holds, a fresh check."""
+"""Every reference solver on every machine it claims: the objective of the block solver, a certificate that holds."""
 
 import numpy as np
 import pytest

@@ -11,7 +11,16 @@ from widemargin.gram import CachedGram, FullGram
 from widemargin.kernels import Gaussian, Laplacian, Linear, Polynomial
 from widemargin.problems import hinge
 from widemargin.solvers import Status
-from widemargin.solvers.reference import Adatron, Coordinate, FixedThreshold, Keerthi, Perceptron, Platt, Simplified, visits
+from widemargin.solvers.reference import (
+    Adatron,
+    Coordinate,
+    FixedThreshold,
+    Keerthi,
+    Perceptron,
+    Platt,
+    Simplified,
+    visits,
+)
 from widemargin.solvers.reference.conjugate_gradient import minimise
 from widemargin.solvers.reference.gradient import project
 from widemargin.solvers.reference.kernel_values import add_point, kernel_value, load, product, unload, values_of
@@ -203,7 +212,10 @@ def test_greedy_coordinate_ascent_takes_the_largest_gain_first():
 
 def test_orders_need_different_numbers_of_steps_for_the_same_answer():
     dual, K = small_problem("squared_hinge", fixed=True)
-    answers = [s.solve(dual, FullGram(K), Stopping(tol=1e-6)) for s in (Coordinate(), Coordinate("greedy"), Adatron("ascending"))]
+    answers = [
+        s.solve(dual, FullGram(K), Stopping(tol=1e-6))
+        for s in (Coordinate(), Coordinate("greedy"), Adatron("ascending"))
+    ]
     assert np.ptp([a.objective for a in answers]) <= 1e-8 * abs(answers[0].objective)
     assert answers[1].iterations < answers[0].iterations
 
@@ -289,7 +301,9 @@ def test_conjugate_gradient_solves_the_programme(machine):
     steps = minimise(Q, f, beta, *box, dual.n_groups, 0.0, 0.0, 1e-8)
     best, _ = solve_qp(dual, K)
     assert 0 < steps < 50 * len(beta)
-    assert 0.5 * beta @ Q @ beta + dual.shift @ beta + dual.kink @ np.abs(beta) == pytest.approx(best, rel=1e-8, abs=1e-9)
+    assert 0.5 * beta @ Q @ beta + dual.shift @ beta + dual.kink @ np.abs(beta) == pytest.approx(
+        best, rel=1e-8, abs=1e-9
+    )
     np.testing.assert_allclose(f, Q @ beta + dual.shift, atol=1e-9)
 
 

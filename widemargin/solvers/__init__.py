@@ -32,7 +32,8 @@ def solver_named(solver: str | Callable[..., Solution] | Any) -> Callable[..., S
         solve = solver if callable(solver) else getattr(solver, "solve", None)
         if solve is None:
             raise TypeError(
-                f"solver must be a name or a function like widemargin.solvers.solve_blocks; got {type(solver).__name__}."
+                f"solver must be a name or a function like widemargin.solvers.solve_blocks; got "
+                f"{type(solver).__name__}."
             )
         return solve
     if solver in SOLVERS:

@@ -375,4 +375,3 @@ def solve_at_once(solver: BlockSolver, beta: NDArray, function: NDArray) -> Solu
     if violation > solver.tol or solver.lowest_curvature < 0.0 or (solver.may_run_away and solver.has_no_margin()):
         return None
     return solver.solution(Status.OPTIMAL, table)
-            "point": lambda: (self.beta, self.function),

@@ -1,4 +1,4 @@
-"""The training algorithms of the literature, one per file, plain on purpose: to read beside their texts, and as oracles."""
+"""The training algorithms of the literature, one per file, plain on purpose: to read beside their texts, as oracles."""
 
 from widemargin.solvers.reference.adatron import Adatron
 from widemargin.solvers.reference.chunking import Chunking

@@ -3,12 +3,12 @@
 Solves   every machine of the package
 Given    a Gram, in blocks and rows
 Returns  a Solution
-Round    working set = every non-zero multiplier + the M worst violators, or all violators if there are fewer -> solve the
-         quadratic programme on it, started from the last values -> carry the change into F -> look for violators
-Inner    projected conjugate gradient with Platt's schedule: stop at a relative improvement of 3e-10; a third of it from the
-         next chunk on whenever the non-bound points propose thresholds further apart than the conditions allow
-Use      as the rival in Platt's comparison. The matrix of the working set has to fit into memory: (support vectors)^2 numbers;
-         time grows like its cube where many multipliers are free or at a bound.
+Round    working set = every non-zero multiplier + the M worst violators, or all violators if there are fewer -> solve
+         the quadratic programme on it, started from the last values -> carry the change into F -> look for violators
+Inner    projected conjugate gradient with Platt's schedule: stop at a relative improvement of 3e-10; a third of it from
+         the next chunk on whenever the non-bound points propose thresholds further apart than the conditions allow
+Use      as the rival in Platt's comparison. The matrix of the working set has to fit into memory: (support vectors)^2
+         numbers; time grows like its cube where many multipliers are free or at a bound.
 See      Vapnik (1982); Cristianini & Shawe-Taylor (2000), section 7.4, Table 7.2; Platt (1998), sections 1.2 and 3.
 """
 

@@ -1,15 +1,16 @@
 """Projected conjugate gradient: the numerical QP inside chunking and decomposition.
 
-Solves   min 1/2 b'Q b + c'b + sum e |b|  on q variables with Q = K + D dense, box lo <= b <= hi, sums of the groups kept
+Solves   min 1/2 b'Q b + c'b + sum e |b|  on q variables with Q = K + D dense, box lo <= b <= hi, sums of the groups
+         kept
 Given    Q, the gradient f = Q b + c at the start b, the box, the groups; changed in place
 Returns  the number of steps
-Step     on the face of the variables that may move: the gradient loses its mean in every group, so that directions keep the
-         sums; conjugate directions (Polak-Ribiere); the exact minimum along the line, or the first bound that is hit. Then
-         that variable is fixed and the directions start anew.
-Release  where the face is done (or the improvement is small), fixed variables whose slope points inside come back, all at
-         once, except those that the new mean would push out again; if there are none, the minimum is found.
-Ends     when a step improves the objective by less than `threshold` relative to it, or the face is done, and no variable is
-         to be released; or when `out_of_time` says so
+Step     on the face of the variables that may move: the gradient loses its mean in every group, so that directions keep
+         the sums; conjugate directions (Polak-Ribiere); the exact minimum along the line, or the first bound that is
+         hit. Then that variable is fixed and the directions start anew.
+Release  where the face is done (or the improvement is small), fixed variables whose slope points inside come back, all
+         at once, except those that the new mean would push out again; if there are none, the minimum is found.
+Ends     when a step improves the objective by less than `threshold` relative to it, or the face is done, and no
+         variable is to be released; or when `out_of_time` says so
 Kink     a variable at zero is fixed like one at a bound, and released to the side along which it falls
 See      Gill, Murray & Wright (1981), chapter 5; Burges (1998) for its use in SVMs; the threshold is the one that
          Platt (1998), section 3, calls the stopping threshold of the projected conjugate gradient.
@@ -25,14 +26,19 @@ from numpy.typing import NDArray
 from widemargin.solvers.reference.passes import Vector
 
 MOST_STEPS = 50  # per variable: beyond, rounding must be the reason that it does not end
-FACE_SHARE, RELEASE_SHARE = 0.05, 0.45  # of tol: a face within the one and no release beyond the other give 2 (a + b) = 1
+FACE_SHARE, RELEASE_SHARE = (
+    0.05,
+    0.45,
+)  # of tol: a face within the one and no release beyond the other give 2 (a + b) = 1
 TINY_CURVATURE = 1e-14  # of the largest diagonal entry: flat directions are walked to the next bound
 
 
 class Face:
     """Which variables may move, each within one segment of its box, and their slopes there."""
 
-    def __init__(self, beta: Vector, f: Vector, lo: Vector, hi: Vector, kink: Vector, group: NDArray, n_groups: int) -> None:
+    def __init__(
+        self, beta: Vector, f: Vector, lo: Vector, hi: Vector, kink: Vector, group: NDArray, n_groups: int
+    ) -> None:
         self.beta, self.f, self.lo, self.hi, self.kink = beta, f, lo, hi, kink
         self.group, self.n_groups = group, n_groups
         self.side = np.where(kink > 0.0, np.sign(beta), 0.0)  # of a variable with a kink; 0 without one

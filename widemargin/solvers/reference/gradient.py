@@ -7,8 +7,8 @@ Returns  a Solution; a step moves all multipliers at once,
          A kink e |b| shifts each value by rate e towards zero first (the proximal step); both are monotone in the level
          that keeps the sum, so the level is found by halving an interval.
 Rate     1 / (largest eigenvalue of K + D), from a few power iterations; halved whenever the objective does not fall
-Use      to teach, and to see why one moves few multipliers at a time: a step costs K times a vector, and their number grows
-         with the condition of K.
+Use      to teach, and to see why one moves few multipliers at a time: a step costs K times a vector, and their number
+         grows with the condition of K.
 See      Cristianini & Shawe-Taylor (2000), section 7.2; one multiplier at a time: adatron.py.
 """
 
@@ -123,7 +123,7 @@ def project_to_sum(values, kink, lo, hi, total, out):
         high, step = high + step, 2.0 * step
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
-        if middle == low or middle == high:
+        if middle == low or middle == high:  # noqa: SIM109 (compiled)
             break
         if pull(values, middle, kink, lo, hi, out) > total:
             low = middle

@@ -3,17 +3,19 @@
 Solves   the signed dual with one sum (the machines of platt.py)
 Given    a Gram; kernel values as in platt.py
 Returns  a Solution
-Idea     Platt compares every point with one threshold, which comes from the last step and may be wrong: correct points look
-         like violators and the loop runs on. Two thresholds need no guess:
+Idea     Platt compares every point with one threshold, which comes from the last step and may be wrong: correct points
+         look like violators and the loop runs on. Two thresholds need no guess:
              b_up = min{f_i : b_i can rise},  b_low = max{f_i : b_i can fall},  optimal iff b_low <= b_up + tol,
          kept over the non-bound points and the two points that define them. A point is examined against the other
          side's threshold, and its partner is the point that holds it: the pair violates most.
-Loop     all points; then pairs (up, low) of the non-bound points until b_low <= b_up + tol (modification 2); then all, ...
-Choice   second_choice="violation": the pair of the two thresholds. "gain": i_up, and the non-bound point for which the exact
-         step promises most, (f_up - f_j)^2 / eta, the rule that LIBSVM and the block solver took up later.
-Use      to see what one change to Platt's loop gains. Costs as platt.py, with fewer evaluations and far fewer idle passes.
-See      Keerthi, Shevade, Bhattacharyya & Murthy (2001), Neural Computation 13; Cristianini & Shawe-Taylor (2000), section
-         7.8; second order: Fan, Chen & Lin (2005), JMLR 6.
+Loop     all points; then pairs (up, low) of the non-bound points until b_low <= b_up + tol (modification 2); then all,
+         ...
+Choice   second_choice="violation": the pair of the two thresholds. "gain": i_up, and the non-bound point for which the
+         exact step promises most, (f_up - f_j)^2 / eta, the rule that LIBSVM and the block solver took up later.
+Use      to see what one change to Platt's loop gains. Costs as platt.py, with fewer evaluations and far fewer idle
+         passes.
+See      Keerthi, Shevade, Bhattacharyya & Murthy (2001), Neural Computation 13; Cristianini & Shawe-Taylor (2000),
+         section 7.8; second order: Fan, Chen & Lin (2005), JMLR 6.
 """
 
 from __future__ import annotations
@@ -33,7 +35,6 @@ from widemargin.solvers.reference.smo_state import (
     DECREASE,
     EVALUATIONS,
     N_FREE,
-    STEPS,
     WORST,
     carry_out,
     gradient_at,
@@ -138,7 +139,7 @@ def partner_of(values, s, i2, holder, threshold, tol):
 
 @jit
 def sweep(values, s, first, stop, holder, threshold, tol, max_steps, max_work, by_gain):
-    """Examine points first:stop, or with stop < 0 optimise the pair of the thresholds; where to go on, and steps made."""
+    """Examine points first:stop, or with stop < 0 optimise the pair of the thresholds; where to go on, steps made."""
     changed, work = 0, 0
     n = s.beta.shape[0]
     position = first
@@ -208,7 +209,7 @@ class Keerthi(ReferenceSolver):
         while True:
             position, stop, changed = 0, n if everything else -1, 0
             s.numbers[WORST] = 0.0
-            while 0 <= position and (stop < 0 or position < stop):
+            while position >= 0 and (stop < 0 or position < stop):
                 position, count = sweep(
                     values, s, position, stop, holder, threshold, run.stopping.tol, run.steps_left(), WORK_PER_SLICE,
                     self.second_choice == "gain",

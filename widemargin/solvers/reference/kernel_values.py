@@ -1,8 +1,9 @@
 """Kernel values one at a time, as the algorithms of 1998 ask for them: from points, or from a matrix held in memory.
 
-Points are kept in one of Platt's three forms (1998, section 3): dense vectors, sparse ones (indices and values), and sparse
-binary ones (indices only). Every dot product is taken between a stored point and a dense working vector `work`, into which
-the other point was loaded: dense 300 multiplications, sparse as many as there are non-zeros, binary as many additions.
+Points are kept in one of Platt's three forms (1998, section 3): dense vectors, sparse ones (indices and values), and
+sparse binary ones (indices only). Every dot product is taken between a stored point and a dense working vector `work`,
+into which the other point was loaded: dense 300 multiplications, sparse as many as there are non-zeros, binary as many
+additions.
 
     linear x'z        Gaussian exp(-gamma (|x|^2 + |z|^2 - 2 x'z))        polynomial (gamma x'z + coef0)^degree
 
@@ -11,7 +12,7 @@ Other kernels are read from their whole matrix, which has to fit into memory.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,17 +120,23 @@ def values_of(gram: Gram, form: str = "auto") -> KernelValues:
     form : "auto" takes the points as the Gram holds them, a Gram with its matrix in memory is read as it is unless the
         kernel is linear; "dense", "sparse" and "binary" insist on a form of the points, "matrix" on the matrix.
     """
-    kernel, samples = getattr(gram, "kernel", None), getattr(gram, "samples", None)
-    kinds = {Linear: LINEAR, Gaussian: GAUSSIAN, Polynomial: POLYNOMIAL}
+    kernel: Any = getattr(gram, "kernel", None)
+    samples: Any = getattr(gram, "samples", None)
+    kinds: dict[Any, int] = {Linear: LINEAR, Gaussian: GAUSSIAN, Polynomial: POLYNOMIAL}
     kind = kinds.get(type(kernel)) if samples is not None else None
     has_matrix = isinstance(gram, FullGram)
     if form == "matrix" or kind is None or (form == "auto" and has_matrix and kind != LINEAR):
         if form in FORMS:
             raise ValueError(
-                f"form={form!r} needs the points themselves and a linear, Gaussian or polynomial kernel; use form='auto'."
+                f"form={form!r} needs the points themselves and a linear, Gaussian or polynomial kernel; "
+                "use form='auto'."
             )
         return _from_matrix(gram)
-    numbers = (float(getattr(kernel, "gamma", 1.0)), float(getattr(kernel, "coef0", 0.0)), int(getattr(kernel, "degree", 1)))
+    numbers = (
+        float(getattr(kernel, "gamma", 1.0)),
+        float(getattr(kernel, "coef0", 0.0)),
+        int(getattr(kernel, "degree", 1)),
+    )
     return _from_points(samples, kind, numbers, form)
 
 
@@ -139,8 +146,9 @@ def _from_matrix(gram: Gram) -> KernelValues:
     size = n * n * gram.dtype.itemsize
     if not isinstance(gram, FullGram) and size > LARGEST_MATRIX:
         raise ValueError(
-            f"This solver reads kernel values one at a time; with this kernel it needs the whole matrix, {size / 2**30:.1f} "
-            f"GB for {n} samples, and takes at most {LARGEST_MATRIX / 2**30:.0f} GB. Use solver='block' or 'osuna'."
+            f"This solver reads kernel values one at a time; with this kernel it needs the whole matrix, "
+            f"{size / 2**30:.1f} GB for {n} samples, and takes at most {LARGEST_MATRIX / 2**30:.0f} GB. "
+            "Use solver='block' or 'osuna'."
         )
     matrix = gram.block(np.arange(n, dtype=np.int64))
     nothing, none = np.empty(0), np.empty(0, np.int64)
@@ -149,7 +157,7 @@ def _from_matrix(gram: Gram) -> KernelValues:
 
 def _from_points(samples: Samples, kind: int, numbers: tuple[float, float, int], form: str) -> KernelValues:
     """Points in one of the three forms."""
-    rows = _rows(samples)
+    rows: Any = _rows(samples)
     if form == "auto":
         binary = isinstance(samples, BinaryRows)
         form = "binary" if binary else "sparse" if sparse.issparse(rows) else "dense"

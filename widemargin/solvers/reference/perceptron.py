@@ -3,9 +3,10 @@
 Solves   nothing of the dual: it looks for any hyperplane without mistakes, for two classes, with fixed bias
 Given    a Gram, in blocks and rows; labels are read off the linear term, c = -y
 Returns  a Solution: b_i counts the mistakes on point i times rate y_i, kept inside the box.
-         Ends with OWN_RULE at the first pass without a mistake, since such a hyperplane need not have the widest margin (or
-         when the box holds all multipliers back), and with MAX_ITER after max_passes on data that are not separable
-Step     if y_i F_i <= 0:  b_i <- b_i + rate y_i        gradient descent on sum max(0, -y_i F_i), point by point (Remark 7.9)
+         Ends with OWN_RULE at the first pass without a mistake, since such a hyperplane need not have the widest margin
+         (or when the box holds all multipliers back), and with MAX_ITER after max_passes on data that are not separable
+Step     if y_i F_i <= 0:  b_i <- b_i + rate y_i        gradient descent on sum max(0, -y_i F_i), point by point (Remark
+         7.9)
 Bound    at most (R / margin)^2 mistakes on separable data (Novikoff), whatever the order
 Use      to compare: its solution costs few passes and has no guaranteed margin.
 See      Cristianini & Shawe-Taylor (2000), Remark 7.9; Ng & Ma, CS229 notes, parts V-VI; Freund & Schapire (1999).
@@ -74,8 +75,8 @@ class Perceptron(ReferenceSolver):
     def check(self, dual: SignedDual) -> None:
         if np.any(np.abs(dual.shift) != 1.0) or np.any(dual.kink) or np.any(dual.ridge):
             raise ValueError(
-                "solver='perceptron' learns two classes with the hinge loss only (SVC with loss='hinge'); for this machine "
-                "use solver='auto'."
+                "solver='perceptron' learns two classes with the hinge loss only (SVC with loss='hinge'); for this "
+                "machine use solver='auto'."
             )
         refuse_groups(dual, "perceptron")
 

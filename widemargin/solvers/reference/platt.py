@@ -5,18 +5,19 @@ Given    a Gram. A linear kernel is worked with its weight vector, so an evaluat
          polynomial kernel on points in dense, sparse or sparse binary form, no matrix and no rows kept; any other
          kernel from its matrix
 Returns  a Solution; a step is one joint optimisation of two multipliers
-Loop     first choice    all points, then the non-bound ones again and again until they obey the conditions within tol, then
-                         all points, ..., until a pass over all points changes nothing
-         second choice   the non-bound point with the largest |E_1 - E_2|; else all non-bound points from a random place;
-                         else all points from a random place
+Loop     first choice    all points, then the non-bound ones again and again until they obey the conditions within tol,
+                         then all points, ..., until a pass over all points changes nothing
+         second choice   the non-bound point with the largest |E_1 - E_2|; else all non-bound points from a random
+                         place; else all points from a random place
          step            (13)-(19), and Theorem 7.18 for regression                                     (pair_move.py)
          threshold       (20) or (21) where a multiplier is not at a bound, else halfway between them
-Use      to read, to compare with the report, and where memory must stay linear in n. It costs one evaluation of the machine
-         per look at a bound point: n x support vectors kernel values per full pass, unless the kernel is linear.
+Use      to read, to compare with the report, and where memory must stay linear in n. It costs one evaluation of the
+         machine per look at a bound point: n x support vectors kernel values per full pass, unless the kernel is
+         linear.
 See      Platt (1998), MSR-TR-98-14, sections 2.1-2.5; regression: Cristianini & Shawe-Taylor (2000), Theorem 7.18.
 
-Platt checks each example to within tol of its threshold, which allows two examples to differ by 2 tol. Here tol bounds that
-difference, as in LIBSVM, so his 1e-3 is our 2e-3.
+Platt checks each example to within tol of its threshold, which allows two examples to differ by 2 tol. Here tol bounds
+that difference, as in LIBSVM, so his 1e-3 is our 2e-3.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def examine(values, s, i2, tol, eps):
 
 @jit
 def farthest(s, above):
-    """The non-bound point with the largest |E_1 - E_2|: the smallest E_1 for E_2 > 0 (above), the largest for E_2 < 0."""
+    """The non-bound point with the largest |E_1 - E_2|: the smallest E_1 for E_2 > 0 (above), else the largest."""
     sign = 1.0 if above else -1.0
     lowest, chosen = np.inf, -1
     for place in range(s.counts[N_FREE]):

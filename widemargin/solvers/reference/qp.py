@@ -5,10 +5,10 @@ Given    a Gram
 Returns  a Solution
 Form     min 1/2 x'P x + q'x   subject to  G x <= h,  A x = b                                             (8.26)
          In signed multipliers x = b = t lambda:  P = K + D,  q = c,  A = the indicators of the groups,  b = their sums,
-         G = (I; -I) and h = (hi; -lo) without the rows of infinite bounds, which is (8.27) for the soft margin and its lower
-         half for the hard one. A kink e |b| doubles the variables, b = p - m with p, m >= 0.
-After    an interior point is near a bound, never on it: a multiplier that its own slope would carry to the bound within one
-         diagonal step is put there, which picks the support vectors; the bias is averaged over the others (8.10).
+         G = (I; -I) and h = (hi; -lo) without the rows of infinite bounds, which is (8.27) for the soft margin and its
+         lower half for the hard one. A kink e |b| doubles the variables, b = p - m with p, m >= 0.
+After    an interior point is near a bound, never on it: a multiplier that its own slope would carry to the bound within
+         one diagonal step is put there, which picks the support vectors; the bias is averaged over the others (8.10).
 Use      as the oracle of small problems, and as the text books do it. Time and memory grow like n^3 and n^2.
 See      Marsland (2014), section 8.3; cvxopt.solvers.qp (Vandenberghe, 2010); Clarabel (Goulart & Chen, 2024).
 """
@@ -97,7 +97,9 @@ def _to_bounds(dual: SignedDual, Q: NDArray, beta: Vector) -> Vector:
     width = np.where(np.isfinite(dual.hi - dual.lo), dual.hi - dual.lo, np.abs(beta).max(initial=0.0))
     near = 1e-6 * width
     inside = (beta - dual.lo > near) & (dual.hi - beta > near) & ((np.abs(beta) > near) | (dual.kink == 0.0))
-    clear = np.where(inside, beta, np.where(beta - dual.lo <= near, dual.lo, np.where(dual.hi - beta <= near, dual.hi, 0.0)))
+    clear = np.where(
+        inside, beta, np.where(beta - dual.lo <= near, dual.lo, np.where(dual.hi - beta <= near, dual.hi, 0.0))
+    )
     level = levels_of(scan_groups(f, clear, dual.lo, dual.hi, dual.kink, starts, groups, 0.0), groups)
     slope = f - (level[dual.group] if groups else 0.0)
     reach = 1.0 / np.maximum(np.diagonal(Q), np.finfo(float).tiny)

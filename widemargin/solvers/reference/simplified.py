@@ -3,10 +3,11 @@
 Solves   the signed dual with one sum: 1- and 2-norm soft margin, hard margin, both eps-insensitive losses, one-class
 Given    a Gram, in blocks and rows
 Returns  a Solution
-Loop     for i = 1..n: if point i violates its condition by more than tol, choose j != i at random, optimise the pair, set the
-         threshold from it; a pass without a change counts, `max_passes_without_change` of them in a row end the run
-Ends     OPTIMAL when a pass leaves a point that meets the tolerance; OWN_RULE when the passes without change are used up
-         first, which happens: a random partner may allow no step, and the threshold is that of the last step
+Loop     for i = 1..n: if point i violates its condition by more than tol, choose j != i at random, optimise the pair,
+         set the threshold from it; a pass without a change counts, `max_passes_without_change` of them in a row end the
+         run
+Ends     OPTIMAL when a pass leaves a point that meets the tolerance; OWN_RULE when the passes without change are used
+         up first, which happens: a random partner may allow no step, and the threshold is that of the last step
 Use      to teach SMO in thirty lines. A random partner makes many small steps: some hundred points are comfortable.
 See      Straka (2019), "SMO Algorithm", slides 15-19; update of a_i, a_j, b as in Platt (1998), (13)-(21).
 """
@@ -32,7 +33,7 @@ PAIRS = 256  # pairs whose rows are brought up to date together where the whole 
 
 @jit
 def random_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, first, second, threshold, tol, max_steps):
-    """Try the pairs (first[k], second[k]) of a block in turn; f, beta and threshold[0] change in place. Returns steps."""
+    """Try the pairs (first[k], second[k]) of a block in turn; f, beta, threshold[0] change in place. Returns steps."""
     steps = 0
     for k in range(first.shape[0]):
         i, j = first[k], second[k]

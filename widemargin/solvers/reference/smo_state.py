@@ -1,8 +1,8 @@
 """What the SMO family keeps while it runs, and the bookkeeping after a step: weights, cached gradients, non-bound list.
 
-gradient   f_i = F_i + D_i b_i + c_i is cached for the non-bound points only, as in Platt's error cache (E_i = f_i - r, with r
-           the threshold); for all others it is evaluated when asked for: one dot product with the weight vector (22) if the
-           kernel is linear, else a sum over the support vectors
+gradient   f_i = F_i + D_i b_i + c_i is cached for the non-bound points only, as in Platt's error cache (E_i = f_i - r,
+           with r the threshold); for all others it is evaluated when asked for: one dot product with the weight vector
+           (22) if the kernel is linear, else a sum over the support vectors
 non-bound  a list of points strictly inside their box (and off the kink), with the place of each in it
 
 See  Platt (1998), sections 2.2, 2.4 and 2.5.
@@ -90,7 +90,8 @@ def refuse_several_groups(dual: SignedDual, name: str) -> None:
     what = "no equality constraint (fixed bias)" if dual.n_groups == 0 else "more than one equality constraint (nu)"
     instead = "'fixed-threshold' or 'adatron'" if dual.n_groups == 0 else "'block', 'chunking' or 'osuna'"
     raise ValueError(
-        f"solver={name!r} moves two multipliers against one threshold, and this machine has {what}: use solver={instead}."
+        f"solver={name!r} moves two multipliers against one threshold, and this machine has {what}: "
+        f"use solver={instead}."
     )
 
 
@@ -175,7 +176,9 @@ def carry_out(values, s, i, new_i, f_i, j, new_j, f_j):
     else:
         for place in range(s.counts[N_FREE]):
             k = s.free[place]
-            s.gradient[k] += step_i * kernel_value(values, s.work, i, k) + step_j * kernel_value(values, s.other_work, j, k)
+            s.gradient[k] += step_i * kernel_value(values, s.work, i, k) + step_j * kernel_value(
+                values, s.other_work, j, k
+            )
     s.gradient[i] = f_i + step_i * s.diagonal[i] + step_j * k_ij
     s.gradient[j] = f_j + step_j * s.diagonal[j] + step_i * k_ij
     s.beta[i] = new_i

@@ -48,7 +48,7 @@ def move(run: Run, variables: Index, values: Vector) -> None:
         amounts = amounts * dual.sign[which]
     if dual.row is not None:
         which, inverse = np.unique(dual.row[which], return_inverse=True)
-        amounts = np.bincount(inverse, weights=amounts, minlength=len(which))
+        amounts = np.bincount(inverse, weights=amounts, minlength=len(which)).astype(np.float64)
     function = function.copy()
     if np.isfinite(amounts).all():
         gram.add_rows(which, amounts, function, np.ones(len(which), np.bool_))

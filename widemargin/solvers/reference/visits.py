@@ -2,11 +2,12 @@
 
     b_i <- clip( b_i - omega (f_i + kink) / (K_ii + D_i),  lo_i, hi_i )        f += (change of b_i) K_i
 
-With omega = 1 this is the exact maximum along the axis: kernel-Adatron with rate 1 / K_ii (Cristianini & Shawe-Taylor 2000,
-Table 7.1), eq. (23) of Platt (1998) and the coordinate ascent of CS229 are the same step (Remark 7.16) and differ in the order.
+With omega = 1 this is the exact maximum along the axis: kernel-Adatron with rate 1 / K_ii (Cristianini & Shawe-Taylor
+2000, Table 7.1), eq. (23) of Platt (1998) and the coordinate ascent of CS229 are the same step (Remark 7.16) and differ
+in the order.
 
-A pass is cut into chunks of the order. Inside a chunk only its own block of K is needed, because the gradients of later chunks
-are brought up to date before they are visited: the iterates are exactly those of the plain loop, for any n.
+A pass is cut into chunks of the order. Inside a chunk only its own block of K is needed, because the gradients of later
+chunks are brought up to date before they are visited: the iterates are exactly those of the plain loop, for any n.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ def refuse_groups(dual: SignedDual, name: str) -> None:
     """Variables that move alone cannot keep a sum."""
     if dual.n_groups:
         raise ValueError(
-            f"solver={name!r} moves one multiplier at a time, so it needs a machine without equality constraint (fixed bias: "
-            "problems.without_bias and the kernel K + tau^2, which SVC and SVR set up by themselves); this machine keeps a "
-            "sum of its multipliers. Use solver='block' or 'chunking'."
+            f"solver={name!r} moves one multiplier at a time, so it needs a machine without equality constraint (fixed "
+            "bias: problems.without_bias and the kernel K + tau^2, which SVC and SVR set up by themselves); this "
+            "machine keeps a sum of its multipliers. Use solver='block' or 'chunking'."
         )
 
 
@@ -86,7 +87,8 @@ class Visitor:
         self.run, self.omega = run, omega
         self.diagonal: Vector = diagonal_of(run)
         self.changed = 0  # steps of the last pass
-        self._kept: tuple[NDArray[np.int64], NDArray] | None = None  # the block of the last single chunk, often asked again
+        # The block of the last pass that was a single chunk: it is often asked for again.
+        self._kept: tuple[NDArray[np.int64], NDArray] | None = None
 
     def visit(self, order: NDArray[np.int64], tol: float):  # type: ignore[no-untyped-def]
         """Generator: visit the variables in order, chunk by chunk; `changed` then holds the number of steps."""

@@ -1,7 +1,7 @@
 """Sub-problems on a working set of variables, the part that chunking and decomposition share.
 
-The variables outside keep their values; their pull on the others is in the gradient already, so the sub-problem is the same
-problem on fewer variables, started from where they are. It is solved by
+The variables outside keep their values; their pull on the others is in the gradient already, so the sub-problem is the
+same problem on fewer variables, started from where they are. It is solved by
 
     conjugate-gradient   projected conjugate gradient (conjugate_gradient.py), as in Platt's comparison
     clarabel, cvxopt     a generic package (qp.py), as in the text books
@@ -46,7 +46,18 @@ class SubProblems:
         if self.inner == "conjugate-gradient":
             objective = dual.objective(run.beta, run.function)
             steps = minimise(
-                Q, f, beta, lo, hi, kink, group, dual.n_groups, objective, self.threshold, run.stopping.tol, self.out_of_time
+                Q,
+                f,
+                beta,
+                lo,
+                hi,
+                kink,
+                group,
+                dual.n_groups,
+                objective,
+                self.threshold,
+                run.stopping.tol,
+                self.out_of_time,
             )
         else:
             from widemargin.solvers.reference.qp import solve_programme
@@ -95,7 +106,7 @@ def check_inner(inner: str) -> None:
 
 
 def worst_violators(run: Run, count: int, left_out: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The variables that violate the conditions most, outside `left_out`: half of each group's share from either side."""
+    """The variables that violate the conditions most, outside `left_out`: of every group half from either side."""
     dual, beta, f = run.dual, run.beta, run.gradient()
     table = run.table()
     rise = f + np.where(beta >= 0.0, dual.kink, -dual.kink)
