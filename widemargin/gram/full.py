@@ -14,7 +14,7 @@ from widemargin.threads import run_tiles
 
 
 class FullGram(Gram):
-    """All of K, computed once (half of it, by symmetry); `kernel` and `samples` are known where it was computed here."""
+    """All of K, computed once (half of it, by symmetry); `kernel` and `samples` are known where that was done here."""
 
     kernel: Kernel | None = None
     _take_samples: Callable[[], Samples] | None = None  # called only by solvers that work on the points themselves
