@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.platt1998.figures import EXPERIMENTS, Experiment
-from benchmarks.platt1998.report import CONTESTANTS, Rows, key, read, write
+from benchmarks.platt1998.report import CONTESTANTS, Rows, Sources, key, read, write
 from benchmarks.platt1998.sets import FILES, Data, Published, artificial
 from benchmarks.platt1998.trials import Cell, trial
 
@@ -62,26 +62,32 @@ def foreseen(cells: dict[str, Cell], e: Experiment, number: int, contestant: str
     return before.seconds * (e.sizes[number] / e.sizes[number - 1]) ** WORST_EXPONENT
 
 
-def run(experiments: list[Experiment], published: dict[str, Published], limit: float | None) -> tuple[Rows, dict]:
-    """All cells of the chosen experiments, with a line on the terminal for each."""
-    rows: Rows = {}
-    sources: dict[str, dict[int, str]] = {}
+def run(
+    experiments: list[Experiment],
+    published: dict[str, Published],
+    limit: float | None,
+    contestants: list[str],
+    earlier: tuple[Rows, Sources],
+) -> tuple[Rows, Sources]:
+    """All cells of the chosen experiments added to the earlier ones, with a line on the terminal for each.
+
+    Cells that ended in an earlier run are not run again when only some contestants are asked for.
+    """
+    rows, sources = earlier
     for e in experiments:
         print(e.title, file=sys.stderr)
-        cells: dict[str, Cell] = {}
-        rows[e.name], sources[e.name] = cells, {}
+        if len(contestants) == len(CONTESTANTS):
+            rows[e.name] = {}
+        cells = rows.setdefault(e.name, {})
+        found = sources.setdefault(e.name, {})
         for number, size in enumerate(e.sizes):
-            todo = [
-                (c, d)
-                for c in CONTESTANTS
-                for d in (False, True)
-                if not d or (e.dense_table and c in ("smo", "chunking"))
-            ]
-            todo = [(c, d) for c, d in todo if limit is None or foreseen(cells, e, number, c, d) <= limit]
+            both = [(c, dense) for c in contestants for dense in (False, True)]
+            todo = [(c, dense) for c, dense in both if not dense or (e.dense_table and c in ("smo", "chunking"))]
+            todo = [(c, dense) for c, dense in todo if getattr(cells.get(key(size, c, dense)), "seconds", None) is None]
+            todo = [(c, dense) for c, dense in todo if limit is None or foreseen(cells, e, number, c, dense) <= limit]
             if not todo:
-                break
-            X, y, source = load(e, number, published)
-            sources[e.name][size] = source
+                continue
+            X, y, found[size] = load(e, number, published)
             for contestant, dense in todo:
                 cell = trial(e, X, y, contestant, dense, limit)
                 cells[key(size, contestant, dense)] = cell
@@ -110,6 +116,7 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", metavar="NAME", help="experiments: " + ", ".join(e.name for e in EXPERIMENTS)
     )
+    parser.add_argument("--contestants", nargs="+", choices=CONTESTANTS, default=list(CONTESTANTS), help="default: all")
     parser.add_argument("--limit", type=float, help="seconds per cell (default 20, with --generated 4)")
     parser.add_argument("--full", action="store_true", help="all sizes, no time limit")
     parser.add_argument("--out", type=Path, default=Path("platt1998_out"), help="folder for the results")
@@ -125,9 +132,8 @@ def main() -> None:
     published = {name: Published(arguments.data, name) for name in FILES if any(e.data == name for e in chosen)}
     limit = None if arguments.full else arguments.limit or (QUICK_LIMIT if arguments.generated else LIMIT)
     warm_up()
-    rows, sources = run(chosen, published, limit)
-    earlier_rows, earlier_sources = read(arguments.out)
-    write(arguments.out, {**earlier_rows, **rows}, {**earlier_sources, **sources}, limit, NOTES)
+    rows, sources = run(chosen, published, limit, arguments.contestants, read(arguments.out))
+    write(arguments.out, rows, sources, limit, NOTES)
     print(arguments.out / "platt1998.md")
 
 

@@ -19,6 +19,7 @@ CONTESTANTS = ("smo", "chunking", "default", "sklearn")
 TITLES = {"smo": "SMO of 1998", "chunking": "chunking", "default": "widemargin", "sklearn": "scikit-learn"}
 COLOURS = {"smo": "#0072B2", "chunking": "#D55E00", "default": "#009E73", "sklearn": "#CC79A7"}  # Okabe and Ito
 
+Sources = dict[str, dict[int, str]]  # experiment name -> size -> where the data come from
 Rows = dict[str, dict[str, Cell]]  # experiment name -> "size/contestant" or "size/contestant/dense"
 
 
@@ -135,7 +136,7 @@ def _seconds(cells: dict[str, Cell], n: int, contestant: str, dense: bool = Fals
     return cell.seconds if cell is not None else None
 
 
-def page(rows: Rows, sources: dict[str, dict[int, str]], limit: float | None, notes: str) -> str:
+def page(rows: Rows, sources: Sources, limit: float | None, notes: str) -> str:
     """The whole Markdown page."""
     facts = machine()
     lines = [
@@ -200,7 +201,7 @@ def draw(rows: Rows, folder: Path) -> None:
         plt.close(figure)
 
 
-def read(folder: Path) -> tuple[Rows, dict[str, dict[int, str]]]:
+def read(folder: Path) -> tuple[Rows, Sources]:
     """Results of earlier runs in the same folder, so that experiments can be run one at a time."""
     path = folder / "platt1998.json"
     if not path.exists():
@@ -210,7 +211,7 @@ def read(folder: Path) -> tuple[Rows, dict[str, dict[int, str]]]:
     return rows, {name: {int(n): source for n, source in found.items()} for name, found in content["sources"].items()}
 
 
-def write(folder: Path, rows: Rows, sources: dict[str, dict[int, str]], limit: float | None, notes: str) -> None:
+def write(folder: Path, rows: Rows, sources: Sources, limit: float | None, notes: str) -> None:
     """Page, JSON and plots."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "platt1998.md").write_text(page(rows, sources, limit, notes), encoding="utf-8")
