@@ -99,7 +99,7 @@ class Training:
         results: list[Trained | None] = [None] * len(tasks)
         deadline = stopping.deadline()
         if self.tau2 is not None:
-            tasks = [replace(task, dual=without_bias(task.dual), start=None) for task in tasks]
+            tasks = [replace(task, dual=without_bias(task.dual)) for task in tasks]
 
         def run(number: int) -> None:
             def report(info: dict[str, Any]) -> None:

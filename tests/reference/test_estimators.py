@@ -50,6 +50,12 @@ def test_a_fixed_bias_is_that_of_the_augmented_kernel():
     assert primal == pytest.approx(machine.certificate_.dual, rel=1e-4)
 
 
+def test_a_warm_start_goes_on_from_the_last_fit_with_fixed_bias_too():
+    machine = SVC(solver="adatron", tol=1e-4, warm_start=True).fit(X, Y)
+    cold = machine.n_iter_[0]
+    assert machine.fit(X, Y).n_iter_[0] < cold and machine.certificate_.holds  # the start is moved to sum zero
+
+
 def test_svc_takes_a_solver_object_and_a_function():
     one = SVC(solver=Platt(seed=3), tol=1e-5).fit(X, Y)
     two = SVC(solver=solve_blocks, tol=1e-5).fit(X, Y)

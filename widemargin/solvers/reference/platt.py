@@ -54,7 +54,7 @@ RETRIES = 3  # times a finished run is taken up again, from gradients computed a
 
 
 @jit
-def new_threshold(s, i, j, old):
+def new_threshold(s, i, j):
     """Equations (20) and (21): the threshold that puts a non-bound point of the step on its margin, else halfway."""
     one = s.gradient[i] + s.kink[i] * np.sign(s.beta[i])
     two = s.gradient[j] + s.kink[j] * np.sign(s.beta[j])
@@ -86,7 +86,7 @@ def take_step(values, s, i1, i2, f2, eps):
         load(values, i2, s.other_work)
         carry_out(values, s, i1, b1, f1, i2, b2, f2)
         unload(values, i2, s.other_work)
-        s.numbers[LEVEL] = new_threshold(s, i1, i2, s.numbers[LEVEL])
+        s.numbers[LEVEL] = new_threshold(s, i1, i2)
         s.numbers[DECREASE] += decrease
     unload(values, i1, s.work)
     return moves
