@@ -9,7 +9,7 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check install -qq --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check cover bench clean
+.PHONY: help demo test check cover bench platt clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -60,6 +60,9 @@ bench: $(VENV)/stamp-peers  ## training beside the peers, every answer checked; 
 	@test -n "$(DATA)" || { echo "Say where the data are: make bench DATA=folder [ARGS=--quick]"; exit 2; }
 	$(RUN) -m benchmarks.peers --data "$(DATA)" $(ARGS)
 
+platt: $(VENV)/stamp-test  ## Platt's benchmark of 1998; DATA=folder of LIBSVM files, without it the generated sets only
+	$(RUN) -m benchmarks.platt1998 $(if $(DATA),--data "$(DATA)",--generated) $(if $(FULL),--full)
+
 clean:  ## remove the environment and everything that was generated
-	rm -rf $(VENV) demo_out bench_out build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo_out bench_out platt1998_out exercise_out build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

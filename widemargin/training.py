@@ -20,6 +20,7 @@ from widemargin.gram import Gram
 from widemargin.gram.gram import ROW_TILE
 from widemargin.gram.source import GramSource, Index, Parts
 from widemargin.kernels.kernel import Kernel
+from widemargin.problems.bias import safe_tau, without_bias
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers import Solution, Status, solver_named
 from widemargin.stopping import Stopping
@@ -68,8 +69,10 @@ class Training:
         Megabytes for rows of the kernel matrix; None takes a share of the free memory.
     n_jobs : int or None
         Threads; None means all cores.
-    solver : str
-        "auto" (the fast block solver) or the name of another solver.
+    solver : str or callable
+        "auto" (the fast block solver), the name of another solver, or a function or object with its signature. One with
+        `fixed_bias` set (Adatron and its kin) is given the machine without equality constraint on the kernel K + tau^2,
+        tau the largest |x| in feature space; that machine, with its penalised bias, is what the certificate is about.
     """
 
     def __init__(
@@ -79,10 +82,14 @@ class Training:
         *,
         cache_size: float | None = None,
         n_jobs: int | None = None,
-        solver: str = "auto",
+        solver: str | Callable[..., Solution] = "auto",
     ) -> None:
         self.n_threads = resolve_n_jobs(n_jobs)
         self.solve = solver_named(solver)
+        self.tau2: float | None = None  # a solver for machines with fixed bias gets one: K + tau^2, no constraint
+        if getattr(self.solve, "fixed_bias", False):
+            self.tau2 = safe_tau(kernel.diag(kernel.prepare(X, np.float64))) ** 2
+            kernel = kernel + self.tau2
         self.source = GramSource(kernel, X, cache_size, self.n_threads)
         self.cancelled = threading.Event()
 
@@ -91,6 +98,8 @@ class Training:
         self.cancelled.clear()
         results: list[Trained | None] = [None] * len(tasks)
         deadline = stopping.deadline()
+        if self.tau2 is not None:
+            tasks = [replace(task, dual=without_bias(task.dual)) for task in tasks]
 
         def run(number: int) -> None:
             def report(info: dict[str, Any]) -> None:
@@ -113,6 +122,11 @@ class Training:
             for number in range(len(tasks)):  # what an interrupt left out ends at once, at its start
                 if results[number] is None:
                     run(number)
+        if self.tau2 is not None:  # the bias of K + tau^2 is tau^2 sum b: hand it over as a level, F as K b
+            for result in results:
+                part = self.tau2 * float(result.solution.beta.sum())  # type: ignore[union-attr]
+                result.solution.function = result.solution.function - part  # type: ignore[union-attr]
+                result.solution.level = np.array([-part])  # type: ignore[union-attr]
         return results  # type: ignore[return-value]
 
     def _train_one(self, task: Task, stopping: Stopping, watch: Watch) -> Trained:

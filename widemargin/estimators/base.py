@@ -68,7 +68,7 @@ class KernelMachine(BaseEstimator):
         "cache_size": [Interval(Real, 0, None, closed="neither"), None],
         "verbose": ["verbose"],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
-        "solver": [str],
+        "solver": [str, callable],
         "stopping": [StrOptions(set(CRITERIA))],
         "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
         "n_jobs": [Integral, None],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
@@ -12,7 +14,10 @@ from widemargin.threads import run_tiles
 
 
 class FullGram(Gram):
-    """All of K, computed once (half of it, by symmetry)."""
+    """All of K, computed once (half of it, by symmetry); `kernel` and `samples` are known where that was done here."""
+
+    kernel: Kernel | None = None
+    _take_samples: Callable[[], Samples] | None = None  # called only by solvers that work on the points themselves
 
     def __init__(self, matrix: NDArray, n_threads: int = 1) -> None:
         self.matrix = matrix
@@ -26,13 +31,22 @@ class FullGram(Gram):
         n = len(samples)
         gram = cls(symmetric_block(kernel, samples, np.empty((n, n), dtype), n_threads), n_threads)
         gram.diag = kernel.diag(samples)
+        gram.kernel, gram._take_samples = kernel, lambda: samples
         gram.rows_computed = n
         return gram
+
+    @property
+    def samples(self) -> Samples | None:
+        """The prepared samples, where the matrix was computed from them."""
+        return None if self._take_samples is None else self._take_samples()
 
     def subset(self, index: NDArray[np.int64]) -> FullGram:
         """The matrix of some of the samples, gathered from this one."""
         part = FullGram(gather_block_of(self.matrix, index), self.n_threads)
         part.diag = self.diag[index]
+        if self._take_samples is not None:
+            whole = self._take_samples
+            part.kernel, part._take_samples = self.kernel, lambda: whole().take(index)
         return part
 
     def block(self, index: NDArray[np.int64]) -> NDArray:

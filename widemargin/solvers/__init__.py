@@ -1,20 +1,48 @@
-"""How the signed dual is solved: the fast block solver and, by name, the others."""
+"""How the signed dual is solved: the fast block solver and, by name, the algorithms of the literature (reference/)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from widemargin.solvers.block import solve_blocks
 from widemargin.solvers.solution import Solution, Status
 
 SOLVERS: dict[str, Callable[..., Solution]] = {"auto": solve_blocks, "block": solve_blocks}
 
+#: Names of the reference solvers and their classes, imported when one is asked for.
+REFERENCE: dict[str, str] = {
+    "adatron": "Adatron",
+    "chunking": "Chunking",
+    "coordinate": "Coordinate",
+    "fixed-threshold": "FixedThreshold",
+    "gradient": "Gradient",
+    "keerthi": "Keerthi",
+    "osuna": "Osuna",
+    "perceptron": "Perceptron",
+    "platt": "Platt",
+    "qp": "QuadraticProgramme",
+    "simplified": "Simplified",
+}
 
-def solver_named(name: str) -> Callable[..., Solution]:
-    """The solver with this name, or a sentence that lists them."""
-    if name not in SOLVERS:
-        raise ValueError(f"solver must be one of {', '.join(sorted(SOLVERS))}; got {name!r}.")
-    return SOLVERS[name]
+
+def solver_named(solver: str | Callable[..., Solution] | Any) -> Callable[..., Solution]:
+    """The solver with this name, or the given one if it is a function or an object with `solve`."""
+    if not isinstance(solver, str):
+        solve = solver if callable(solver) else getattr(solver, "solve", None)
+        if solve is None:
+            raise TypeError(
+                f"solver must be a name or a function like widemargin.solvers.solve_blocks; got "
+                f"{type(solver).__name__}."
+            )
+        return solve
+    if solver in SOLVERS:
+        return SOLVERS[solver]
+    if solver not in REFERENCE:
+        raise ValueError(f"solver must be one of {', '.join(sorted({*SOLVERS, *REFERENCE}))}; got {solver!r}.")
+    from widemargin.solvers import reference
+
+    return getattr(reference, REFERENCE[solver])()
 
 
-__all__ = ["SOLVERS", "Solution", "Status", "solve_blocks", "solver_named"]
+__all__ = ["REFERENCE", "SOLVERS", "Solution", "Status", "solve_blocks", "solver_named"]

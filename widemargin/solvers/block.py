@@ -318,6 +318,7 @@ class BlockSolver:
             "n_support": int(np.count_nonzero(self.beta)),
             "n_free": int(table[:, 3].sum()),
             "seconds": time.perf_counter() - self.began,
+            "point": lambda: (self.beta, self.function),
         }
 
 

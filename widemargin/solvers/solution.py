@@ -37,6 +37,11 @@ class Status(Enum):
         "not be the best. Use another kernel (rbf is always valid) or other kernel parameters."
     )
 
+    OWN_RULE = (
+        "The solver ended by its own rule before the answer met the tolerance: simplified SMO after its passes without "
+        "a change, a perceptron when a pass changes nothing. solver='auto' goes on to the tolerance."
+    )
+
     @property
     def converged(self) -> bool:
         return self is Status.OPTIMAL

@@ -1,0 +1,94 @@
+"""Margins with analytic answers: XOR, Marsland's problems 8.1 and 8.2, and the definitions of CS229."""
+
+import numpy as np
+import pytest
+import sklearn.svm
+
+import widemargin
+from widemargin import SVC, Status
+from widemargin.kernels import Polynomial
+
+SQUARE = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+XOR = np.array([1, 0, 0, 1])
+
+SOLVERS = ["auto", "platt", "keerthi", "simplified", "chunking", "osuna"]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_xor(solver):
+    """Marsland, section 8.2.2: all terms up to degree two. Margin sqrt 2, boundary x1 x2 = 0, every lambda 1/8."""
+    machine = SVC(kernel=Polynomial(2, 1.0, 1.0), C=np.inf, solver=solver, tol=1e-9).fit(SQUARE, XOR)
+    found = widemargin.margins(machine, SQUARE, XOR)
+    assert found.geometric_margin == pytest.approx(np.sqrt(2.0), rel=1e-6)
+    np.testing.assert_allclose(found.functional, 1.0, rtol=1e-6)
+    np.testing.assert_allclose(np.abs(machine.dual_coef_), 0.125, rtol=1e-6)
+    grid = np.random.default_rng(0).uniform(-3, 3, size=(50, 2))
+    np.testing.assert_allclose(machine.decision_function(grid), grid[:, 0] * grid[:, 1], atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_problem_8_1(solver):
+    """The line x1 + x2 = 3/2; support vectors (1,1), (1,0), (0,1); margin 1 / (2 sqrt 2)."""
+    X = np.array([[1, 1], [1, 2], [2, 1], [0, 0], [1, 0], [0, 1]], float)
+    y = np.array([1, 1, 1, 0, 0, 0])
+    machine = SVC(kernel="linear", C=np.inf, solver=solver, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(machine.coef_, [[2.0, 2.0]], rtol=1e-6)
+    assert machine.intercept_[0] == pytest.approx(-3.0, rel=1e-6)
+    assert sorted(map(tuple, X[machine.support_])) == [(0, 1), (1, 0), (1, 1)]
+    found = widemargin.margins(machine, X, y)
+    assert found.geometric_margin == pytest.approx(1.0 / (2.0 * np.sqrt(2.0)), rel=1e-6)
+    np.testing.assert_allclose(found.functional, [1, 3, 3, 3, 1, 1], rtol=1e-6)
+
+
+def test_problem_8_2():
+    """Not separable by a line; by the polynomial and the Gaussian kernel it is."""
+    X = np.array([[0, 0], [1, 2], [2, 1], [1, 1], [1, 0], [0, 1]], float)
+    y = np.array([1, 1, 1, 0, 0, 0])
+    with pytest.warns(match="no hyperplane separates"):
+        assert SVC(kernel="linear", C=np.inf, solver="platt").fit(X, y).status_ is Status.UNBOUNDED
+    for kernel in (Polynomial(2, 1.0, 1.0), Polynomial(3, 1.0, 1.0), "rbf"):
+        machine = SVC(kernel=kernel, C=np.inf, solver="platt", tol=1e-6).fit(X, y)
+        assert machine.status_ is Status.OPTIMAL
+        found = widemargin.margins(machine, X, y)
+        assert found.functional_margin == pytest.approx(1.0, abs=1e-4)
+        assert found.geometric_margin == pytest.approx(1.0 / found.weight_norm, rel=1e-4)
+
+
+def test_geometric_margins_are_distances():
+    """CS229, section 4: the distance of x from the line w'x + b = 0 is |w'x + b| / |w|."""
+    X = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 2.0], [5.0, 5.0]])
+    y = np.array([0, 1, 0, 1])
+    for library in (SVC, sklearn.svm.SVC):
+        machine = library(kernel="linear", C=1e3, tol=1e-8).fit(X, y)
+        w, b = machine.coef_[0], machine.intercept_[0]
+        found = widemargin.margins(machine, X, y)
+        foot = X - np.outer((X @ w + b) / (w @ w), w)
+        np.testing.assert_allclose(foot @ w + b, 0.0, atol=1e-9)
+        np.testing.assert_allclose(np.abs(found.geometric), np.linalg.norm(X - foot, axis=1), rtol=1e-8)
+        np.testing.assert_allclose(found.weight_norm, np.linalg.norm(w), rtol=1e-8)
+
+
+def test_scaling_changes_functional_margins_only():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=40) > 0).astype(int)
+    machine = SVC(kernel="linear").fit(X, y)
+    before = widemargin.margins(machine, X, y)
+    assert (before.functional < 0).sum() == (machine.predict(X) != y).sum()
+    flipped = widemargin.margins(machine, X, 1 - y)
+    np.testing.assert_array_equal(flipped.functional, -before.functional)
+    K = X @ X.T
+    precomputed = widemargin.margins(SVC(kernel="precomputed").fit(K, y), K, y)
+    np.testing.assert_allclose(precomputed.geometric, before.geometric, atol=5e-3)
+
+
+def test_refusals():
+    X, y = np.eye(3), [0, 1, 2]
+    with pytest.raises(ValueError, match="two classes; SVC has 3"):
+        widemargin.margins(SVC().fit(X, y), X, y)
+    machine = SVC().fit(X, [0, 1, 1])
+    with pytest.raises(ValueError, match="y must hold the classes of the model"):
+        widemargin.margins(machine, X, [0, 1, 7])
+    machine = SVC(kernel="precomputed").fit(np.eye(3), [0, 1, 1])
+    with pytest.raises(ValueError, match="square matrix of the fit"):
+        widemargin.margins(machine, np.eye(3)[:2], [0, 1])

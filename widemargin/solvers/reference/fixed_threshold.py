@@ -1,0 +1,55 @@
+"""SMO for a machine whose threshold is fixed: one multiplier per step.
+
+Solves   the signed dual without equality constraint (fixed bias; SVC and SVR get there by the kernel K + tau^2)
+Given    a Gram, in blocks and rows
+Returns  a Solution; a step is the exact optimum of one multiplier, clipped to its box:
+             alpha_1 <- alpha_1 - y_1 E_1 / K(x_1, x_1)                                                    (23)
+         (the report prints a plus; the minus is what its own E = u - y asks for)
+Loop     the first-choice heuristic of SMO: a pass over all points, then passes over the non-bound ones until they obey
+         the conditions within tol, then all points again, until none of them changes
+Use      where a penalised bias is acceptable; cheaper per step than SMO, since there is no partner to look for.
+See      Platt (1998), section 2.6; Cristianini & Shawe-Taylor (2000), Remark 7.16.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from widemargin.problems.dual import SignedDual
+from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
+from widemargin.solvers.reference.visits import Visitor, refuse_groups
+from widemargin.solvers.solution import Status
+
+
+@dataclass(frozen=True)
+class FixedThreshold(ReferenceSolver):
+    """Platt's fixed-threshold SMO.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import SVC
+    >>> X = np.array([[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> SVC(kernel="linear", solver="fixed-threshold").fit(X, [0, 0, 1, 1]).coef_.round(2).tolist()
+    [[0.5, 0.5]]
+    """
+
+    fixed_bias: ClassVar[bool] = True
+
+    def check(self, dual: SignedDual) -> None:
+        refuse_groups(dual, "fixed-threshold")
+
+    def passes(self, run: Run) -> Passes:
+        visitor = Visitor(run)
+        everything = np.arange(len(run.dual), dtype=np.int64)
+        examine_all = True
+        while True:
+            yield from visitor.visit(everything if examine_all else visitor.non_bound(), run.stopping.tol)
+            if visitor.changed:
+                yield PASS
+            elif examine_all:
+                return Status.STALLED
+            examine_all = not examine_all and not visitor.changed

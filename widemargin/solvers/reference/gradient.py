@@ -1,0 +1,147 @@
+"""Batch gradient ascent on the dual, with projection: the baseline that everything else is measured against.
+
+Solves   every machine of the package
+Given    a Gram, in rows
+Returns  a Solution; a step moves all multipliers at once,
+             b <- P(b - rate f),   P the nearest feasible point: the box, and the sum of every group
+         A kink e |b| shifts each value by rate e towards zero first (the proximal step); both are monotone in the level
+         that keeps the sum, so the level is found by halving an interval.
+Rate     1 / (largest eigenvalue of K + D), from a few power iterations; halved whenever the objective does not fall
+Use      to teach, and to see why one moves few multipliers at a time: a step costs K times a vector, and their number
+         grows with the condition of K.
+See      Cristianini & Shawe-Taylor (2000), section 7.2; one multiplier at a time: adatron.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin._jit import jit
+from widemargin.problems.dual import SignedDual
+from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run, Vector
+from widemargin.solvers.reference.variables import move, repair_sum
+from widemargin.solvers.solution import Status
+
+POWER_ITERATIONS = 20  # products with K to find its largest eigenvalue; an estimate is enough, the step is checked
+HALVINGS = 60  # of the rate in one step, before rounding must be the reason that the objective does not fall
+BISECTIONS = 200  # of the level: enough for every bit of a float64
+RECOVERY = 1.25  # growth of a halved rate per step, so that one bad estimate is not for ever
+
+
+@dataclass(frozen=True)
+class Gradient(ReferenceSolver):
+    """Projected gradient ascent.
+
+    Parameters
+    ----------
+    rate : float or None, default None
+        Length of a step; None takes 1 / (largest eigenvalue of the kernel matrix).
+    max_passes : int, default 20,000
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import SVC
+    >>> X = np.array([[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> SVC(kernel="linear", solver="gradient").fit(X, [0, 0, 1, 1]).coef_.round(3).tolist()
+    [[0.5, 0.5]]
+    """
+
+    rate: float | None = None
+    max_passes: int = field(default=20_000, kw_only=True)
+
+    def passes(self, run: Run) -> Passes:
+        dual = run.dual
+        everything = np.arange(len(dual), dtype=np.int64)
+        largest = self.rate or 1.0 / (_largest_eigenvalue(run) or 1.0)  # any rate will do where K is zero
+        rate = largest
+        objective = dual.objective(run.beta, run.function)
+        while True:
+            before = run.point
+            for _ in range(HALVINGS):
+                target = project(dual, run.beta, rate * run.gradient(), rate)
+                if np.array_equal(target, run.beta):
+                    return Status.STALLED
+                move(run, everything, target)
+                after = dual.objective(run.beta, run.function)
+                if after < objective:
+                    break
+                run.point = before
+                rate *= 0.5
+                yield SLICE
+            else:
+                return Status.STALLED
+            objective = after
+            rate = min(largest, RECOVERY * rate)
+            run.iterations += 1
+            yield PASS
+
+
+def project(dual: SignedDual, beta: Vector, step: Vector, rate: float) -> Vector:
+    """The feasible point nearest to beta - step, after the pull of the kink towards zero."""
+    values = beta - step
+    target = np.empty_like(beta)
+    kink = rate * dual.kink
+    if dual.n_groups == 0:
+        pull(values, 0.0, kink, dual.lo, dual.hi, target)
+        return target
+    starts = dual.group_starts
+    for first, last in zip(starts[:-1], starts[1:], strict=True):
+        part = slice(first, last)
+        total = float(dual.start[part].sum())
+        project_to_sum(values[part], kink[part], dual.lo[part], dual.hi[part], total, target[part])
+        repair_sum(target[part], dual.lo[part], dual.hi[part], kink[part], total)
+    return target
+
+
+@jit
+def pull(values, level, kink, lo, hi, out):
+    """values - level, shrunk towards zero by the kink and clipped to the box; returns the sum."""
+    total = 0.0
+    for t in range(values.shape[0]):
+        v = values[t] - level
+        v = max(v - kink[t], 0.0) if v > 0.0 else min(v + kink[t], 0.0)
+        out[t] = min(max(v, lo[t]), hi[t])
+        total += out[t]
+    return total
+
+
+@jit
+def project_to_sum(values, kink, lo, hi, total, out):
+    """The pulled values whose level makes their sum `total`; the sum falls as the level rises."""
+    width = abs(total) + 1e-300
+    for t in range(values.shape[0]):
+        width = max(width, abs(values[t]) + kink[t])
+    low, high, step = 0.0, 0.0, width
+    while pull(values, low, kink, lo, hi, out) < total and step < 1e300:
+        low, step = low - step, 2.0 * step
+    step = width
+    while pull(values, high, kink, lo, hi, out) > total and step < 1e300:
+        high, step = high + step, 2.0 * step
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        if middle == low or middle == high:  # noqa: SIM109 (compiled)
+            break
+        if pull(values, middle, kink, lo, hi, out) > total:
+            low = middle
+        else:
+            high = middle
+    pull(values, high, kink, lo, hi, out)
+
+
+def _largest_eigenvalue(run: Run) -> float:
+    """Largest eigenvalue of K + D by power iteration, from a vector without symmetry."""
+    dual, gram = run.dual, run.gram
+    vector = 1.0 + np.random.default_rng(0).random(len(dual))
+    value = 0.0
+    for _ in range(POWER_ITERATIONS):
+        vector /= max(float(np.linalg.norm(vector)), np.finfo(float).tiny)
+        coefficients: NDArray = dual.per_sample(vector)
+        function = np.zeros(len(gram))
+        gram.add_rows(np.arange(len(gram), dtype=np.int64), coefficients, function)
+        vector = dual.per_variable(function) + dual.ridge * vector
+        value = float(np.linalg.norm(vector))
+    return value

@@ -1,0 +1,204 @@
+"""Kernel values one at a time, as the algorithms of 1998 ask for them: from points, or from a matrix held in memory.
+
+Points are kept in one of Platt's three forms (1998, section 3): dense vectors, sparse ones (indices and values), and
+sparse binary ones (indices only). Every dot product is taken between a stored point and a dense working vector `work`,
+into which the other point was loaded: dense 300 multiplications, sparse as many as there are non-zeros, binary as many
+additions.
+
+    linear x'z        Gaussian exp(-gamma (|x|^2 + |z|^2 - 2 x'z))        polynomial (gamma x'z + coef0)^degree
+
+Other kernels are read from their whole matrix, which has to fit into memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from widemargin._jit import CONTRACT, REASSOCIATE, jit
+from widemargin.gram.full import FullGram
+from widemargin.gram.gram import Gram
+from widemargin.kernels.gaussian import Gaussian
+from widemargin.kernels.inner_product import Linear, Polynomial
+from widemargin.kernels.kernel import Samples
+from widemargin.kernels.samples.binary import BinaryRows
+from widemargin.kernels.samples.dense import DenseColumns, DenseRows
+from widemargin.kernels.samples.sparse import SparseRows
+
+MATRIX, DENSE, SPARSE, BINARY = range(4)  # forms in which values or points are held
+LINEAR, GAUSSIAN, POLYNOMIAL = range(3)
+FORMS = {"dense": DENSE, "sparse": SPARSE, "binary": BINARY}
+LARGEST_MATRIX = 2**30  # bytes: a whole matrix that is computed only for a plain solver
+
+
+class KernelValues(NamedTuple):
+    """What compiled loops need to evaluate k(x_i, x_j); unused parts are empty."""
+
+    form: int
+    kernel: int
+    matrix: NDArray
+    dense: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    features: NDArray[np.int64]
+    data: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    gamma: float
+    coef0: float
+    degree: int
+    n_features: int
+
+
+@jit
+def load(values, i, work):
+    """Spread point i over the dense working vector, which is zero."""
+    if values.form == DENSE:
+        for k in range(work.shape[0]):
+            work[k] = values.dense[i, k]
+    elif values.form != MATRIX:
+        for k in range(values.starts[i], values.starts[i + 1]):
+            work[values.features[k]] = 1.0 if values.form == BINARY else values.data[k]
+
+
+@jit
+def unload(values, i, work):
+    """Make the working vector zero again."""
+    if values.form == DENSE:
+        for k in range(work.shape[0]):
+            work[k] = 0.0
+    elif values.form != MATRIX:
+        for k in range(values.starts[i], values.starts[i + 1]):
+            work[values.features[k]] = 0.0
+
+
+@jit(fastmath=REASSOCIATE)
+def product(values, work, j):
+    """x_j'work in the form the points are held in."""
+    total = 0.0
+    if values.form == DENSE:
+        row = values.dense[j]
+        for k in range(row.shape[0]):
+            total += row[k] * work[k]
+    elif values.form == SPARSE:
+        for k in range(values.starts[j], values.starts[j + 1]):
+            total += values.data[k] * work[values.features[k]]
+    else:
+        for k in range(values.starts[j], values.starts[j + 1]):
+            total += work[values.features[k]]
+    return total
+
+
+@jit(fastmath=CONTRACT)
+def kernel_value(values, work, i, j):
+    """k(x_i, x_j), with point i loaded into `work`."""
+    if values.form == MATRIX:
+        return float(values.matrix[i, j])
+    dot = product(values, work, j)
+    if values.kernel == LINEAR:
+        return dot
+    if values.kernel == GAUSSIAN:
+        return np.exp(-values.gamma * max(0.0, values.squares[i] + values.squares[j] - 2.0 * dot))
+    return (values.gamma * dot + values.coef0) ** values.degree
+
+
+@jit
+def add_point(values, i, step, weights):
+    """weights += step x_i, equation (22)."""
+    if values.form == DENSE:
+        for k in range(weights.shape[0]):
+            weights[k] += step * values.dense[i, k]
+    else:
+        for k in range(values.starts[i], values.starts[i + 1]):
+            weights[values.features[k]] += step if values.form == BINARY else step * values.data[k]
+
+
+def values_of(gram: Gram, form: str = "auto") -> KernelValues:
+    """Kernel values of a Gram: points where its kernel is one of the three, else its matrix.
+
+    form : "auto" takes the points as the Gram holds them, a Gram with its matrix in memory is read as it is unless the
+        kernel is linear; "dense", "sparse" and "binary" insist on a form of the points, "matrix" on the matrix.
+    """
+    kernel: Any = getattr(gram, "kernel", None)
+    samples: Any = getattr(gram, "samples", None)
+    kinds: dict[Any, int] = {Linear: LINEAR, Gaussian: GAUSSIAN, Polynomial: POLYNOMIAL}
+    kind = kinds.get(type(kernel)) if samples is not None else None
+    has_matrix = isinstance(gram, FullGram)
+    if form == "matrix" or kind is None or (form == "auto" and has_matrix and kind != LINEAR):
+        if form in FORMS:
+            raise ValueError(
+                f"form={form!r} needs the points themselves and a linear, Gaussian or polynomial kernel; "
+                "use form='auto'."
+            )
+        return _from_matrix(gram)
+    numbers = (
+        float(getattr(kernel, "gamma", 1.0)),
+        float(getattr(kernel, "coef0", 0.0)),
+        int(getattr(kernel, "degree", 1)),
+    )
+    return _from_points(samples, kind, numbers, form)
+
+
+def _from_matrix(gram: Gram) -> KernelValues:
+    """All values in memory, or a sentence that says why not."""
+    n = len(gram)
+    size = n * n * gram.dtype.itemsize
+    if not isinstance(gram, FullGram) and size > LARGEST_MATRIX:
+        raise ValueError(
+            f"This solver reads kernel values one at a time; with this kernel it needs the whole matrix, "
+            f"{size / 2**30:.1f} GB for {n} samples, and takes at most {LARGEST_MATRIX / 2**30:.0f} GB. "
+            "Use solver='block' or 'osuna'."
+        )
+    matrix = gram.block(np.arange(n, dtype=np.int64))
+    nothing, none = np.empty(0), np.empty(0, np.int64)
+    return KernelValues(MATRIX, 0, matrix, np.empty((0, 0)), none, none, nothing, nothing, 0.0, 0.0, 0, 0)
+
+
+def _from_points(samples: Samples, kind: int, numbers: tuple[float, float, int], form: str) -> KernelValues:
+    """Points in one of the three forms."""
+    rows: Any = _rows(samples)
+    if form == "auto":
+        binary = isinstance(samples, BinaryRows)
+        form = "binary" if binary else "sparse" if sparse.issparse(rows) else "dense"
+    if form == "dense":
+        dense = np.ascontiguousarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
+        listed = sparse.csr_array((0, dense.shape[1]))
+        squares = np.einsum("ij,ij->i", dense, dense)
+    else:
+        dense = np.empty((0, 0))
+        listed = sparse.csr_array(rows)
+        listed.eliminate_zeros()
+        if form == "binary" and np.any(listed.data != 1.0):
+            raise ValueError("form='binary' needs features that are all 0 or 1; use form='sparse'.")
+        squares = np.asarray(listed.multiply(listed).sum(axis=1)).ravel()
+    data = listed.data.astype(np.float64) if form == "sparse" else np.empty(0)
+    starts, features = listed.indptr.astype(np.int64), listed.indices.astype(np.int64)
+    matrix = np.empty((0, 0))
+    return KernelValues(
+        FORMS[form], kind, matrix, dense, starts, features, data, squares, *numbers, rows.shape[1]
+    )  # fmt: skip
+
+
+def _rows(samples: Samples) -> NDArray | sparse.csr_array:
+    """The points of prepared samples, one per row; differences to an origin do no harm where distances are taken."""
+    if isinstance(samples, DenseRows):
+        return samples.values
+    if isinstance(samples, DenseColumns):
+        return samples.view().T
+    if isinstance(samples, BinaryRows):
+        words = np.ascontiguousarray(samples.words[:, samples.start : samples.stop].T)
+        bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")[:, : samples.n_features]
+        return sparse.csr_array(bits.astype(np.float64))
+    if isinstance(samples, SparseRows):
+        store, part = samples.store, slice(samples.start, samples.stop)
+        shape = (len(store.squares), store.n_features)
+        rare = sparse.csr_array((store.values, store.indices.astype(np.int64), store.indptr), shape=shape)[part]
+        if not len(store.frequent_columns):
+            return rare
+        places = sparse.csr_array(
+            (np.ones(len(store.frequent_columns)), (np.arange(len(store.frequent_columns)), store.frequent_columns)),
+            shape=(len(store.frequent_columns), store.n_features),
+        )
+        return sparse.csr_array(rare + sparse.csr_array(store.frequent[part]) @ places)
+    raise TypeError(f"No points can be read from {type(samples).__name__}.")

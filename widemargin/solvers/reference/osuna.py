@@ -1,0 +1,90 @@
+"""Osuna's decomposition: a working set of fixed size, some variables exchanged every round.
+
+Solves   every machine of the package
+Given    a Gram, in blocks and rows
+Returns  a Solution
+Round    put the worst violators outside the set in the place of as many inside -> solve the quadratic programme on the
+         set -> carry the change into F. As long as one violator enters, the objective falls (Osuna's theorem).
+Who goes those at a bound first, then the others
+Use      when the matrix of all support vectors does not fit, which chunking needs: memory is size^2 numbers, for any n.
+See      Osuna, Freund & Girosi (1997), NNSP; Cristianini & Shawe-Taylor (2000), section 7.4; Platt (1998), section 1.2.
+         Which variables to exchange is not published there; here half of each side, as in Joachims (1999).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
+from widemargin.solvers.reference.working_set import (
+    LOWEST_THRESHOLD,
+    SubProblems,
+    check_inner,
+    worst_violators,
+)
+from widemargin.solvers.solution import Status
+
+
+@dataclass(frozen=True)
+class Osuna(ReferenceSolver):
+    """Decomposition with a working set of constant size.
+
+    Parameters
+    ----------
+    size : int, default 1,000
+        Variables in the working set.
+    exchange : int, default 250
+        Most variables exchanged per round.
+    inner : {"conjugate-gradient", "clarabel", "cvxopt"}, default "conjugate-gradient"
+    max_passes : int, default 100,000
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import SVC
+    >>> from widemargin.solvers.reference import Osuna
+    >>> X = np.array([[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> SVC(kernel="linear", solver=Osuna(size=3, exchange=2)).fit(X, [0, 0, 1, 1]).coef_.round(3).tolist()
+    [[0.5, 0.5]]
+    """
+
+    size: int = 1_000
+    exchange: int = 250
+    inner: str = "conjugate-gradient"
+
+    def __post_init__(self) -> None:
+        check_inner(self.inner)
+        if not 2 <= self.exchange <= self.size:
+            raise ValueError(
+                f"exchange must lie between 2 and size={self.size}, so that both sides of a pair can enter; "
+                f"got {self.exchange!r}."
+            )
+
+    def passes(self, run: Run) -> Passes:
+        problems = SubProblems(run, self.inner)
+        inside = np.arange(min(self.size, len(run.dual)), dtype=np.int64)  # an arbitrary set, as in Table 7.2
+        whole = len(inside) == len(run.dual)
+        first = True
+        while True:
+            if not first and not whole:
+                inside = self._exchange(run, inside)
+            first = False
+            if not problems.solve(inside):
+                if self.inner != "conjugate-gradient" or problems.threshold <= LOWEST_THRESHOLD:
+                    return Status.STALLED
+                problems.threshold = LOWEST_THRESHOLD
+                continue
+            yield PASS
+
+    def _exchange(self, run: Run, inside: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The next working set: worst violators in front, then the old members, non-bound ones last to leave."""
+        nobody = np.zeros(len(run.dual), np.bool_)
+        new = worst_violators(run, self.exchange, nobody)
+        beta, dual = run.beta[inside], run.dual
+        at_bound = (beta <= dual.lo[inside]) | (beta >= dual.hi[inside])
+        old = np.concatenate([inside[~at_bound], inside[at_bound]])
+        kept = old[~np.isin(old, new)][: self.size - len(new)]
+        return np.sort(np.concatenate([new, kept]))

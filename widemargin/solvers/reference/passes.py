@@ -1,0 +1,270 @@
+"""The loop that all reference solvers share: passes, looks at the clock, stop rules, honest endings.
+
+An algorithm is a generator. It changes the point of its `Run`, says `yield PASS` after each pass over the data and
+`yield SLICE` where it only wants the clock and Ctrl-C to be looked at, and returns when it can do no more: then the
+tolerance decides whether that was the optimum, and otherwise the returned status is given as the reason.
+
+Stops    the three criteria of Cristianini & Shawe-Taylor (2000), section 7.1 (stopping.py), checked after every pass
+Ends     always: by the criterion, max_iter, max_passes, time, Ctrl-C, a hard margin that does not exist (UNBOUNDED), or
+         STALL_PASSES passes that did not lower the objective (STALLED, or INDEFINITE after a negative curvature)
+Point    (beta, F = K b) is one attribute and changes at once, so that an interrupt finds a consistent pair
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.gram.gram import Gram
+from widemargin.problems.dual import SignedDual
+from widemargin.problems.primal import best_primal
+from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
+from widemargin.solvers.solution import Solution, Status
+from widemargin.stopping import Stopping
+
+STALL_PASSES = 3  # passes in a row without a lower objective before a solver is stalled
+NO_GROWTH = 1e-15  # relative change of the objective that is only rounding
+SMALLEST_MARGIN2 = 1e-10  # squared margin over the largest K_ii below which a hard margin counts as impossible
+UNLIMITED = 2**62  # steps: stands for "no max_iter" in compiled loops
+
+Vector = NDArray[np.float64]
+Watch = Callable[[dict[str, Any]], None]
+
+
+class Turn(Enum):
+    """What an algorithm hands back: a whole pass, or a slice of one so that the clock can be looked at."""
+
+    SLICE = 0
+    PASS = 1
+
+
+SLICE, PASS = Turn.SLICE, Turn.PASS
+Passes = Generator[Turn, None, Status]
+
+
+class Run:
+    """One solve: the problem, the point reached, and the counters.
+
+    Attributes
+    ----------
+    point : (beta, F) with F = K b per sample; F is None while an algorithm does not keep it
+    seen : (violation, objective) met during a pass, by algorithms that do not keep F; None otherwise
+    lowest_curvature : most negative curvature met, 0 if the kernel showed none
+    """
+
+    def __init__(
+        self, dual: SignedDual, gram: Gram, stopping: Stopping, start: NDArray | None, function: NDArray | None
+    ) -> None:
+        self.dual, self.gram, self.stopping = dual, gram, stopping
+        self.starts = dual.group_starts
+        self.began = time.perf_counter()
+        self.deadline = stopping.deadline()
+        self.iterations = self.rounds = 0
+        self.seen: tuple[float, float] | None = None
+        self.lowest_curvature = 0.0
+        infinite = np.isinf(dual.hi) | np.isinf(dual.lo)
+        self.infinite_box, self.hard = bool(infinite.any()), bool(np.any(infinite & (dual.ridge == 0.0)))
+        self.ran_away = False  # whether a step had no end
+        beta = np.array(dual.start if start is None else start, dtype=np.float64)
+        self.point: tuple[Vector, Vector | None] = (beta, None if function is None else np.array(function, np.float64))
+
+    @property
+    def beta(self) -> Vector:
+        return self.point[0]
+
+    @property
+    def function(self) -> Vector:
+        """F = K b of the point, computed now if the algorithm does not keep it."""
+        beta, function = self.point
+        if function is None:
+            coefficients = self.dual.per_sample(beta)
+            support = np.flatnonzero(coefficients)
+            function = np.zeros(len(self.gram))
+            if len(support):
+                self.gram.add_rows(support, coefficients[support], function)
+            self.point = (beta, function)
+        return function
+
+    def gradient(self) -> Vector:
+        """f = F + D b + c of the point, one per variable."""
+        return self.dual.gradient(self.beta, self.function)
+
+    def table(self) -> NDArray:
+        """Thresholds of every group at the point (solvers/optimality.py)."""
+        d = self.dual
+        return scan_groups(self.gradient(), self.beta, d.lo, d.hi, d.kink, self.starts, d.n_groups, 0.0)
+
+    def steps_left(self) -> int:
+        """Steps that max_iter still allows."""
+        return UNLIMITED if self.stopping.max_iter < 0 else max(0, self.stopping.max_iter - self.iterations)
+
+    def out_of_budget(self) -> Status | None:
+        """MAX_ITER or TIME_LIMIT when one of them is used up."""
+        if self.steps_left() == 0:
+            return Status.MAX_ITER
+        return Status.TIME_LIMIT if time.perf_counter() >= self.deadline else None
+
+    def measure(self) -> tuple[float, float]:
+        """Violation and objective: those met during the pass where the algorithm keeps no F, else exact ones."""
+        if self.seen is not None:
+            return self.seen
+        return violation_of(self.table(), self.dual.n_groups), self.dual.objective(self.beta, self.function)
+
+    def meets(self, violation: float, objective: float, previous: float) -> bool:
+        """Whether the point meets the criterion; what was only seen during a pass is looked at again, exactly."""
+        stop, dual = self.stopping, self.dual
+        if stop.criterion != "gap" and self.seen is None and violation <= stop.tol:
+            return True
+        if stop.criterion == "kkt":
+            return False
+        if stop.criterion == "objective":
+            return self.rounds > 0 and previous - objective <= stop.tol * abs(objective)
+        table = self.table()
+        norm2 = float(dual.per_sample(self.beta) @ self.function)
+        level = levels_of(table, dual.n_groups)
+        primal, _ = best_primal(dual, dual.per_variable(self.function), norm2, level)
+        exact = dual.objective(self.beta, self.function)
+        return primal + exact <= stop.tol * (abs(primal) + 1.0)
+
+    def has_no_margin(self) -> bool:
+        """Hard margin: 2 |sum b phi| / sum |b| bounds the distance of the two hulls; is it zero to rounding?
+
+        A kernel with negative curvature can drive multipliers to infinity against any ridge, so it is asked there too.
+        """
+        if self.ran_away:
+            return True
+        if not (self.hard or (self.infinite_box and self.lowest_curvature < 0.0)):
+            return False
+        total = float(np.abs(self.beta).sum())
+        norm2 = float(self.dual.per_sample(self.beta) @ self.function) + float(self.dual.ridge @ self.beta**2)
+        return total > 0.0 and 4.0 * norm2 <= SMALLEST_MARGIN2 * float(self.gram.diag.max()) * total * total
+
+    def report(self, violation: float, objective: float) -> dict[str, Any]:
+        """What a watcher is told; `point` gives (beta, F) to those who ask, at the cost of F where it is not kept."""
+        beta, dual = self.beta, self.dual
+        free = (beta > dual.lo) & (beta < dual.hi) & ((beta != 0.0) | (dual.kink == 0.0))
+        return {
+            "rounds": self.rounds,
+            "iterations": self.iterations,
+            "violation": violation,
+            "tol": self.stopping.tol,
+            "objective": objective,
+            "n_support": int(np.count_nonzero(beta)),
+            "n_free": int(np.count_nonzero(free)),
+            "seconds": time.perf_counter() - self.began,
+            "point": lambda: (self.beta, self.function),
+        }
+
+
+@dataclass(frozen=True)
+class ReferenceSolver(ABC):
+    """A solver of the signed dual with options: `SVC(solver=Adatron(omega=1.2))`; call it or use `solve`.
+
+    Parameters
+    ----------
+    max_passes : int
+        Passes over the data after which the solver gives up with the status MAX_ITER.
+    """
+
+    max_passes: int = field(default=10_000, kw_only=True)
+
+    fixed_bias: ClassVar[bool] = False  # whether it can only take machines without equality constraint
+    keeps_going: ClassVar[bool] = False  # whether passes without a lower objective are part of the algorithm
+
+    def check(self, dual: SignedDual) -> None:  # noqa: B027
+        """Raise a ValueError with a sentence if this solver cannot take the machine."""
+
+    @abstractmethod
+    def passes(self, run: Run) -> Passes:
+        """The algorithm; see the module's header."""
+
+    def solve(
+        self,
+        dual: SignedDual,
+        gram: Gram,
+        stopping: Stopping,
+        start: NDArray | None = None,
+        function: NDArray | None = None,
+        watch: Watch | None = None,
+    ) -> Solution:
+        """Solve a signed dual from `start`; `function` is F = K start when the caller knows it."""
+        self.check(dual)
+        run = Run(dual, gram, stopping, start, function)
+        rows_before = gram.rows_computed
+        try:
+            status = self._drive(run, watch)
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        table = run.table()
+        return Solution(
+            beta=run.beta,
+            function=run.function,
+            level=levels_of(table, dual.n_groups),
+            status=status,
+            violation=violation_of(table, dual.n_groups),
+            objective=dual.objective(run.beta, run.function),
+            iterations=run.iterations,
+            rounds=run.rounds,
+            rows_computed=gram.rows_computed - rows_before,
+            seconds=time.perf_counter() - run.began,
+        )
+
+    __call__ = solve
+
+    def _drive(self, run: Run, watch: Watch | None) -> Status:
+        """Advance the algorithm until a rule or the algorithm itself ends it."""
+        violation, objective = run.measure()
+        previous, stalled = np.inf, 0
+        passes = self.passes(run)
+        while True:
+            info = run.report(violation, objective)
+            if watch is not None:
+                watch(info)
+            if run.has_no_margin():
+                return self._without_bound(run)
+            if run.meets(violation, objective, previous):
+                return Status.OPTIMAL
+            if self.max_passes <= run.rounds:
+                return Status.MAX_ITER
+            stalled = stalled + 1 if run.rounds and previous - objective <= NO_GROWTH * abs(objective) else 0
+            if stalled >= STALL_PASSES and not self.keeps_going:
+                return Status.INDEFINITE if run.lowest_curvature < 0.0 else Status.STALLED
+            try:
+                while True:
+                    ended = run.out_of_budget()
+                    if ended is not None:
+                        return ended
+                    if next(passes) is PASS:
+                        break
+                    if watch is not None:
+                        watch({**info, "iterations": run.iterations, "seconds": time.perf_counter() - run.began})
+            except StopIteration as end:
+                return self._judge(run, previous, end.value)
+            run.rounds += 1
+            previous = objective
+            violation, objective = run.measure()
+
+    def _without_bound(self, run: Run) -> Status:
+        """Why the dual grows without end."""
+        return Status.INDEFINITE if run.lowest_curvature < 0.0 else Status.UNBOUNDED
+
+    def _judge(self, run: Run, previous: float, reason: Status) -> Status:
+        """The algorithm can do no more: was that the optimum?"""
+        run.seen = None
+        if run.has_no_margin():
+            return self._without_bound(run)
+        violation, objective = run.measure()
+        if violation <= run.stopping.tol and run.stopping.criterion != "gap":
+            return Status.OPTIMAL
+        if run.stopping.criterion == "gap" and run.meets(violation, objective, previous):
+            return Status.OPTIMAL
+        if reason is Status.STALLED and run.lowest_curvature < 0.0:
+            return Status.INDEFINITE
+        return reason

@@ -1,0 +1,166 @@
+"""The whole quadratic programme handed to a generic package.
+
+Solves   every machine of the package, hard and soft margin, as long as the matrix fits (some thousand variables)
+Given    a Gram
+Returns  a Solution
+Form     min 1/2 x'P x + q'x   subject to  G x <= h,  A x = b                                             (8.26)
+         In signed multipliers x = b = t lambda:  P = K + D,  q = c,  A = the indicators of the groups,  b = their sums,
+         G = (I; -I) and h = (hi; -lo) without the rows of infinite bounds, which is (8.27) for the soft margin and its
+         lower half for the hard one. A kink e |b| doubles the variables, b = p - m with p, m >= 0.
+After    an interior point is near a bound, never on it: a multiplier that its own slope would carry to the bound within
+         one diagonal step is put there, which picks the support vectors; the bias is averaged over the others (8.10).
+Use      as the oracle of small problems, and as the text books do it. Time and memory grow like n^3 and n^2.
+See      Marsland (2014), section 8.3; cvxopt.solvers.qp (Vandenberghe, 2010); Clarabel (Goulart & Chen, 2024).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from widemargin.problems.dual import SignedDual
+from widemargin.solvers.optimality import levels_of, scan_groups
+from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, Vector
+from widemargin.solvers.reference.variables import block_of, move, repair_sum
+from widemargin.solvers.solution import Status
+
+PACKAGES = ("clarabel", "cvxopt")
+ACCURACY = 1e-10  # gap and feasibility asked of the package
+FEASIBLE = 1e-9  # relative: sums of multipliers further off belong to a package that gave up
+NEGATIVE = 1e-9  # of the largest eigenvalue: below minus this the matrix is not positive semi-definite
+INSTALL = "pip install 'widemargin[qp]'"
+
+
+def matrices(dual: SignedDual, Q: NDArray) -> tuple[NDArray, Vector, NDArray, Vector, NDArray, Vector]:
+    """P, q, G, h, A, b of (8.26) for a signed dual with Q = K + D."""
+    n = len(dual)
+    sums = np.zeros((dual.n_groups, n))
+    if dual.n_groups:
+        sums[dual.group, np.arange(n)] = 1.0
+    totals = sums @ dual.start
+    if not np.any(dual.kink):
+        P, q, lo, hi, A = Q, dual.shift, dual.lo, dual.hi, sums
+    else:
+        P = np.block([[Q, -Q], [-Q, Q]])
+        q = np.concatenate([dual.shift + dual.kink, -dual.shift + dual.kink])
+        lo = np.concatenate([np.maximum(dual.lo, 0.0), np.maximum(-dual.hi, 0.0)])
+        hi = np.concatenate([np.maximum(dual.hi, 0.0), np.maximum(-dual.lo, 0.0)])
+        A = np.hstack([sums, -sums])
+    upper, lower = np.flatnonzero(np.isfinite(hi)), np.flatnonzero(np.isfinite(lo))
+    identity = np.eye(len(q))
+    G = np.vstack([identity[upper], -identity[lower]])
+    return P, q, G, np.concatenate([hi[upper], -lo[lower]]), A, totals
+
+
+def by_clarabel(P: NDArray, q: Vector, G: NDArray, h: Vector, A: NDArray, b: Vector) -> tuple[Vector, int]:
+    """Solve (8.26) with clarabel."""
+    clarabel = _package("clarabel")
+    options = clarabel.DefaultSettings()
+    options.verbose = False
+    options.tol_gap_abs = options.tol_gap_rel = options.tol_feas = ACCURACY
+    cones = ([clarabel.ZeroConeT(len(b))] if len(b) else []) + [clarabel.NonnegativeConeT(len(h))]
+    answer = clarabel.DefaultSolver(
+        sparse.csc_matrix(np.triu(P)), q, sparse.csc_matrix(np.vstack([A, G])), np.concatenate([b, h]), cones, options
+    ).solve()
+    return np.asarray(answer.x), int(answer.iterations)
+
+
+def by_cvxopt(P: NDArray, q: Vector, G: NDArray, h: Vector, A: NDArray, b: Vector) -> tuple[Vector, int]:
+    """Solve (8.26) with cvxopt."""
+    cvxopt = _package("cvxopt")
+    options = {"show_progress": False, "abstol": ACCURACY, "reltol": ACCURACY, "feastol": ACCURACY}
+    equality = (cvxopt.matrix(A), cvxopt.matrix(b)) if len(b) else ()
+    answer = cvxopt.solvers.qp(*map(cvxopt.matrix, (P, q, G, h)), *equality, options=options)
+    return np.asarray(answer["x"]).ravel(), int(answer["iterations"])
+
+
+def solve_programme(dual: SignedDual, Q: NDArray, package: str) -> tuple[Vector, int]:
+    """Multipliers on their bounds where they belong, and the iterations of the package; Q = K + D."""
+    solve = by_clarabel if package == "clarabel" else by_cvxopt
+    x, iterations = solve(*matrices(dual, Q))
+    n = len(dual)
+    beta = _to_bounds(dual, Q, np.clip(x[:n] - x[n:] if len(x) > n else x, dual.lo, dual.hi))
+    sums = np.zeros(max(1, dual.n_groups))
+    np.add.at(sums, dual.group, beta - dual.start)
+    if dual.n_groups and np.abs(sums).max() > FEASIBLE * max(1e-300, float(np.abs(beta).sum())):
+        return dual.start.copy(), iterations  # the package failed: its point is none
+    return beta, iterations
+
+
+def _to_bounds(dual: SignedDual, Q: NDArray, beta: Vector) -> Vector:
+    """Put multipliers on the bounds (and the kink) that they only approach."""
+    f = Q @ beta + dual.shift
+    starts, groups = dual.group_starts, dual.n_groups
+    width = np.where(np.isfinite(dual.hi - dual.lo), dual.hi - dual.lo, np.abs(beta).max(initial=0.0))
+    near = 1e-6 * width
+    inside = (beta - dual.lo > near) & (dual.hi - beta > near) & ((np.abs(beta) > near) | (dual.kink == 0.0))
+    clear = np.where(
+        inside, beta, np.where(beta - dual.lo <= near, dual.lo, np.where(dual.hi - beta <= near, dual.hi, 0.0))
+    )
+    level = levels_of(scan_groups(f, clear, dual.lo, dual.hi, dual.kink, starts, groups, 0.0), groups)
+    slope = f - (level[dual.group] if groups else 0.0)
+    reach = 1.0 / np.maximum(np.diagonal(Q), np.finfo(float).tiny)
+    up, down = slope + dual.kink, slope - dual.kink  # slopes for b >= 0 and b <= 0
+    result = beta.copy()
+    result[beta - np.where(beta > 0, up, down) * reach <= dual.lo] = -np.inf
+    result[beta - np.where(beta >= 0, up, down) * reach >= dual.hi] = np.inf
+    result = np.clip(result, dual.lo, dual.hi)
+    at_kink = (dual.kink > 0.0) & (beta * (beta - np.where(beta > 0, up, down) * reach) <= 0.0)
+    result[at_kink] = 0.0
+    for g in range(groups):
+        part = slice(starts[g], starts[g + 1])
+        box = dual.lo[part], dual.hi[part], dual.kink[part]
+        result[part] = repair_sum(result[part], *box, float(dual.start[part].sum()))
+    return result
+
+
+def _package(name: str):  # type: ignore[no-untyped-def]
+    """Import an optional package, or say how to get it."""
+    try:
+        return __import__(name, fromlist=["solvers"])
+    except ImportError as error:
+        raise ImportError(f"solver='qp' needs the package {name}, which is not installed: {INSTALL}.") from error
+
+
+@dataclass(frozen=True)
+class QuadraticProgramme(ReferenceSolver):
+    """The whole dual as one quadratic programme, solved by an installed package.
+
+    Parameters
+    ----------
+    package : {"clarabel", "cvxopt"}, default "clarabel"
+        Both come with the extra `widemargin[qp]`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import SVC
+    >>> X = np.array([[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> SVC(kernel="linear", solver="qp", C=np.inf).fit(X, [0, 0, 1, 1]).coef_.round(3).tolist()
+    [[0.5, 0.5]]
+    """
+
+    package: str = "clarabel"
+
+    def __post_init__(self) -> None:
+        if self.package not in PACKAGES:
+            raise ValueError(f"package must be one of {', '.join(PACKAGES)}; got {self.package!r}.")
+
+    def passes(self, run: Run) -> Passes:
+        everything = np.arange(len(run.dual), dtype=np.int64)
+        Q = block_of(run, everything).astype(np.float64)
+        Q[np.diag_indices(len(Q))] += run.dual.ridge
+        eigenvalues = np.linalg.eigvalsh(Q)
+        if eigenvalues[0] < -NEGATIVE * max(abs(eigenvalues[-1]), np.finfo(float).tiny):
+            run.lowest_curvature = float(eigenvalues[0])
+            return Status.INDEFINITE  # such packages take convex problems only
+        beta, iterations = solve_programme(run.dual, Q, self.package)
+        if not np.all(np.isfinite(beta)):
+            return Status.UNBOUNDED
+        move(run, everything, beta)
+        run.iterations = iterations
+        yield PASS
+        return Status.STALLED
