@@ -48,8 +48,9 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         Show a progress bar.
     max_iter : int, default -1
         Largest number of steps, -1 for no limit.
-    solver : str, default "auto"
-        Name of the solver.
+    solver : str or solver, default "auto"
+        "auto" is the fast block solver; "platt", "keerthi", "chunking", "qp" and others are those of the literature,
+        by name or as an object with options (`widemargin.solvers.reference`).
     stopping : {"kkt", "gap", "objective"}, default "kkt"
         What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth
         of the dual objective.

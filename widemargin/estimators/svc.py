@@ -59,8 +59,9 @@ class SVC(KernelClassifier):
         "squared_hinge" charges C xi_i^2 / 2 instead (2-norm soft margin).
     multi_class : {"ovo", "ovr"}, default "ovo"
         Train a machine for each pair of classes, or one for each class against the rest.
-    solver : str, default "auto"
-        Name of the solver.
+    solver : str or solver, default "auto"
+        "auto" is the fast block solver; "platt", "keerthi", "chunking", "qp" and others are those of the literature,
+        by name or as an object with options (`widemargin.solvers.reference`).
     stopping : {"kkt", "gap", "objective"}, default "kkt"
         What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth
         of the dual objective.
