@@ -45,7 +45,7 @@ check: $(VENV)/stamp-dev  ## lint, format, types and the fast tests, in about a 
 	$(RUN) -m mypy
 	$(RUN) -m pytest -n $(WORKERS) -q -m "not slow"
 
-cover: $(VENV)/stamp-dev  ## coverage, with compiled functions run as plain Python for a second per test
+cover: $(VENV)/stamp-dev  ## coverage, with compiled functions run as plain Python for half a second per test
 	NUMBA_DISABLE_JIT=1 $(RUN) -m coverage run -m pytest -q -p no:xdist -p tests.project.interpreted \
 	    -m "not slow and not needs_compiler"; code=$$?; $(RUN) -m coverage report; exit $$code
 

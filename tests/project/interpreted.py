@@ -1,24 +1,32 @@
-"""For `make cover`: the suite with compiled functions run as plain Python, each test for at most a second.
+"""For `make cover`: the suite with compiled functions run as plain Python, each test for at most half a second.
 
 Coverage cannot look into compiled functions. As plain Python they are some hundred times slower, so a test that takes
-too long is cut off and counted as skipped: the lines it ran until then count as covered all the same. Whether results
-are right is the business of `make test`.
+too long is cut off and counted as skipped: the lines it ran until then count as covered all the same. A test that was cut
+off twice is left out with its other parameters, which run the same lines. Whether results are right is the business of
+`make test`.
 """
 
 import os
 import signal
+from collections import Counter
 from contextlib import contextmanager
 
 import pytest
 
-SECONDS = float(os.environ.get("SECONDS_PER_TEST", "1"))
+SECONDS = float(os.environ.get("SECONDS_PER_TEST", "0.5"))
+CUTS = 2  # per test function
+
+_cuts: Counter[str] = Counter()
 
 
 @contextmanager
-def limited():
-    """Skip the running test when its time is over."""
+def limited(name):
+    """Skip the running test when its time is over, and at once when it was cut off before."""
+    if _cuts[name] >= CUTS:
+        pytest.skip("cut off with other parameters")
 
     def give_up(*_):
+        _cuts[name] += 1
         pytest.skip(f"more than {SECONDS:g} s as plain Python")
 
     before = signal.signal(signal.SIGALRM, give_up)
@@ -32,11 +40,11 @@ def limited():
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item):
-    with limited():
+    with limited(item.nodeid.partition("[")[0]):
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    with limited():
+    with limited(item.nodeid.partition("[")[0]):
         return (yield)
