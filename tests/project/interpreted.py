@@ -1,9 +1,9 @@
 """For `make cover`: the suite with compiled functions run as plain Python, each test for at most half a second.
 
 Coverage cannot look into compiled functions. As plain Python they are some hundred times slower, so a test that takes
-too long is cut off and counted as skipped: the lines it ran until then count as covered all the same. A test that was cut
-off twice is left out with its other parameters, which run the same lines. Whether results are right is the business of
-`make test`.
+too long is cut off and counted as skipped: the lines it ran until then count as covered all the same. A test that was
+cut off twice is left out with its other parameters, which run the same lines. Whether results are right is the business
+of `make test`.
 """
 
 import os
