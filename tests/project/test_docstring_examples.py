@@ -9,6 +9,8 @@ import pytest
 
 import widemargin
 
+pytestmark = pytest.mark.needs_compiler  # an example that is cut off half-way would count as wrong
+
 matplotlib.use("Agg")
 
 MODULES = sorted(
