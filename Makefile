@@ -43,7 +43,8 @@ check: $(VENV)/stamp-dev  ## lint, format, types and the fast tests, in about a 
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
-	$(RUN) -m pytest -n $(WORKERS) -q -m "not slow"
+	$(RUN) -m pytest -n $(WORKERS) -q -m "not slow" --ignore=tests/reference --ignore=tests/examples \
+	    --ignore=tests/benchmarks
 
 cover: $(VENV)/stamp-dev  ## coverage, with compiled functions run as plain Python for half a second per test
 	NUMBA_DISABLE_JIT=1 $(RUN) -m coverage run -m pytest -q -p no:xdist -p tests.project.interpreted \
