@@ -8,9 +8,11 @@ of `make test`.
 
 import os
 import signal
+import sys
 from collections import Counter
 from contextlib import contextmanager
 
+import coverage
 import pytest
 
 from widemargin import threads
@@ -20,7 +22,7 @@ CUTS = 2  # per test function
 
 _cuts: Counter[str] = Counter()
 
-threads.available_cores = lambda: 1  # a cut-off test must not leave a thread behind that goes on as plain Python
+threads.available_cores = lambda: 1  # a cut-off test should not leave a thread behind that goes on as plain Python
 
 
 @contextmanager
@@ -52,3 +54,21 @@ def pytest_runtest_setup(item):
 def pytest_runtest_call(item):
     with limited(item.nodeid.partition("[")[0]):
         return (yield)
+
+
+_status = [0]
+
+
+def pytest_sessionfinish(exitstatus):
+    _status[0] = int(exitstatus)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure():
+    """Save what was covered and end at once: threads of cut-off tests would hold up the report for ever."""
+    measured = coverage.Coverage.current()
+    if measured is not None:
+        measured.stop()
+        measured.save()
+        sys.stdout.flush()
+        os._exit(_status[0])
