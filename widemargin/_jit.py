@@ -2,7 +2,7 @@
 
 Why a door. Numba's disk cache looks only at the file a function stands in. A function compiled into its caller from
 another file is not looked at, so after an upgrade the old machine code could answer. Here the stamp of every cache
-entry carries a digest of all sources of the package: edit any of them and everything is compiled anew.
+entry carries a digest of all sources that compiled code is made from: edit any of them and all is compiled anew.
 
 What it gives: no GIL, C division, the disk cache where a folder for it can be written, and plain compilation in memory
 where none can (a read-only installation). The stamp uses two private attributes of Numba; should they vanish, the disk
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,14 +30,38 @@ CONTRACT = frozenset({"contract", "nsz"})
 INTERPRETED = bool(config.DISABLE_JIT)  # NUMBA_DISABLE_JIT=1: functions run as plain Python, for coverage and debugging
 
 
+_IMPORT = re.compile(rb"^ *(?:from (widemargin[\w.]*) import ([\w, ]*)|import (widemargin[\w.]*))", re.MULTILINE)
+
+
+def compiled_sources(root: Path) -> dict[str, bytes]:
+    """Module name and text of every source with compiled functions, and of whatever those import in turn.
+
+    The rest (estimators, command line, pictures) can be edited without compiling anything anew.
+    """
+    texts = {}
+    for path in sorted(root.rglob("*.py")):
+        parts = (root.name, *path.relative_to(root).with_suffix("").parts)
+        texts[".".join(parts).removesuffix(".__init__")] = path.read_bytes()
+    waiting = [name for name, text in texts.items() if b"widemargin._jit import" in text]
+    found: dict[str, bytes] = {}
+    while waiting:
+        name = waiting.pop()
+        if name not in texts or name in found:
+            continue
+        found[name] = texts[name]
+        for module, names, whole in _IMPORT.findall(texts[name]):
+            source = (module or whole).decode()
+            waiting += [source, *(f"{source}.{each.strip()}" for each in names.decode().split(","))]
+    return found
+
+
 @functools.cache
 def package_digest() -> str:
-    """Digest of every Python source of the package, part of the stamp of each cache entry."""
+    """Digest of the sources that compiled code comes from, part of the stamp of each cache entry."""
     digest = hashlib.blake2b(digest_size=16)
-    root = Path(__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
+    for name, text in sorted(compiled_sources(Path(__file__).parent).items()):
+        digest.update(name.encode())
+        digest.update(text)
     return digest.hexdigest()
 
 

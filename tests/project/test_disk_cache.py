@@ -1,4 +1,4 @@
-"""The disk cache of compiled functions: used by the second process, dropped after any edit, done without where need be.
+"""The disk cache of compiled functions: used by the second process, dropped after an edit behind them, done without where need be.
 
 Each test works on a copy of the package with two modules added: `outer` in one file compiles `inner` of another file
 into itself, which is the case that Numba's own check of the source file does not notice.
@@ -74,8 +74,24 @@ def test_an_edit_in_another_file_is_noticed(installation):
     assert run(installation, PROBE) == ["31.0", "0", "1"]
 
 
+def test_an_edit_of_a_constant_in_a_module_without_compiled_functions_is_noticed(installation):
+    (installation / "factor.py").write_text("FACTOR = 2.0\n")
+    inner = "from widemargin.factor import FACTOR\n" + INNER.replace("2.0", "FACTOR")
+    (installation / "inner.py").write_text(inner)
+    assert run(installation, PROBE) == ["21.0", "0", "1"]
+    (installation / "factor.py").write_text("FACTOR = 3.0\n")
+    assert run(installation, PROBE) == ["31.0", "0", "1"]
+
+
+def test_an_edit_outside_the_compiled_code_keeps_the_cache(installation):
+    run(installation, PROBE)
+    with open(installation / "estimators" / "svc.py", "a") as module:
+        module.write("# edited\n")
+    assert run(installation, PROBE) == ["21.0", "1", "0"]
+
+
 @pytest.mark.parametrize("edited", ["problems/dual.py", "_jit.py"])
-def test_an_edit_of_any_module_drops_the_cache(installation, edited):
+def test_an_edit_of_any_module_behind_compiled_code_drops_the_cache(installation, edited):
     run(installation, PROBE)
     with open(installation / edited, "a") as module:
         module.write("\n# edited\n")
