@@ -1,4 +1,4 @@
-"""The disk cache of compiled functions: used by the second process, dropped after an edit behind them, done without where need be.
+"""The disk cache of compiled functions: used by the second process, dropped after an edit behind it, and done without.
 
 Each test works on a copy of the package with two modules added: `outer` in one file compiles `inner` of another file
 into itself, which is the case that Numba's own check of the source file does not notice.
