@@ -175,7 +175,7 @@ def _verify_classifier(
             dual = nu_classification(problem.sign, model.nu, own)
             total = np.abs(coefficients).sum()
             margin = model.nu * own.sum() / total if total > 0 else 1.0
-            beta, level = margin * coefficients[dual.row], margin * np.array([1.0 - bias, -1.0 - bias])
+            beta, level = margin * dual.per_variable(coefficients), margin * np.array([1.0 - bias, -1.0 - bias])
         else:
             bound = model.C * own if np.isfinite(model.C) else np.full(len(own), np.inf)
             squared = getattr(model, "loss", "hinge") == "squared_hinge"

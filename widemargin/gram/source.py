@@ -1,8 +1,8 @@
 """Which Gram a problem gets, and its function computed afresh: the precision policy in one place.
 
 up to FULL samples in all     the whole matrix in float64, shared by every problem of the fit
-one pair of classes, small    its matrix put together from blocks: those within a class are shared by all pairs of that
-                              class, the one between the classes is evaluated once; float32 where safe
+pairs of classes              rows on demand, those within a class shared by all pairs of that class (gram/pair.py);
+                              float64 up to FULL samples in all, beyond that float32 where safe
 anything larger               rows on demand with a cache; float32 where safe
 
 Float32 is safe where the kernel bounds the error of its values by SAFE_ROUNDING. Whatever was solved in float32 is
@@ -11,27 +11,24 @@ checked on a function computed afresh, in float64 wherever that can decide the o
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.gram.accumulate import mirror
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.cached import CachedGram
 from widemargin.gram.fresh import decisive_samples, fresh_function
 from widemargin.gram.full import FullGram
-from widemargin.gram.gram import COLUMN_TILE, Gram, symmetric_block
+from widemargin.gram.gram import Gram
+from widemargin.gram.pair import ClassRows, PairGram, RowMemory
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.problems.dual import SignedDual
-from widemargin.threads import run_tiles
 
 FULL = 2048  # samples up to which the whole matrix is held in float64: 32 MB
 TINY = 512  # samples in all up to which pairs of classes are gathered from one matrix
-PAIR = 4096  # samples of a pair of classes up to which its matrix is put together: 64 MB in float32
 SAFE_ROUNDING = 1e-4  # largest error of a kernel value with which float32 rows are used
 DECISIVE_SHARE = 0.5  # of the samples: beyond, one float64 pass over all of them is cheaper than two passes
 
@@ -50,12 +47,11 @@ class GramSource:
         self.kernel, self.X, self.cache_size = kernel, X, cache_size
         self.n_threads = n_threads if kernel.releases_gil else 1
         self.exact = kernel.prepare(X, np.float64)
-        self.members: dict[int, Samples] = {}  # samples of a class, by the identity of its index array
-        self.within: dict[int, NDArray] = {}  # and the block of the kernel matrix within it
+        self.classes: dict[int, ClassRows] = {}  # rows within a class, by the identity of its index array
+        self.between = RowMemory()
         self._fast: Samples | None = None
         self.rounding = 0.0  # bound on the error of a float32 kernel value
         self._whole: FullGram | None = None
-        self._own = threading.local()
 
     def __len__(self) -> int:
         return len(self.exact)
@@ -76,23 +72,16 @@ class GramSource:
 
     def share(self, indices: Iterable[Index | Parts | None]) -> None:
         """Make what the problems share before they are solved side by side."""
-        tuples = [index for index in indices if self._is_pair(index)]
-        if len(self) <= FULL and not tuples:
-            self.whole()
-        parts = {id(part): part for parts in tuples for part in parts}
-        samples = self._pair_samples
-        dtype = self._dtype(samples)
-        if sum(len(part) ** 2 for part in parts.values()) * dtype.itemsize > self.budget:
+        pairs = [index for index in indices if isinstance(index, tuple)]
+        if not pairs or len(self) <= TINY:
+            if len(self) <= FULL:
+                self.whole()
             return
-        todo = list(parts.items())
-
-        def fill(number: int) -> None:
-            key, part = todo[number]
-            block = np.empty((len(part), len(part)), dtype)
-            self.members[key] = members = samples.take(part)
-            self.within[key] = symmetric_block(self.kernel, members, block, self.n_threads)
-
-        run_tiles(fill, len(todo), self.n_threads)
+        parts = {id(part): part for pair in pairs for part in pair}
+        largest = max(len(part) for part in parts.values())
+        entries = sum(len(part) ** 2 for part in parts.values()) + 2 * self.n_threads * largest**2
+        if entries * self._dtype(self._pair_samples).itemsize <= self.budget:
+            self.classes = {key: self._class(part) for key, part in parts.items()}
 
     def whole(self) -> FullGram:
         """The full float64 matrix of all samples."""
@@ -102,8 +91,9 @@ class GramSource:
 
     def gram(self, index: Index | Parts | None, double: bool = False) -> Gram:
         """A Gram for the samples of a problem; `double` insists on float64."""
-        if self._is_pair(index) and not double:
-            return self._pair(index)
+        if self.classes and isinstance(index, tuple) and not double:
+            first, second = (self._class(part) for part in index)
+            return PairGram(self.kernel, first, second, self.between)
         if len(self) <= FULL:
             return self.whole() if index is None else self.whole().subset(joined(index))
         samples = self.exact if double else self.fast
@@ -117,7 +107,7 @@ class GramSource:
     def fresh(self, gram: Gram, dual: SignedDual, beta: NDArray, index: Index | Parts | None) -> NDArray[np.float64]:
         """F = K b of a problem computed afresh, float64 wherever it can decide the violation."""
         coefficients = dual.per_sample(beta)
-        if gram.dtype == np.float64 and isinstance(gram, FullGram):
+        if gram.dtype == np.float64 and isinstance(gram, FullGram | PairGram):
             function = np.zeros(len(gram))
             support = np.flatnonzero(coefficients)
             gram.add_rows(support, coefficients[support], function)
@@ -143,10 +133,6 @@ class GramSource:
                 return function
         return exactly(self.exact if index is None else self.exact.take(places))
 
-    def _is_pair(self, index: Index | Parts | None) -> TypeGuard[Parts]:
-        """Whether a problem gets a matrix put together from blocks; in tiny data one matrix for all is quicker."""
-        return isinstance(index, tuple) and len(self) > TINY and sum(len(part) for part in index) <= PAIR
-
     @property
     def _pair_samples(self) -> Samples:
         """Pairs are float64 as long as the whole matrix would be."""
@@ -155,41 +141,10 @@ class GramSource:
     def _dtype(self, samples: Samples) -> np.dtype:
         return np.dtype(np.float64 if samples is self.exact else np.float32)
 
-    def _matrix(self, n: int, dtype: np.dtype) -> NDArray:
-        """An n x n matrix in memory that this thread uses again for every pair: touching fresh memory is costly."""
-        memory = getattr(self._own, "memory", None)
-        if memory is None or memory.size < n * n:
-            memory = self._own.memory = np.empty(n * n, dtype)
-        return memory[: n * n].reshape(n, n)
-
-    def _pair(self, parts: Parts) -> FullGram:
-        """The matrix of joined classes, put together from shared blocks within and a fresh block between."""
+    def _class(self, part: Index) -> ClassRows:
+        """The rows within one class, shared by its pairs."""
         source = self._pair_samples
-        samples = [self.members.get(id(part)) or source.take(part) for part in parts]
-        ends = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
-        matrix = self._matrix(int(ends[-1]), self._dtype(source))
-        computed = 0
-        for i, left in enumerate(samples):
-            rows = slice(ends[i], ends[i + 1])
-            shared = self.within.get(id(parts[i]))
-            if shared is None:
-                square = np.empty((len(left), len(left)), matrix.dtype)
-                matrix[rows, rows] = symmetric_block(self.kernel, left, square, 1)
-                computed += len(left)
-            else:
-                matrix[rows, rows] = shared
-            for j in range(i + 1, len(parts)):
-                right = samples[j]
-                for first in range(0, len(right), COLUMN_TILE):
-                    last = min(len(right), first + COLUMN_TILE)
-                    columns = slice(ends[j] + first, ends[j] + last)
-                    self.kernel.block(left, right.tile(first, last), matrix[rows, columns])
-                mirror(matrix, ends[i], ends[i + 1], ends[j], ends[j + 1])
-                computed += len(left)
-        gram = FullGram(matrix, 1)
-        gram.diag = np.concatenate([self.kernel.diag(part) for part in samples])
-        gram.rows_computed = computed
-        return gram
+        return self.classes.get(id(part)) or ClassRows(self.kernel, source.take(part), self._dtype(source))
 
 
 def joined(index: Index | Parts) -> Index:

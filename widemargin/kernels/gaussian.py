@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from widemargin.kernels.compiled_rows import DirectRows, NoRows, ProductRows
 from widemargin.kernels.distances import Squared, exponential_block
 from widemargin.kernels.exponential import exp_of_products
 from widemargin.kernels.kernel import Kernel, Samples
@@ -105,6 +106,14 @@ class Gaussian(Kernel):
                 own, other = ((self.gamma * squared_norms(side)).astype(out.dtype) for side in (left, right))
             exp_of_products(flat, step, 2 * gamma, own, other)
         return out
+
+    def row_source(self, first: Samples, second: Samples) -> DirectRows | ProductRows | NoRows:
+        if isinstance(first, DenseColumns) and isinstance(second, DenseColumns):
+            return DirectRows(first.columns, second.columns, Squared(first.dtype.type(self.gamma)))
+        if isinstance(first, DenseRows) and isinstance(second, DenseRows):
+            own, other = ((self.gamma * side.squares).astype(side.dtype) for side in (first, second))
+            return ProductRows(first.values, second.values, own, other, first.dtype.type(2 * self.gamma))
+        return NoRows()
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.ones(len(samples))

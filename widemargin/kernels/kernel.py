@@ -75,6 +75,12 @@ class Kernel(ABC):
         """Bound on the absolute error of an entry of `block` on these samples, from rounding in their precision."""
         return float("inf")
 
+    def row_source(self, first: Samples, second: Samples) -> Any:
+        """How compiled code can evaluate rows on these samples (kernels/compiled_rows.py), where it can."""
+        from widemargin.kernels.compiled_rows import NoRows
+
+        return NoRows()
+
     def representation(self) -> Hashable:
         """A name of what `prepare` makes: kernels with equal names share prepared samples in sums and products."""
         return self

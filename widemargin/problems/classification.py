@@ -56,7 +56,7 @@ def nu_classification(y: Vector, nu: float, weight: Vector) -> SignedDual:
         start=start,
         group=group,
         n_groups=2,
-        row=order,
+        row=None if np.array_equal(order, np.arange(len(y))) else order,
         n_samples=len(y),
     )
 

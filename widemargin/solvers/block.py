@@ -22,8 +22,10 @@ from numpy.typing import NDArray
 
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram
+from widemargin.gram.pair import PairGram
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.primal import best_primal
+from widemargin.solvers.growing import solve_growing
 from widemargin.solvers.interior import LARGEST, interior_point
 from widemargin.solvers.newton import is_free, newton_step
 from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
@@ -341,7 +343,7 @@ def solve_blocks(
     else:
         function = np.array(function, dtype=np.float64)
     solver = BlockSolver(dual, gram, stopping)
-    if is_whole(dual, gram, stopping):
+    if is_plain(dual, stopping) and isinstance(gram, FullGram | PairGram):
         solution = solve_at_once(solver, beta, function)
         if solution is not None:
             try:
@@ -353,25 +355,33 @@ def solve_blocks(
     return solver.run(beta, function, watch)
 
 
-def is_whole(dual: SignedDual, gram: Gram, stopping: Stopping) -> bool:
-    """Whether one compiled call can take the problem: full matrix, groups, one variable per sample, KKT criterion."""
-    plain = dual.row is None and dual.sign is None and dual.n_groups > 0 and stopping.criterion == "kkt"
-    return plain and isinstance(gram, FullGram) and 0 < len(dual) <= WHOLE
+def is_plain(dual: SignedDual, stopping: Stopping) -> bool:
+    """Whether compiled calls can take the problem: groups, one variable per sample, KKT criterion."""
+    return dual.row is None and dual.sign is None and dual.n_groups > 0 and stopping.criterion == "kkt"
 
 
 def solve_at_once(solver: BlockSolver, beta: NDArray, function: NDArray) -> Solution | None:
-    """The answer of the compiled call, or None, with beta, function and the solver as far as it came."""
-    dual, stopping, matrix = solver.dual, solver.stopping, solver.gram.matrix  # type: ignore[attr-defined]
+    """The answer of the compiled calls, or None, with beta, function and the solver as far as it came."""
+    dual, stopping, gram = solver.dual, solver.stopping, solver.gram
     most = STEPS_PER_CALL if stopping.max_iter < 0 else min(STEPS_PER_CALL, stopping.max_iter)
-    if matrix.dtype == np.float32 and np.abs(dual.shift).max() > LARGEST_SINGLE:
+    if gram.dtype == np.float32 and np.abs(dual.shift).max() > LARGEST_SINGLE:
         return None
-    position, limits = key_limits(len(dual), matrix.dtype)
-    solver.iterations, solver.rounds, solver.lowest_curvature, table = solve_whole(
-        matrix, solver.gram.diag, dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink, dual.group_starts,
-        beta, function, solver.tol, 0.99 * solver.tol, most, position, limits,
-    )  # fmt: skip
+    if isinstance(gram, PairGram):
+        solver.iterations, solver.rounds, violation, solver.lowest_curvature = solve_growing(
+            dual, gram, beta, function, solver.tol, most
+        )
+        solver.beta = beta
+        table = solver.scan(dual.gradient(beta, function))
+    elif isinstance(gram, FullGram) and len(dual) <= WHOLE:
+        position, limits = key_limits(len(dual), gram.dtype)
+        solver.iterations, solver.rounds, solver.lowest_curvature, table = solve_whole(
+            gram.matrix, gram.diag, dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink, dual.group_starts,
+            beta, function, solver.tol, 0.99 * solver.tol, most, position, limits,
+        )  # fmt: skip
+        violation = violation_of(table, dual.n_groups)
+    else:
+        return None
     solver.beta, solver.function = beta, function
-    violation = violation_of(table, dual.n_groups)
     if violation > solver.tol or solver.lowest_curvature < 0.0 or (solver.may_run_away and solver.has_no_margin()):
         return None
     return solver.solution(Status.OPTIMAL, table)

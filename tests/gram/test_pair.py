@@ -1,0 +1,86 @@
+"""Rows of two classes on demand: equal to the whole matrix, whatever the representation, shared between pairs."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from widemargin._jit import jit
+from widemargin.gram.pair import ClassRows, PairGram, RowMemory
+from widemargin.kernels import Gaussian, Laplacian, Polynomial
+from widemargin.kernels.compiled_rows import DirectRows, NoRows, ProductRows, fill_rows
+
+KINDS = {
+    "few features": (Gaussian(0.7), 5, False, DirectRows),
+    "many features": (Gaussian(0.02), 41, False, ProductRows),
+    "sparse": (Gaussian(0.02), 60, True, NoRows),
+    "polynomial": (Polynomial(degree=2, gamma=0.1, coef0=1.0), 9, False, NoRows),
+    "laplacian": (Laplacian(0.1), 9, False, NoRows),
+}
+
+
+def two_classes(kind, dtype, rng, sizes=(37, 301)):
+    kernel, d, sparse, _ = KINDS[kind]
+    X = rng.normal(size=(sum(sizes), d))
+    if sparse:
+        X[rng.random(X.shape) < 0.9] = 0.0
+    samples = kernel.prepare(sp.csr_array(X) if sparse else X, dtype)
+    cut = np.split(np.arange(sum(sizes)), [sizes[0]])
+    return kernel, X, [ClassRows(kernel, samples.take(part), np.dtype(dtype)) for part in cut]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_and_sums_of_rows_equal_the_whole_matrix(kind, dtype, rng):
+    kernel, X, classes = two_classes(kind, dtype, rng)
+    K = kernel(X)
+    gram = PairGram(kernel, *classes, RowMemory())
+    index = np.sort(rng.permutation(len(K))[:60])
+    tolerance = 1e-12 if dtype == np.float64 else 2e-5 * np.abs(K).max()
+    np.testing.assert_allclose(gram.block(index), K[np.ix_(index, index)], atol=tolerance)
+    others, weights = rng.permutation(len(K))[:50], rng.normal(size=50)
+    function = np.ones(len(K))
+    gram.add_rows(others, weights, function)
+    np.testing.assert_allclose(function, 1.0 + weights @ K[others], atol=50 * tolerance)
+    assert gram.rows_computed == len(np.union1d(index, others))
+    np.testing.assert_allclose(gram.diag, np.diagonal(K))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind][3] is not NoRows])
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
+def test_rows_in_compiled_code_equal_blocks(kind, dtype, count, rng):
+    kernel, X, classes = two_classes(kind, dtype, rng, sizes=(19, 45))
+    source = kernel.row_source(classes[0].samples, classes[1].samples)
+    assert type(source) is KINDS[kind][3]
+    K = kernel(X)
+    evaluate = jit(lambda *arguments: fill_rows(*arguments), cache=False)
+    for left, right in ((0, 1), (1, 0), (1, 1)):
+        parts = [slice(0, 19), slice(19, 64)]
+        index = rng.permutation(19)[:count].astype(np.int64)
+        slots = rng.permutation(10)[:count].astype(np.int64)
+        out = np.full((10, len(classes[right])), np.nan, dtype)
+        evaluate(source, left, right, index, slots, out)
+        np.testing.assert_allclose(
+            out[slots], K[parts[left], parts[right]][index], atol=1e-12 if dtype == np.float64 else 1e-5
+        )
+        assert np.isnan(np.delete(out, slots, axis=0)).all()
+
+
+def test_rows_within_a_class_are_evaluated_once_for_all_pairs(rng):
+    kernel, _, (first, second) = two_classes("polynomial", np.float64, rng)
+    asked = []
+
+    class Counting(Polynomial):
+        def block(self, left, right, out):
+            asked.append((len(left), len(right)))
+            return super().block(left, right, out)
+
+    counting = Counting(degree=2, gamma=0.1, coef0=1.0)
+    first.kernel = second.kernel = counting
+    memory = RowMemory()
+    index = np.array([0, 3, 5])
+    PairGram(counting, first, second, memory).need(index)
+    assert asked == [(3, 37), (3, 301)]
+    asked.clear()
+    PairGram(counting, first, second, memory).need(np.array([0, 3, 5, 8]))
+    assert asked == [(1, 37), (4, 301)]

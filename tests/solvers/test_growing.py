@@ -1,0 +1,151 @@
+"""The block that grows: the same optimum as on the whole matrix, from fewer rows; and who takes over when it fails."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from widemargin import SVC, NuSVC
+from widemargin.gram import FullGram
+from widemargin.gram.pair import ClassRows, PairGram, RowMemory
+from widemargin.kernels import Gaussian, Linear
+from widemargin.problems import hinge, nu_classification
+from widemargin.solvers import growing
+from widemargin.solvers.block import solve_blocks
+from widemargin.solvers.growing import evaluate, look, solve_growing, take_worst
+from widemargin.solvers.solution import Status
+from widemargin.stopping import Stopping
+
+
+def problem(rng, kernel, sizes=(90, 140), shift=1.5, d=6, dtype=np.float64):
+    X = rng.normal(size=(sum(sizes), d))
+    X[: sizes[0], 0] += shift
+    samples = kernel.prepare(X, dtype)
+    first = np.arange(sizes[0])
+    second = np.arange(sizes[0], sum(sizes))
+    classes = [ClassRows(kernel, samples.take(part), np.dtype(dtype)) for part in (first, second)]
+    sign = np.where(np.arange(len(X)) < sizes[0], 1.0, -1.0)
+    return X, sign, PairGram(kernel, *classes, RowMemory())
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.3), Linear()], ids=["compiled rows", "rows from Python"])
+@pytest.mark.parametrize("machine", ["hinge", "nu"])
+def test_same_optimum_as_on_the_whole_matrix(kernel, machine, rng):
+    X, sign, gram = problem(rng, kernel)
+    dual = hinge(sign, np.full(len(X), 2.0)) if machine == "hinge" else nu_classification(sign, 0.3, np.ones(len(X)))
+    stopping = Stopping(tol=1e-8)
+    best = solve_blocks(dual, FullGram(kernel(X)), stopping)
+    solution = solve_blocks(dual, gram, stopping)
+    assert solution.status is Status.OPTIMAL
+    assert solution.violation <= 1e-8
+    np.testing.assert_allclose(solution.objective, best.objective, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(solution.function, kernel(X) @ solution.beta, atol=1e-9)
+
+
+def test_easy_problems_need_few_rows(rng):
+    X, sign, gram = problem(rng, Gaussian(0.05), sizes=(400, 500), shift=6.0)
+    solution = solve_blocks(hinge(sign, np.full(len(X), 1.0)), gram, Stopping(tol=1e-3))
+    assert solution.status is Status.OPTIMAL
+    assert np.count_nonzero(solution.beta) < gram.rows_computed < 0.3 * len(X)
+
+
+def test_a_start_is_gone_on_from(rng):
+    X, sign, gram = problem(rng, Gaussian(0.3))
+    dual = hinge(sign, np.full(len(X), 2.0))
+    before = solve_blocks(dual, gram, Stopping(tol=1e-2))
+    again = PairGram(gram.kernel, gram.first, gram.second, RowMemory())
+    after = solve_blocks(dual, again, Stopping(tol=1e-7), start=before.beta)
+    assert after.violation <= 1e-7
+    cold = solve_blocks(dual, PairGram(gram.kernel, gram.first, gram.second, RowMemory()), Stopping(tol=1e-7))
+    assert after.iterations < cold.iterations
+
+
+def test_what_it_does_not_finish_the_general_solver_does(rng, monkeypatch):
+    monkeypatch.setattr(growing, "NEW", 2)
+    X, sign, gram = problem(rng, Gaussian(0.3))
+    dual = hinge(sign, np.full(len(X), 2.0))
+    beta, function = dual.start.copy(), np.zeros(len(X))
+    steps, _, violation, _ = solve_growing(dual, gram, beta, function, 1e-6, 20)
+    assert steps == 20
+    assert violation > 1e-6
+    np.testing.assert_allclose(function, gram.kernel(X) @ beta, atol=1e-10)
+    solution = solve_blocks(dual, PairGram(gram.kernel, gram.first, gram.second, RowMemory()), Stopping(tol=1e-6))
+    assert solution.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("d", [6, 40], ids=["direct", "products"])
+def test_rows_that_other_threads_read_never_hold_unfinished_values(d, rng):
+    _, _, gram = problem(rng, Gaussian(0.3), sizes=(300, 300), d=d, dtype=np.float32)
+    everyone = np.arange(300)
+    compiled = (gram.source, *gram.parts, gram.used, gram.known, everyone)
+    evaluate(*compiled)
+    reference = gram.first.rows.copy()
+    ended = threading.Event()
+
+    def again():
+        while not ended.is_set():
+            gram.used[:] = 0
+            gram.first.known[:] = False
+            evaluate(*compiled)
+
+    other = threading.Thread(target=again)
+    other.start()
+    try:
+        assert all(np.array_equal(gram.first.rows, reference) for _ in range(300))
+    finally:
+        ended.set()
+        other.join()
+
+
+def test_max_iter_is_kept(rng):
+    X, sign, gram = problem(rng, Gaussian(0.3))
+    solution = solve_blocks(hinge(sign, np.full(len(X), 2.0)), gram, Stopping(tol=1e-9, max_iter=7))
+    assert solution.status is Status.MAX_ITER
+    assert solution.iterations == 7
+
+
+def test_a_hard_margin_without_any_margin_is_named(rng):
+    X, sign, gram = problem(rng, Linear(), shift=0.0)
+    solution = solve_blocks(hinge(sign, np.full(len(X), np.inf)), gram, Stopping(tol=1e-3))
+    assert solution.status is Status.UNBOUNDED
+
+
+def test_the_worst_violators_are_taken():
+    amount = np.array([0.0, 5.0, 1.0, 9.0, -2.0, 4.9, 9.0, 0.1])
+    fresh = np.full(8, -1)
+    assert take_worst(amount, 0, 8, 9.0, 3, fresh, 0) == 3
+    assert sorted(fresh[:3]) in ([1, 3, 6], [3, 5, 6])  # 5.0 and 4.9 fall into one bin
+    assert take_worst(amount, 0, 8, 9.0, 8, fresh, 0) == 6
+    assert sorted(fresh[:6]) == [1, 2, 3, 5, 6, 7]
+
+
+def test_equal_violators_are_taken_evenly():
+    fresh = np.empty(4, np.int64)
+    assert take_worst(np.ones(1000), 0, 1000, 1.0, 4, fresh, 0) == 4
+    assert fresh.tolist() == [124, 374, 624, 874]
+
+
+def test_a_group_that_cannot_move_gets_no_new_variables():
+    n = 6
+    F, none = np.zeros(n), np.zeros(n)
+    shift = np.array([-1.0, 2.0, 3.0, -1.0, -2.0, 1.0])
+    beta = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 1.0])
+    fresh, middles = np.empty(8, np.int64), np.empty(2)
+    violation, count = look(
+        F, beta, none, np.ones(n), none, none, shift, np.array([0, 3, 6]), np.full(n, -1), 1e-3, middles, fresh
+    )
+    assert violation == 3.0
+    assert sorted(fresh[:count]) == [3, 4, 5]
+    assert middles.tolist() == [0.0, -0.5]
+
+
+@pytest.mark.parametrize("d", [4, 30])
+def test_many_class_machines_are_certified(d, rng):
+    centres = 2.0 * rng.normal(size=(5, d))
+    y = rng.integers(5, size=900)
+    X = centres[y] + rng.normal(size=(900, d))
+    for machine in (SVC(C=3.0, tol=1e-5), NuSVC(nu=0.2, tol=1e-5), SVC(kernel="linear", tol=1e-5)):
+        machine.fit(X, y)
+        assert machine.certificate_.holds
+        assert machine.certificate_.violation <= 1e-5
+        assert max(part.rows_computed for part in machine.certificate_.parts) < 400

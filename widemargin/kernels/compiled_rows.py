@@ -1,0 +1,157 @@
+"""Rows of a kernel matrix evaluated inside compiled code, for solvers that ask for a few rows at a time.
+
+A call of `Kernel.block` costs some ten microseconds of Python, and a matrix product of a few rows spends most of its
+time rearranging the other operand (measured on usps: 24 rows at a time ran at a fifth of the speed of whole blocks).
+Where a solver of many small problems needs a handful of rows per round, that would be most of its time.
+
+    DirectRows    exp(-scale * distance) of samples by columns (kernels/distances.py)
+    ProductRows   the Gaussian from inner products of samples by rows
+    NoRows        any other kernel: the solver returns to Python for its rows
+
+Each is given as a value of a class of its own, so that only the loops in use are compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from widemargin._jit import CONTRACT, REASSOCIATE, jit
+from widemargin.kernels.distances import STRIP, Squared, add_terms
+from widemargin.kernels.exponential import exp_nonpositive, exp_scaled
+
+TILE = 32  # right samples that stay in cache while all rows asked for are evaluated on them
+
+
+class NoRows(NamedTuple):
+    """Rows come from `Kernel.block`."""
+
+    nothing: int = 0
+
+
+class DirectRows(NamedTuple):
+    """Two sets of samples by columns, and their distance."""
+
+    first: NDArray
+    second: NDArray
+    distance: Squared
+
+
+class ProductRows(NamedTuple):
+    """Two sets of samples by rows, gamma |x|^2 of each, and 2 gamma in their precision."""
+
+    first: NDArray
+    second: NDArray
+    first_squares: NDArray
+    second_squares: NDArray
+    twice_gamma: np.floating
+
+
+def can_fill(source: Any) -> bool:
+    """Whether rows can be evaluated in compiled code."""
+    return not isinstance(source, NoRows)
+
+
+@overload(can_fill)
+def _can_fill(source):
+    able = source.instance_class is not NoRows
+    return lambda source: able
+
+
+def fill_rows(source: Any, left: int, right: int, index: Any, slots: Any, out: Any) -> None:
+    """out[slots[k]] = the values of sample index[k] of set `left` (0 or 1) with all samples of set `right`."""
+    _FILL[type(source)](source, left, right, index, slots, out)
+
+
+@overload(fill_rows)
+def _choose_fill(source, left, right, index, slots, out):
+    """The loops of the given source."""
+    if isinstance(source, types.BaseNamedTuple):
+        return _FILL[source.instance_class]
+    return None
+
+
+def _fill_nothing(source, left, right, index, slots, out):
+    """Never reached: solvers ask `can_fill` first."""
+
+
+def _fill_direct(source, left, right, index, slots, out):
+    """Two rows to a pass over a strip of right samples, as in kernels/distances.py."""
+    x = source.first if left == 0 else source.second
+    z = source.first if right == 0 else source.second
+    d, n = z.shape
+    strip = np.empty((d, STRIP), z.dtype)
+    spare = np.empty(STRIP, out.dtype)
+    for first in range(0, n, STRIP):
+        width = min(STRIP, n - first)
+        for k in range(d):
+            for j in range(width):
+                strip[k, j] = z[k, first + j]
+        for k in range(0, len(index), 2):
+            row = out[slots[k], first : first + width]
+            if k + 1 < len(index):
+                other = out[slots[k + 1], first : first + width]
+                add_terms(source.distance, x, index[k], index[k + 1], strip, row, other)
+                exp_scaled(other, source.distance.scale)
+            else:
+                add_terms(source.distance, x, index[k], index[k], strip, row, spare[:width])
+            exp_scaled(row, source.distance.scale)
+
+
+def _fill_products(source, left, right, index, slots, out):
+    """Four rows to a pass over a right sample; a tile of right samples serves all rows while it is in cache."""
+    x = source.first if left == 0 else source.second
+    z = source.first if right == 0 else source.second
+    x_squares = source.first_squares if left == 0 else source.second_squares
+    z_squares = source.first_squares if right == 0 else source.second_squares
+    n, m = len(z), len(index)
+    for first in range(0, n, TILE):
+        last = min(n, first + TILE)
+        for k in range(0, m, 4):
+            k1, k2, k3 = min(k + 1, m - 1), min(k + 2, m - 1), min(k + 3, m - 1)
+            four_products(
+                x[index[k]], x[index[k1]], x[index[k2]], x[index[k3]], z, first, last,
+                out[slots[k]], out[slots[k1]], out[slots[k2]], out[slots[k3]],
+            )  # fmt: skip
+        for k in range(m):
+            exp_of_row(out[slots[k], first:last], source.twice_gamma, x_squares[index[k]], z_squares[first:last])
+
+
+@jit(fastmath=REASSOCIATE)
+def four_products(a, b, c, d, z, first, last, out_a, out_b, out_c, out_d):
+    """Inner products of four vectors with the rows first:last of z, two rows at a time.
+
+    Eight sums at once: with four, each waited for its last addition (measured 1.6 times slower).
+    """
+    zero = z.dtype.type(0.0)
+    for j in range(first, last, 2):
+        after = min(j + 1, last - 1)
+        u, v = z[j], z[after]
+        a_u = b_u = c_u = d_u = a_v = b_v = c_v = d_v = zero
+        for k in range(u.shape[0]):
+            a_u += a[k] * u[k]
+            b_u += b[k] * u[k]
+            c_u += c[k] * u[k]
+            d_u += d[k] * u[k]
+            a_v += a[k] * v[k]
+            b_v += b[k] * v[k]
+            c_v += c[k] * v[k]
+            d_v += d[k] * v[k]
+        out_a[j], out_b[j], out_c[j], out_d[j] = a_u, b_u, c_u, d_u
+        out_a[after], out_b[after], out_c[after], out_d[after] = a_v, b_v, c_v, d_v
+
+
+@jit(fastmath=CONTRACT)
+def exp_of_row(row, twice_gamma, own, squares):
+    """As `exp_of_products`, for one row."""
+    zero = row.dtype.type(0.0)
+    for j in range(len(row)):
+        exponent = twice_gamma * row[j] - (own + squares[j])
+        row[j] = exp_nonpositive(zero if exponent > zero else exponent)
+
+
+_FILL: dict[type, Any] = {NoRows: _fill_nothing, DirectRows: _fill_direct, ProductRows: _fill_products}

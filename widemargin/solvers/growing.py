@@ -1,0 +1,271 @@
+"""A block that grows: rows are evaluated for the worst violators, and every variable that has a row stays in the block.
+
+Solves   the signed dual with groups of two classes, on rows evaluated on demand (gram/pair.py)
+Given    box and terms of the dual, a start and its function F
+Returns  beta and F changed in place; steps, rounds, violation, lowest curvature
+Round    look for the worst violators without a row -> their rows -> pair steps on the block of all variables with rows
+         -> F += K (change of beta) in float64
+Why      the machines of many classes are hundreds of small problems with few support vectors each. Whole kernel
+         matrices of pairs cost more than solving them, and a general solver costs more in Python than in work: here a
+         problem is one compiled call, or one per round where the kernel has no rows in compiled code.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin._jit import jit
+from widemargin.gram.accumulate import copy_rows
+from widemargin.gram.pair import PairGram, add_pair_rows, gather_pair
+from widemargin.kernels.compiled_rows import can_fill, fill_rows
+from widemargin.problems.dual import SignedDual
+from widemargin.solvers.optimality import scan_groups, violation_of
+from widemargin.solvers.packed import key_limits
+from widemargin.solvers.pair_steps import solve_pairs
+
+NEW = 24  # variables that get a row in a round: more are evaluated in vain, fewer take more rounds
+NEW_FROM_PYTHON = 96  # the same where rows come from Kernel.block, which is quicker per row the more there are
+INNER_SHARE = 0.1  # of the violation: how far the block is solved before new variables are asked for
+ROUNDS = 200  # what has not ended by then goes on in the general block solver
+FIRST_CAPACITY = 256  # variables the block has room for at first; doubled when it is full
+BINS = 64  # of the histogram that finds the worst violators without sorting
+
+
+def solve_growing(
+    dual: SignedDual, gram: PairGram, beta: NDArray, function: NDArray, tol: float, max_steps: int
+) -> tuple[int, int, float, float]:
+    """See the module's header: (steps, rounds, violation, lowest curvature)."""
+    compiled = can_fill(gram.source)
+    fresh = np.empty(NEW if compiled else NEW_FROM_PYTHON, np.int64)
+    counts = np.zeros(3, np.int64)  # steps, rounds, new variables that wait for a row
+    reached = np.zeros(2)  # violation, lowest curvature
+    position, limits = key_limits(len(dual), gram.dtype)
+    while True:
+        grow(
+            gram.source, *gram.parts, gram.used, gram.known, gram.diag, function, beta, dual.lo, dual.hi, dual.kink,
+            dual.ridge, dual.shift, dual.group_starts, tol, max_steps, position, limits, fresh, counts, reached,
+        )  # fmt: skip
+        if not counts[2]:
+            break
+        gram.need(np.sort(fresh[: counts[2]]))
+    gram.rows_computed = int(gram.used.sum())
+    return int(counts[0]), int(counts[1]), float(reached[0]), float(reached[1])
+
+
+@jit
+def grow(
+    source, first, second, from_first, from_second, slot, n_first, used, known, diag, F, beta, lo, hi, kink,
+    ridge, shift, starts, tol, max_steps, position, limits, fresh, counts, reached,
+):  # fmt: skip
+    """Rounds until the problem is solved, or until rows are needed that only Python can evaluate."""
+    n = beta.shape[0]
+    n_groups = starts.shape[0] - 1
+    active = np.empty(n, np.int64)
+    q = 0
+    for t in range(n):
+        if slot[t] >= 0:
+            active[q] = t
+            q += 1
+    capacity = max(FIRST_CAPACITY, q)
+    K = np.empty((capacity, capacity), first.dtype)
+    gathered = 0
+    middles = np.empty(n_groups)
+    counts[2] = 0
+    waited = counts[1] > 0
+    while True:
+        if not waited:
+            violation, count = look(F, beta, lo, hi, kink, ridge, shift, starts, slot, tol, middles, fresh)
+            reached[0] = violation
+            if violation <= tol or not np.isfinite(violation) or counts[0] >= max_steps or counts[1] >= ROUNDS:
+                return
+            counts[1] += 1
+            if count > 0:
+                if not can_fill(source):
+                    counts[2] = count
+                    return
+                evaluate(source, first, second, from_first, from_second, slot, n_first, used, known, fresh[:count])
+                for k in range(count):
+                    active[q + k] = fresh[k]
+                q += count
+                if n_groups > 1:  # groups must lie together in the block
+                    sort_active(active, slot)
+                    gathered = 0
+        else:  # the rows asked for are there now
+            count = q
+            look(F, beta, lo, hi, kink, ridge, shift, starts, slot, tol, middles, fresh)
+            waited = False
+        if q > capacity:
+            capacity = min(n, 2 * q)
+            K = np.empty((capacity, capacity), first.dtype)
+            gathered = 0
+        gather_pair(first, second, from_first, from_second, slot, n_first, active[:q], gathered, K)
+        gathered = q
+        inner_tol = max(0.5 * tol, INNER_SHARE * reached[0]) if count > 0 else 0.5 * tol
+        taken, lowest, finite = improve(
+            K, first, second, from_first, from_second, slot, n_first, active[:q], middles, diag, F, beta, lo, hi, kink,
+            ridge, shift, starts, inner_tol, max_steps - counts[0], position, limits,
+        )  # fmt: skip
+        reached[1] = min(reached[1], lowest)
+        counts[0] += taken
+        if not finite or (taken == 0 and count == 0):
+            return
+
+
+@jit
+def sort_active(active, slot):
+    """All variables with a row, in order."""
+    q = 0
+    for t in range(slot.shape[0]):
+        if slot[t] >= 0:
+            active[q] = t
+            q += 1
+
+
+@jit
+def evaluate(source, first, second, from_first, from_second, slot, n_first, used, known, new):
+    """Rows of the new variables: within their class where no other pair has asked for them, and between the classes.
+
+    Other threads may read rows within a class, or write the same ones, so only finished values are put there.
+    """
+    inside = np.empty(new.shape[0], np.int64)
+    slots = np.empty(new.shape[0], np.int64)
+    missing = np.empty(new.shape[0], np.int64)
+    for side in range(2):
+        count = 0
+        absent = 0
+        for k in range(new.shape[0]):
+            if (new[k] < n_first) == (side == 0):
+                inside[count] = new[k] - side * n_first
+                slots[count] = used[side] + count
+                slot[new[k]] = slots[count]
+                if not known[side][inside[count]]:
+                    missing[absent] = inside[count]
+                    absent += 1
+                count += 1
+        used[side] += count
+        own, between = (first, from_first) if side == 0 else (second, from_second)
+        fill_rows(source, side, 1 - side, inside[:count], slots[:count], between)
+        if absent > 0:
+            finished = np.empty((absent, own.shape[1]), own.dtype)
+            places = np.arange(absent)
+            fill_rows(source, side, side, missing[:absent], places, finished)
+            copy_rows(finished, places, own, missing[:absent], 0)
+            for k in range(absent):
+                known[side][missing[k]] = True
+
+
+@jit
+def improve(
+    K, first, second, from_first, from_second, slot, n_first, active, middles, diag, F, beta, lo, hi, kink, ridge,
+    shift, starts, tol, max_steps, position, limits,
+):  # fmt: skip
+    """Solve the block K of the active variables and carry the change into F.
+
+    Returns the number of steps, the lowest curvature, and False for a step without end, which is not taken.
+    """
+    q = active.shape[0]
+    n_groups = starts.shape[0] - 1
+    f = np.empty(q, K.dtype)
+    diagonal = np.empty(q, K.dtype)
+    inner = np.empty((5, q))  # beta, lo, hi, kink and ridge of the block
+    inner_starts = np.zeros(n_groups + 1, np.int64)
+    g = 0
+    for k in range(q):
+        t = active[k]
+        if n_groups > 1:
+            while t >= starts[g + 1]:
+                g += 1
+                inner_starts[g] = k
+        f[k] = F[t] + ridge[t] * beta[t] + shift[t] - middles[g]
+        diagonal[k] = diag[t] + ridge[t]
+        inner[0, k], inner[1, k], inner[2, k], inner[3, k], inner[4, k] = beta[t], lo[t], hi[t], kink[t], ridge[t]
+    for later in range(g + 1, n_groups + 1):
+        inner_starts[later] = q
+    steps, _, lowest = solve_pairs(
+        K, f, inner[0], inner[1], inner[2], inner[3], inner[4], diagonal, inner_starts, tol, max_steps, position, limits
+    )
+    moved = np.empty(q, np.int64)
+    change = np.empty(q)
+    count = 0
+    for k in range(q):
+        if not np.isfinite(inner[0, k]):  # the general solver will name the cause
+            return 0, lowest, False
+        if inner[0, k] != beta[active[k]]:
+            moved[count] = active[k]
+            change[count] = inner[0, k] - beta[active[k]]
+            count += 1
+    for k in range(q):
+        beta[active[k]] = inner[0, k]
+    add_pair_rows(first, second, from_first, from_second, slot, n_first, moved[:count], change[:count], F)
+    return steps, lowest, True
+
+
+@jit
+def look(F, beta, lo, hi, kink, ridge, shift, starts, slot, tol, middles, fresh):
+    """The violation, the middle between the thresholds of each group, and the worst violators without a row.
+
+    The latter go to `fresh`, as many as it has room for; their number is returned beside the violation.
+    """
+    n = F.shape[0]
+    n_groups = starts.shape[0] - 1
+    f = np.empty(n)
+    for t in range(n):
+        f[t] = F[t] + ridge[t] * beta[t] + shift[t]
+    table = scan_groups(f, beta, lo, hi, kink, starts, n_groups, 0.0)
+    violation = violation_of(table, n_groups)
+    count = 0
+    if violation <= tol or not np.isfinite(violation):
+        return violation, count
+    amount = np.empty(n)
+    room = fresh.shape[0] // (2 * n_groups)
+    for g in range(n_groups):
+        middles[g] = 0.0
+        if not np.isfinite(table[g, 0]) or not np.isfinite(table[g, 1]):
+            continue  # nothing can rise, or nothing can fall: this group cannot move
+        middles[g] = 0.5 * (table[g, 0] + table[g, 1])
+        for side in range(2):
+            largest = 0.0
+            for t in range(starts[g], starts[g + 1]):
+                b = beta[t]
+                amount[t] = 0.0
+                if slot[t] >= 0:
+                    continue
+                if side == 0 and b < hi[t]:
+                    amount[t] = middles[g] - (f[t] + kink[t] if b >= 0.0 else f[t] - kink[t])
+                elif side == 1 and b > lo[t]:
+                    amount[t] = (f[t] + kink[t] if b > 0.0 else f[t] - kink[t]) - middles[g]
+                largest = max(largest, amount[t])
+            if largest > 0.0:
+                count = take_worst(amount, starts[g], starts[g + 1], largest, room, fresh, count)
+    return violation, count
+
+
+@jit
+def take_worst(amount, begin, end, largest, room, fresh, count):
+    """Write the numbers of the `room` largest positive amounts to fresh[count:]; among equals, evenly spread ones."""
+    histogram = np.zeros(BINS + 1, np.int64)
+    scale = BINS / largest
+    for t in range(begin, end):
+        if amount[t] > 0.0:
+            histogram[int(amount[t] * scale)] += 1
+    edge = BINS
+    above = 0
+    while edge > 0 and above + histogram[edge] <= room:
+        above += histogram[edge]
+        edge -= 1
+    wanted = min(room - above, histogram[edge])
+    seen = taken = 0
+    for t in range(begin, end):
+        if amount[t] > 0.0:
+            place = int(amount[t] * scale)
+            if place > edge:
+                fresh[count] = t
+                count += 1
+            elif place == edge:
+                seen += 1
+                if taken < wanted and 2 * seen * wanted >= (2 * taken + 1) * histogram[edge]:
+                    fresh[count] = t
+                    count += 1
+                    taken += 1
+    return count
