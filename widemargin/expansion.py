@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from widemargin.gram.accumulate import add_row_products
 from widemargin.kernels import Linear, Precomputed
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas
@@ -27,8 +28,11 @@ from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas
 ROW_TILE = 256  # rows of X per task: with COLUMN_TILE a block of 2 MB in float64, which stays in the second-level cache
 COLUMN_TILE = 1024  # support vectors per block; kernels prepare their tiles for this multiple
 FEW_ROWS = 16  # up to here threads and the BLAS limit cost more (about 100 us) than they bring
-SINGLE_PRECISION_ERROR = 1e-7  # float32 blocks are used where the decision values stay this accurate, relative to one
+SINGLE_PRECISION_ERROR = 1e-7  # float32 blocks are used where a bound on their error, relative to one, is below this
 SINGLE_INPUT_ERROR = 1e-5  # the same when X itself came as float32, whose own rounding is 6e-8 per feature
+LARGE_WORK = 10_000_000  # kernel values to evaluate beyond which time counts, and where float32 blocks are used if ...
+MEASURED_ROWS = 64  # ... on so many of the rows they change decision values, relative to the largest of them, ...
+MEASURED_ERROR = 1e-5  # ... by no more than this: a model trained to tol=1e-3 is 100 times less certain
 COLLAPSE_LIMIT = 32_000_000  # largest number of entries of w for which a linear machine is collapsed (256 MB)
 
 Matrix = NDArray[np.float64]
@@ -106,42 +110,62 @@ class Expansion:
 
     def _from_blocks(self, X: Any, n_rows: int, n_jobs: int | None) -> Matrix:
         """Decision values tile by tile, on threads."""
-        single = getattr(X, "dtype", None) == np.float32
+        allowed = SINGLE_INPUT_ERROR if getattr(X, "dtype", None) == np.float32 else SINGLE_PRECISION_ERROR
         if n_rows <= FEW_ROWS:
-            return self._rows(X, single)
+            return self._rows(X, allowed)
+        if n_rows * self.coefficients.shape[1] > LARGE_WORK and self._single_is_enough(X, n_rows):
+            allowed = np.inf
         values = np.empty((n_rows, len(self.intercept)))
 
         def task(number: int) -> None:
             rows = slice(number * ROW_TILE, min((number + 1) * ROW_TILE, n_rows))
-            values[rows] = self._rows(X[rows], single)
+            values[rows] = self._rows(X[rows], allowed)
 
-        self._prepare(X[:1], single)  # the support vectors are prepared here once, not by every thread
+        self._prepare(X[:1], allowed)  # the support vectors are prepared here once, not by every thread
         n_threads = resolve_n_jobs(n_jobs) if self.kernel.releases_gil else 1
         with single_threaded_blas():
             run_tiles(task, -(-n_rows // ROW_TILE), n_threads)
         return values
 
-    def _rows(self, X: Any, single: bool) -> Matrix:
+    def _rows(self, X: Any, allowed: float) -> Matrix:
         """Decision values of one tile of rows."""
-        dtype, left, right = self._prepare(X, single)
+        dtype, left, right = self._prepare(X, allowed)
         n_support = self.coefficients.shape[1]
         buffer = np.empty((len(left), min(n_support, COLUMN_TILE)), dtype)
         total: NDArray | None = None
+        one = None
+        if len(self.coefficients) == 1 and self.class_starts is None:  # summed in float64 whatever the blocks are
+            total = np.zeros((len(left), 1))
+            one = total[:, 0]
         for start in range(0, n_support, COLUMN_TILE):
             stop = min(start + COLUMN_TILE, n_support)
             tile = right if stop - start == n_support else right.tile(start, stop)
             block = self.kernel.block(left, tile, buffer[:, : stop - start])
-            total = self._multiply(block, start, total)
+            if one is None:
+                total = self._multiply(block, start, total)
+            else:
+                add_row_products(buffer, self.coefficients[0, start:stop], one)
         return self._finish(total)
 
-    def _prepare(self, X: Any, single: bool) -> tuple[Any, Samples, Samples]:
-        """Both sides in one representation, in float32 where its rounding makes no difference."""
-        allowed = SINGLE_INPUT_ERROR if single else SINGLE_PRECISION_ERROR
+    def _prepare(self, X: Any, allowed: float) -> tuple[Any, Samples, Samples]:
+        """Both sides in one representation, in float32 where the bound on its error is within what is allowed."""
+        if allowed == np.inf:
+            return np.float32, *self._both_sides(X, np.float32)
         if self._error(0.0) <= allowed:
             left, right = self._both_sides(X, np.float32)
             if self._error(max(self.kernel.rounding(left), self.kernel.rounding(right))) <= allowed:
                 return np.float32, left, right
         return np.float64, *self._both_sides(X, np.float64)
+
+    def _single_is_enough(self, X: Any, n_rows: int) -> bool:
+        """Whether float32 blocks leave decision values accurate enough, measured on some of the rows.
+
+        Bounds are of no use here: rounding errors go up as often as down, and bounds came out 30 to 1000 times larger
+        than what happened.
+        """
+        some = X[:: -(-n_rows // MEASURED_ROWS)]
+        single, double = self._rows(some, np.inf), self._rows(some, 0.0)
+        return bool(np.abs(single - double).max() <= MEASURED_ERROR * max(1.0, np.abs(double).max()))
 
     def _both_sides(self, X: Any, dtype: Any) -> tuple[Samples, Samples]:
         """X and the support vectors prepared to be evaluated against each other."""
@@ -168,10 +192,12 @@ class Expansion:
     def _multiply(self, block: NDArray, start: int, total: NDArray | None) -> NDArray:
         """Add the contribution of the support vectors start: ... to the sums of a tile."""
         stop = start + block.shape[1]
-        coefficients = self._coefficients(block.dtype)
+        coefficients = self.coefficients
+        block = block.astype(np.float64, copy=False)  # sums of float32 products lose more than the blocks' own rounding
         if self.class_starts is None:
-            part = block @ coefficients[:, start:stop].T
-            return part if total is None else np.add(total, part, out=total)
+            if total is None:
+                total = np.zeros((block.shape[0], coefficients.shape[0]))
+            return np.add(total, block @ coefficients[:, start:stop].T, out=total)
         if total is None:
             total = np.zeros((len(self.class_starts) - 1, block.shape[0], coefficients.shape[0]))
         for number in range(len(self.class_starts) - 1):
@@ -179,14 +205,6 @@ class Expansion:
             if first < last:
                 total[number] += block[:, first - start : last - start] @ coefficients[:, first:last].T
         return total
-
-    def _coefficients(self, dtype: Any) -> NDArray:
-        """Coefficients in the precision of the blocks: a mixed product would convert the whole block instead."""
-        if dtype == np.float64:
-            return self.coefficients
-        if "coefficients" not in self._prepared:
-            self._prepared["coefficients"] = self.coefficients.astype(np.float32)
-        return self._prepared["coefficients"]
 
     def _finish(self, total: NDArray | None) -> Matrix:
         """From sums to decision values: add the intercept, and join the two halves of each pair of classes."""
