@@ -5,8 +5,8 @@ pairs of classes              rows on demand, those within a class shared by all
                               float64 up to FULL samples in all, beyond that float32 where safe
 anything larger               rows on demand with a cache; float32 where safe
 
-Float32 is safe where the kernel bounds the error of its values by SAFE_ROUNDING. Whatever was solved in float32 is
-checked on a function computed afresh, in float64 wherever that can decide the outcome (gram/fresh.py).
+Float32 is safe where the kernel bounds the error of its values by SAFE_ROUNDING of their size. Whatever was solved in
+float32 is checked on a function computed afresh, in float64 wherever that can decide the outcome (gram/fresh.py).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from widemargin.problems.dual import SignedDual
 
 FULL = 2048  # samples up to which the whole matrix is held in float64: 32 MB
 TINY = 512  # samples in all up to which pairs of classes are gathered from one matrix
-SAFE_ROUNDING = 1e-4  # largest error of a kernel value with which float32 rows are used
+SAFE_ROUNDING = 1e-4  # largest error of a kernel value, relative to the mean k(x, x), with which float32 rows are used
 DECISIVE_SHARE = 0.5  # of the samples: beyond, one float64 pass over all of them is cheaper than two passes
 
 Index = NDArray[np.int64]
@@ -67,7 +67,8 @@ class GramSource:
         if self._fast is None:
             single = self.kernel.prepare(self.X, np.float32)
             self.rounding = self.kernel.rounding(single)
-            self._fast = single if self.rounding <= SAFE_ROUNDING else self.exact
+            size = float(np.abs(self.kernel.diag(single)).mean()) if len(single) else 1.0
+            self._fast = single if self.rounding <= SAFE_ROUNDING * size else self.exact
         return self._fast
 
     def share(self, indices: Iterable[Index | Parts | None]) -> None:
