@@ -125,14 +125,19 @@ def read_out(
     return betas
 
 
-def votes(values: Vector, n_classes: int) -> NDArray[np.intp]:
-    """Class with the most votes one against one; a tie goes to the first of the classes, a value of zero to class j."""
+def votes(values: Vector, n_classes: int, tie_order: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+    """Class with the most votes one against one; a value of zero goes to class j.
+
+    A tie goes to the first of the classes, or to the first in `tie_order`, for models that counted in another order.
+    """
     first, second = np.triu_indices(n_classes, 1)
     wins = values > 0
     count = np.zeros((len(values), n_classes), np.intp)
     for number in range(values.shape[1]):
         count[:, first[number]] += wins[:, number]
         count[:, second[number]] += ~wins[:, number]
+    if tie_order is not None:
+        return tie_order[count[:, tie_order].argmax(axis=1)]
     return count.argmax(axis=1)
 
 

@@ -25,6 +25,7 @@ from sklearn.utils.validation import _num_samples, check_consistent_length, chec
 
 from widemargin.certificate import combine as combine_certificates
 from widemargin.estimators.plain_data import is_plain_matrix
+from widemargin.estimators.rebuilding import rebuild_expansion
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
 from widemargin.estimators.warm_start import restart
 from widemargin.expansion import Expansion
@@ -74,6 +75,8 @@ class KernelMachine(BaseEstimator):
         "n_jobs": [Integral, None],
         "warm_start": ["boolean"],
     }
+
+    _kept_private: tuple[str, ...] = ("_gamma",)  # what a model file holds beside public fitted attributes
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -192,6 +195,10 @@ class KernelMachine(BaseEstimator):
                 self.dual_coef_ = sparse(coefficients)
         vectors = self.support_ if is_precomputed(self.kernel) else self.support_vectors_
         self._expansion = Expansion(kernel, vectors, coefficients, intercept, class_starts)
+
+    def _rebuild(self) -> None:
+        """Make the function of the machine from attributes that did not come from `fit`."""
+        self._expansion = rebuild_expansion(self)
 
     def _decision_values(self, X: Any) -> Vector:
         """Validate X and evaluate the expansion: shape (n_samples, n_outputs)."""

@@ -45,6 +45,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         "multi_class": [StrOptions({"ovo", "ovr"})],
     }
 
+    _kept_private = ("_gamma", "_probA", "_probB")
+
     @abstractmethod
     def _build(self, sign: Vector, weight: Vector) -> SignedDual:
         """The signed dual of one two-class problem; a weight of zero means the sample takes no part."""
@@ -87,6 +89,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         intercept = np.array([bias for _, bias in answers])
         self._expose(kernel, data, layout.support, layout.coefficients, intercept, layout.class_starts)
         self.n_support_ = layout.n_support
+        self.__dict__.pop("tie_order_", None)  # of a model read from LIBSVM (io/libsvm_model.py), now trained anew
         self.n_iter_ = np.array([answer.solution.iterations for answer in trained], np.int32)
         self._calibrate(training, problems, labels, weight)
         self._warn_unless_converged()
@@ -235,5 +238,5 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         elif self.break_ties:
             number = one_against_rest_confidence(values, n_classes).argmax(axis=1)
         else:
-            number = votes(values, n_classes)
+            number = votes(values, n_classes, getattr(self, "tie_order_", None))
         return self.classes_.take(number)

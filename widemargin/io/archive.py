@@ -4,9 +4,9 @@
     arrays/NAME.npy    numbers and fixed-width strings; objects are refused, so reading a file never runs code from it
     checksum           BLAKE2 of header and arrays, in the order of their names
 
-Members are stored without compression: a file cannot unpack to more than its own size.
-Writing goes to a new file in the same folder, which takes the final name only when it is safely on disk. Whoever reads
-the name sees the old file or the new one, never half of one.
+Members are stored without compression and may not overlap, and an array is as long as its bytes: a file cannot unpack
+to more than its own size.
+Writing is atomic (atomic.py).
 """
 
 from __future__ import annotations
@@ -14,20 +14,23 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
-import secrets
+import struct
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.io.atomic import replacing
 from widemargin.io.errors import FileError
 
 HEADER, CHECKSUM, ARRAYS, ENDING = "header.json", "checksum", "arrays/", ".npy"
+PLAIN_KINDS = "biufUS"  # truth values, whole numbers, floats, strings
+READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest date a zip can hold: the same model gives the same bytes on any day
 
 
@@ -39,26 +42,14 @@ def write_archive(path: str | os.PathLike, header: Mapping[str, Any], arrays: Ma
         np.lib.format.write_array(buffer, np.ascontiguousarray(arrays[name]), allow_pickle=False)
         members[f"{ARRAYS}{name}{ENDING}"] = buffer.getvalue()
     members[CHECKSUM] = _checksum(members).encode()
-    with _replacing(Path(path)) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+    with replacing(Path(path)) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for name, data in members.items():
             archive.writestr(zipfile.ZipInfo(name, EPOCH), data)
 
 
 def read_archive(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, NDArray]]:
     """Header and arrays of a file written by `write_archive`; any damage is a FileError."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
-                raise FileError(f"{path} has compressed members, which no model file has: save the model anew.")
-            members = {name: archive.read(name) for name in archive.namelist()}
-    except FileNotFoundError:
-        raise FileError(f"{path} does not exist: check the path.") from None
-    except zipfile.BadZipFile:
-        raise FileError(
-            f"{path} is not a widemargin model file, or it is damaged: train and save the model anew."
-        ) from None
-    except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
+    members = _members(path)
     checksum = members.pop(CHECKSUM, None)
     if checksum is None or HEADER not in members:
         raise FileError(f"{path} is a zip, but not a widemargin model file.")
@@ -66,12 +57,57 @@ def read_archive(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, NDA
         raise FileError(
             f"{path} was changed or damaged after it was saved (its checksum differs): save the model anew."
         )
-    header = json.loads(members.pop(HEADER))
-    arrays = {
-        name.removeprefix(ARRAYS).removesuffix(ENDING): np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-        for name, data in members.items()
-    }
+    try:
+        header = json.loads(members.pop(HEADER))
+        if not isinstance(header, dict):
+            raise ValueError("its header is no JSON object")
+        arrays = {name.removeprefix(ARRAYS).removesuffix(ENDING): _array(data) for name, data in members.items()}
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"{path} was not written by widemargin: {error}. Save the model anew.") from None
     return header, arrays
+
+
+def _members(path: str | os.PathLike) -> dict[str, bytes]:
+    """The parts of a zip by name, none of them larger in memory than in the file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
+                raise FileError(f"{path} has compressed members, which no model file has: save the model anew.")
+            if sum(member.file_size for member in archive.infolist()) > os.path.getsize(path):
+                raise FileError(f"{path} has members that overlap, which no model file has: save the model anew.")
+            return {name: archive.read(name) for name in archive.namelist()}
+    except FileNotFoundError:
+        raise FileError(f"{path} does not exist: check the path.") from None
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
+    # NotImplementedError and RuntimeError: damage that reads as an unknown method of compression, or as a password
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, EOFError, struct.error) as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{path} is not a widemargin model file, or it is damaged: {_advice(path)}.") from None
+
+
+def _advice(path: str | os.PathLike) -> str:
+    """What to do with a file that is no model of ours; models of LIBSVM are recognised by their first word."""
+    with open(path, "rb") as stream:
+        if stream.read(9) == b"svm_type ":
+            return "it looks like a model of LIBSVM, for which there is widemargin.io.read_libsvm_model"
+    return "train and save the model anew"
+
+
+def _array(data: bytes) -> NDArray:
+    """An array in numpy's format; numbers, strings and truth values only, and no more of them than there are bytes."""
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    if version not in READERS:
+        raise ValueError(f"an array is in version {version} of numpy's format")
+    shape, fortran, dtype = READERS[version](stream)
+    if dtype.kind not in PLAIN_KINDS:
+        raise ValueError(f"an array holds values of type {dtype}")
+    if dtype.itemsize * math.prod(shape) != len(data) - stream.tell():
+        raise ValueError(f"an array of shape {shape} and type {dtype} does not fill its {len(data)} bytes")
+    order: Literal["F", "C"] = "F" if fortran else "C"
+    return np.frombuffer(data, dtype, math.prod(shape), stream.tell()).reshape(shape, order=order).copy(order)
 
 
 def check_writable(path: str | os.PathLike) -> None:
@@ -92,41 +128,3 @@ def _checksum(members: Mapping[str, bytes]) -> str:
         digest.update(f"{name}\n{len(members[name])}\n".encode())
         digest.update(members[name])
     return digest.hexdigest()
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """A stream to a new file beside `path`, renamed to `path` when the block ends well and removed when it does not."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        # Not tempfile: its files are readable by their owner only, and a model would keep that for ever.
-        handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
-    except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(draft, path)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Put the rename itself on disk, where the system lets folders be opened."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)

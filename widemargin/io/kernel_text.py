@@ -1,7 +1,7 @@
 """A kernel from its text, such as "Gaussian(gamma=0.5) + 2.0 * Linear()": what `repr` of a kernel writes.
 
-The text is read as a formula, not run as a programme: kernels of the package with numbers as arguments, `+`, `*` and
-brackets are all there is.
+The text is read as a formula, not run as a programme: kernels of the package with numbers, strings and tuples of them
+as arguments, `+`, `*` and brackets are all there is.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def kernel_from_text(text: str) -> Kernel:
     """
     try:
         value = _value(ast.parse(text, mode="eval").body)
-    except (SyntaxError, TypeError, ValueError, KeyError, RecursionError):
+    except (SyntaxError, TypeError, ValueError, KeyError, RecursionError, MemoryError, OverflowError):
         value = None
     if not isinstance(value, Kernel):
         raise FileError(f"{text!r} is not a formula of kernels, expected for example 'Gaussian(gamma=0.5) + Linear()'.")
@@ -53,14 +53,19 @@ def kernel_from_text(text: str) -> Kernel:
 def _value(node: ast.expr) -> Any:
     """Evaluate one node of the formula; KeyError or ValueError for whatever does not belong in one."""
     match node:
-        case ast.Constant(value=bool() | int() | float()):
+        case ast.Constant(value=bool() | int() | float() | str() | None):
             return node.value
+        case ast.Tuple(elts=items):
+            return tuple(map(_value, items))
         case ast.Name(id=name):
             return CONSTANTS[name]
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return -_value(operand)
         case ast.BinOp(left=left, op=op, right=right):
-            return OPERATORS[type(op)](_value(left), _value(right))
+            values = _value(left), _value(right)
+            if not any(isinstance(value, Kernel) for value in values):
+                raise ValueError("only kernels are added and multiplied: 'a' * 10**9 would be a long string")
+            return OPERATORS[type(op)](*values)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
             kernel = getattr(kernels, name) if name in kernels.__all__ else None
             if not (isinstance(kernel, type) and issubclass(kernel, Kernel)):

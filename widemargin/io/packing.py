@@ -1,0 +1,150 @@
+"""Values of a fitted model as JSON and arrays, and back: what a model file can hold, and nothing else.
+
+JSON has numbers, strings, true, false and null. Everything else is an object {"kind": ...}:
+
+    float         inf and nan, which JSON lacks            array         its name among the file's arrays
+    dict          pairs, so that keys need not be text      csr           the names of its three arrays, and its shape
+    tuple, list   items                                     kernel        its formula (kernel_text.py)
+    status        a name of `Status`                        certificate   its fields
+
+`pack` refuses what does not fit with a sentence. `unpack` reads a file from anyone, so it checks before it builds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from widemargin.certificate import Certificate
+from widemargin.io.errors import FileError
+from widemargin.io.kernel_text import kernel_from_text
+from widemargin.kernels import Kernel
+from widemargin.solvers.solution import Status
+
+SPARSE_PARTS = ("data", "indices", "indptr")
+
+Arrays = dict[str, NDArray]
+
+
+def pack(name: str, value: Any, arrays: Arrays) -> Any:
+    """A value as JSON, with its arrays put aside in `arrays` under names that begin with `name`."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"kind": "float", "text": repr(value)}
+    if isinstance(value, Status):
+        return {"kind": "status", "name": value.name}
+    if isinstance(value, Certificate):
+        items = {field.name: getattr(value, field.name) for field in fields(value)}  # asdict would open nested ones
+        return {"kind": "certificate", "items": pack(name, items, arrays)}
+    if isinstance(value, Kernel):
+        return {"kind": "kernel", "text": _formula(name, value)}
+    if isinstance(value, Mapping):
+        return {"kind": "dict", "items": [[pack(name, k, arrays), pack(name, v, arrays)] for k, v in value.items()]}
+    if isinstance(value, tuple | list):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {"kind": kind, "items": [pack(name, item, arrays) for item in value]}
+    if isinstance(value, np.ndarray):
+        free = _free_name(name, arrays)
+        arrays[free] = _plain_array(name, value)
+        return {"kind": "array", "name": free, "object": value.dtype.hasobject}
+    if sp.issparse(value):
+        matrix = value.tocsr()
+        free = _free_name(name, arrays)
+        for part in SPARSE_PARTS:
+            arrays[f"{free}.{part}"] = getattr(matrix, part)
+        return {"kind": "csr", "name": free, "shape": list(matrix.shape), "matrix": isinstance(value, sp.spmatrix)}
+    raise FileError(f"{name} of the model is a {type(value).__name__}, which no safe file can hold: use pickle for it.")
+
+
+def pack_parameter(name: str, value: Any, arrays: Arrays) -> Any:
+    """A parameter as JSON. Parameters are the user's objects: say which one cannot be kept."""
+    if name == "random_state" and not isinstance(value, int | None):
+        return None  # the state of a random generator; training is over
+    if callable(value) and not isinstance(value, Kernel):
+        raise FileError(
+            f"A model file holds data, no functions, so {name}={value!r} cannot be saved: train on a precomputed "
+            "kernel matrix, or use pickle for files that only you load."
+        )
+    return pack(name, value, arrays)
+
+
+def unpack(value: Any, arrays: Mapping[str, NDArray]) -> Any:
+    """The value that `pack` put into JSON."""
+    if not isinstance(value, dict):
+        return value
+    match value["kind"]:
+        case "float":
+            return float(value["text"])
+        case "status":
+            return Status[value["name"]]
+        case "certificate":
+            known = {field.name for field in fields(Certificate)}
+            items = unpack(value["items"], arrays)
+            certificate = Certificate(**{name: item for name, item in items.items() if name in known})
+            str(certificate)  # fails here, with the file's name, rather than where the model is looked at
+            return certificate
+        case "dict":
+            return {unpack(k, arrays): unpack(v, arrays) for k, v in value["items"]}
+        case "tuple" | "list":
+            items = [unpack(item, arrays) for item in value["items"]]
+            return tuple(items) if value["kind"] == "tuple" else items
+        case "array":
+            array = arrays[value["name"]]
+            return array.astype(object) if value["object"] else array
+        case "csr":
+            return _sparse(value, arrays)
+        case "kernel":
+            return kernel_from_text(value["text"])
+    raise FileError(f"it holds a value of kind {value['kind']!r}, unknown to this version: upgrade widemargin")
+
+
+def _sparse(value: dict[str, Any], arrays: Mapping[str, NDArray]) -> Any:
+    """A CSR matrix whose indices have been checked: compiled code follows them without looking."""
+    make = sp.csr_matrix if value["matrix"] else sp.csr_array
+    rows, columns = value["shape"]
+    matrix = make(tuple(arrays[f"{value['name']}.{part}"] for part in SPARSE_PARTS), shape=(rows, columns))
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _formula(name: str, kernel: Kernel) -> str:
+    """The text of a kernel, tried out: a kernel around a function of the user's has none that can be read back."""
+    text = repr(kernel)
+    try:
+        if kernel_from_text(text) == kernel:
+            return text
+    except FileError:
+        pass
+    raise FileError(
+        f"A model file holds data, no functions, so {name}={text} cannot be saved: train on a precomputed kernel "
+        "matrix, or use pickle for files that only you load."
+    )
+
+
+def _free_name(name: str, arrays: Arrays) -> str:
+    """`name`, or with a number where a list holds several arrays."""
+    taken = {key.partition(".")[0] for key in arrays}
+    free, number = name, 1
+    while free in taken:
+        free, number = f"{name}-{number}", number + 1
+    return free
+
+
+def _plain_array(name: str, value: NDArray) -> NDArray:
+    """Labels and feature names may come as objects: kept where they are all strings."""
+    if not value.dtype.hasobject:
+        return value
+    if all(isinstance(item, str) for item in value.ravel()):
+        return value.astype(np.str_)
+    raise FileError(
+        f"{name} of the model holds objects other than strings: use numbers or strings, or pickle the model."
+    )

@@ -1,0 +1,192 @@
+"""Fitted machines to and from `sklearn.svm`: the same function, with the attributes of the other library.
+
+Public attributes have the same names, shapes and signs in both. scikit-learn keeps a second, private copy for LIBSVM's
+code: of two classes the first is its positive one, so coefficients and intercept have the other sign there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import sklearn.svm
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+import widemargin.estimators
+from widemargin.kernels import Gaussian, Linear, Polynomial, Precomputed, Sigmoid
+
+MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
+NAMES: dict[type, str] = {Linear: "linear", Polynomial: "poly", Gaussian: "rbf", Sigmoid: "sigmoid"}
+SHARED = ("class_weight_", "classes_", "feature_names_in_", "fit_status_", "n_features_in_", "n_iter_", "offset_")
+TRAINING_DATA = "_BaseLibSVM__Xfit"  # where scikit-learn keeps X for a kernel function
+
+
+def from_sklearn(fitted: Any) -> Any:
+    """A machine of widemargin that computes the same function as a fitted one of `sklearn.svm`.
+
+    Parameters
+    ----------
+    fitted : fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM of scikit-learn
+
+    Returns
+    -------
+    model : fitted estimator of the same name, with the same parameters
+        Without `certificate_`, which needs the training data: `widemargin.verify(model, X, y)`.
+
+    Raises
+    ------
+    TypeError
+        `fitted` is something else.
+
+    Examples
+    --------
+    >>> import sklearn.svm
+    >>> from widemargin.io import from_sklearn
+    >>> theirs = sklearn.svm.SVC(kernel="linear").fit([[-1.0], [1.0]], [0, 1])
+    >>> from_sklearn(theirs).decision_function([[0.5]])
+    array([0.5])
+    """
+    name = _name_of(fitted, "sklearn.svm", sklearn.svm)
+    check_is_fitted(fitted)
+    kind = getattr(widemargin.estimators, name)
+    known = kind._get_param_names()
+    model = kind(**{key: value for key, value in fitted.get_params(deep=False).items() if key in known})
+    for attribute in SHARED:
+        if hasattr(fitted, attribute):
+            setattr(model, attribute, getattr(fitted, attribute))
+    model.support_ = fitted.support_.astype(np.int64)
+    model.support_vectors_ = fitted.support_vectors_
+    if callable(fitted.kernel):
+        model.support_vectors_ = _safe_indexing(getattr(fitted, TRAINING_DATA), fitted.support_)
+    elif fitted.kernel == "precomputed":
+        model.support_vectors_ = np.empty((0, 0))
+    model.n_support_ = fitted.n_support_
+    model.dual_coef_, model.intercept_ = fitted.dual_coef_, fitted.intercept_
+    model.shape_fit_ = fitted.shape_fit_
+    model._gamma = float(fitted._gamma)
+    if hasattr(model, "classes_"):
+        model._probA, model._probB = fitted.probA_, fitted.probB_
+    model._rebuild()
+    return model
+
+
+def to_sklearn(model: Any) -> Any:
+    """A fitted estimator of `sklearn.svm` that computes the same function as a machine of widemargin.
+
+    Parameters that only widemargin has are left out. A kernel that scikit-learn lacks is handed over as a function,
+    which then needs widemargin to predict.
+
+    Parameters
+    ----------
+    model : fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM of widemargin
+
+    Returns
+    -------
+    fitted : estimator of the same name
+
+    Raises
+    ------
+    TypeError
+        `model` is something else.
+    ValueError
+        scikit-learn has no such machine: one for each of several classes (multi_class="ovr").
+
+    Examples
+    --------
+    >>> from widemargin import SVC
+    >>> from widemargin.io import to_sklearn
+    >>> ours = SVC(kernel="linear").fit([[-1.0], [1.0]], [0, 1])
+    >>> to_sklearn(ours).decision_function([[0.5]])
+    array([0.5])
+    """
+    name = _name_of(model, "widemargin", widemargin.estimators)
+    check_is_fitted(model)
+    n_classes = len(getattr(model, "classes_", ()))
+    if n_classes > 2 and model.multi_class != "ovo":
+        raise ValueError(
+            "scikit-learn has a machine for each pair of classes and this one has one for each class: train with "
+            "multi_class='ovo'."
+        )
+    kind = getattr(sklearn.svm, name)
+    expansion = model._expansion
+    given = model.get_params(deep=False)
+    parameters = {key: given[key] for key in kind._get_param_names() if key in given}
+    parameters |= _kernel_parameters(model)
+    if parameters["cache_size"] is None:
+        del parameters["cache_size"]  # ours is sized to the free memory, scikit-learn's is a number
+    fitted = kind(**parameters)
+    for attribute in SHARED:
+        if hasattr(model, attribute):
+            setattr(fitted, attribute, getattr(model, attribute))
+    named = isinstance(fitted.kernel, str)
+    fitted.support_ = model.support_.astype(np.int32)
+    fitted.shape_fit_ = model.shape_fit_
+    fitted.fit_status_ = getattr(model, "fit_status_", 0)
+    fitted._gamma = float(getattr(expansion.kernel, "gamma", 0.0)) if named else 0.0
+    fitted._sparse = named and sp.issparse(model.support_vectors_)
+    fitted.support_vectors_ = _vectors_of(model, fitted)
+    if not named:  # its training data are the support vectors: no others are ever evaluated
+        setattr(fitted, TRAINING_DATA, model.support_vectors_)
+        fitted.support_ = np.arange(len(model.support_), dtype=np.int32)
+        fitted.shape_fit_ = (len(model.support_),)
+    counts = np.asarray(model.n_support_, np.int32)
+    fitted._n_support = counts if n_classes else np.array([counts[0], 0], np.int32)
+    fitted.dual_coef_, fitted.intercept_ = (
+        _all_stored(expansion.coefficients, fitted._sparse),
+        expansion.intercept.copy(),
+    )
+    sign = -1.0 if n_classes == 2 else 1.0
+    fitted._dual_coef_ = _all_stored(sign * expansion.coefficients, fitted._sparse)
+    fitted._intercept_ = sign * fitted.intercept_
+    fitted._probA, fitted._probB = (model.probA_, model.probB_) if n_classes else (np.empty(0), np.empty(0))
+    fitted._effective_probability = len(fitted._probA) > 0
+    fitted._num_iter = np.atleast_1d(getattr(model, "n_iter_", 0))
+    return fitted
+
+
+def _name_of(model: Any, library: str, module: Any) -> str:
+    """Which of the five machines of a library a model is; a class that derives from one counts as it."""
+    name = next((name for name in MACHINES if isinstance(model, getattr(module, name))), None)
+    if name is None:
+        raise TypeError(
+            f"Expected a fitted {', '.join(MACHINES)} of {library}, got {type(model).__module__}.{type(model).__name__}."
+        )
+    return name
+
+
+def _kernel_parameters(model: Any) -> dict[str, Any]:
+    """The kernel as scikit-learn takes it: a name with its numbers, or a function."""
+    kernel = model._expansion.kernel
+    if isinstance(kernel, Precomputed):
+        return {"kernel": "precomputed"}
+    if isinstance(model.kernel, str) and type(kernel) in NAMES:
+        return {"kernel": model.kernel}
+    if type(kernel) not in NAMES:
+        return {"kernel": kernel}
+    numbers = {key: getattr(kernel, key) for key in ("gamma", "degree", "coef0") if hasattr(kernel, key)}
+    return {"kernel": NAMES[type(kernel)], **numbers}
+
+
+def _vectors_of(model: Any, fitted: Any) -> Any:
+    """Support vectors as LIBSVM's code reads them: float64, in rows; none where the kernel is a function or a matrix."""
+    if fitted.kernel == "precomputed" or callable(fitted.kernel):
+        return np.empty((0, 0))
+    vectors = model.support_vectors_
+    if not sp.issparse(vectors):
+        return np.ascontiguousarray(vectors, np.float64)
+    rows = vectors.astype(np.float64)
+    rows.sort_indices()
+    rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+    return rows
+
+
+def _all_stored(coefficients: Any, sparse: bool) -> Any:
+    """Coefficients of a sparse machine as CSR with its zeros stored, because LIBSVM's code reads them by place."""
+    if not sparse:
+        return np.ascontiguousarray(coefficients)
+    rows, columns = coefficients.shape
+    indices = np.tile(np.arange(columns, dtype=np.int32), rows)
+    starts = np.arange(0, rows * columns + 1, max(columns, 1), dtype=np.int32)[: rows + 1]
+    return sp.csr_matrix((np.ascontiguousarray(coefficients).ravel(), indices, starts), shape=(rows, columns))
