@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 from sklearn.kernel_ridge import KernelRidge
@@ -125,7 +125,7 @@ def nodes(data, precomputed):
 
 
 def answers_of_libsvm(model, data, precomputed=False):
-    """Answers and decision values of LIBSVM itself; svm_predict of its Python face writes past its buffer for nu_svc."""
+    """Answers and decision values of LIBSVM itself: svmutil.svm_predict writes past its buffer for nu_svc."""
     svm = pytest.importorskip("libsvm.svm")
     answers, values = [], []
     for row in nodes(data, precomputed):
@@ -221,7 +221,6 @@ def test_probabilities_both_ways(tmp_path):
         np.testing.assert_allclose(np.array(back)[:, order_again], np.array(expected)[:, order], atol=1e-9)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**6), n_classes=st.integers(2, 5))
 def test_writing_and_reading_is_the_identity(tmp_path, seed, n_classes):
     random = np.random.default_rng(seed)
@@ -304,7 +303,6 @@ def test_other_files(tmp_path):
         load(written(tmp_path, TWO_CLASSES))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_damaged_text_is_read_or_refused_with_a_sentence(tmp_path, data):
     damaged = bytearray(TWO_CLASSES.encode())

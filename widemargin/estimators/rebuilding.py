@@ -63,7 +63,7 @@ def _columns(machine: Any) -> NDArray[np.int64]:
 
 
 def _vectors(machine: Any) -> Any:
-    """The support vectors, with as many features as the machine says; what a function of the user's reads is its own."""
+    """The support vectors, with as many features as the machine says; a function of the user's may read anything."""
     from widemargin.estimators.base import takes_objects
 
     vectors = machine.support_vectors_

@@ -16,6 +16,7 @@ from widemargin.io.errors import FileError
 from widemargin.kernels import Kernel
 
 OPERATORS = {ast.Add: operator.add, ast.Mult: operator.mul}
+WITH_FUNCTION = (kernels.BlockKernel, kernels.PairKernel)  # no text can stand for a function
 CONSTANTS = {"inf": math.inf, "nan": math.nan}
 
 
@@ -68,7 +69,7 @@ def _value(node: ast.expr) -> Any:
             return OPERATORS[type(op)](*values)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
             kernel = getattr(kernels, name) if name in kernels.__all__ else None
-            if not (isinstance(kernel, type) and issubclass(kernel, Kernel)):
+            if not (isinstance(kernel, type) and issubclass(kernel, Kernel)) or kernel in WITH_FUNCTION:
                 raise ValueError(name)
             return kernel(*map(_value, args), **{str(k.arg): _value(k.value) for k in keywords})
     raise ValueError(ast.dump(node))

@@ -226,8 +226,8 @@ def _fill_classes(text: LibsvmModel, model: Any) -> None:
     n_classes = len(model.classes_)
     if n_classes > 2 and model.multi_class != "ovo":
         raise FileError(
-            f"LIBSVM has a machine for each pair of classes; this one has one for each of {n_classes} classes: train with "
-            "multi_class='ovo'."
+            f"LIBSVM has a machine for each pair of classes; this one has one for each of {n_classes} classes: train "
+            "with multi_class='ovo'."
         )
     label = _whole_numbers(model.classes_)
     order = np.asarray(getattr(model, "tie_order_", np.arange(n_classes)))

@@ -118,11 +118,10 @@ def parse_model(path: Any) -> LibsvmModel:
     body = [(number, line) for number, line in enumerate(lines[first:], first + 1) if line.strip()]
     if len(body) != count:
         raise FileError(
-            f"{path} has {len(body)} lines of support vectors, but total_sv says {count}: the file was cut off or joined."
+            f"{path} has {len(body)} lines of support vectors, but total_sv says {count}: it was cut off or joined."
         )
     coefficients, vectors = _parse_vectors(path, body, n_classes - 1, head["kernel_type"] == "precomputed")
-    numbers = {name: head[name] for name in ("degree", "gamma", "coef0") if name in head}
-    arrays = {name: np.array(head[name], np.float64) for name in ("probA", "probB") if name in head}
+    numbers: dict[str, Any] = {name: head[name] for name in ("degree", "gamma", "coef0") if name in head}
     return LibsvmModel(
         head["svm_type"],
         head["kernel_type"],
@@ -132,8 +131,9 @@ def parse_model(path: Any) -> LibsvmModel:
         label=np.array(head.get("label", ()), np.int64),
         nr_sv=np.array(head.get("nr_sv", ()), np.int64),
         marks=np.array(head.get("prob_density_marks", ()), np.float64),
+        probA=np.array(head.get("probA", ()), np.float64),
+        probB=np.array(head.get("probB", ()), np.float64),
         **numbers,
-        **arrays,
     )
 
 

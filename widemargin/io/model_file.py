@@ -129,7 +129,7 @@ def load(path: str | os.PathLike) -> Any:
     except MISFITS as error:
         reason = str(error) or type(error).__name__
         raise FileError(
-            f"{path} does not hold a {machine} that fits together ({reason}): save the model anew."
+            f"{path} holds a {machine} that does not fit together ({reason}): save the model anew."
         ) from None
 
 

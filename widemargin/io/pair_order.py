@@ -1,8 +1,8 @@
 """One-against-one coefficients of several classes, when the classes are put into another order.
 
-For classes i < j the machine (i, j) answers with a positive value for class i. Support vectors stand class by class; one
-of class i carries n_classes - 1 coefficients, row j - 1 for its machine with j > i and row j for that with j < i (the
-layout of LIBSVM; Chang & Lin 2011, section 7). Where two classes change places in the order, their machine turns
+For classes i < j the machine (i, j) answers with a positive value for class i. Support vectors stand class by class,
+and one of class i carries n_classes - 1 coefficients: row j - 1 for its machine with j > i, row j for that with j < i
+(the layout of LIBSVM; Chang & Lin 2011, section 7). Where two classes change places in the order, their machine turns
 round: coefficients and intercept change sign, and so does B of its sigmoid 1 / (1 + exp(A f + B)).
 """
 

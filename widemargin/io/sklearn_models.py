@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import sklearn.svm
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
@@ -48,6 +47,8 @@ def from_sklearn(fitted: Any) -> Any:
     >>> from_sklearn(theirs).decision_function([[0.5]])
     array([0.5])
     """
+    import sklearn.svm  # here, because it takes longer to import than all of widemargin
+
     name = _name_of(fitted, "sklearn.svm", sklearn.svm)
     check_is_fitted(fitted)
     kind = getattr(widemargin.estimators, name)
@@ -67,7 +68,7 @@ def from_sklearn(fitted: Any) -> Any:
     model.shape_fit_ = fitted.shape_fit_
     model._gamma = float(fitted._gamma)
     if hasattr(model, "classes_"):
-        model._probA, model._probB = fitted.probA_, fitted.probB_
+        model._probA, model._probB = fitted._probA, fitted._probB  # the public names warn in 1.9
     model._rebuild()
     return model
 
@@ -101,6 +102,8 @@ def to_sklearn(model: Any) -> Any:
     >>> to_sklearn(ours).decision_function([[0.5]])
     array([0.5])
     """
+    import sklearn.svm
+
     name = _name_of(model, "widemargin", widemargin.estimators)
     check_is_fitted(model)
     n_classes = len(getattr(model, "classes_", ()))
@@ -150,9 +153,7 @@ def _name_of(model: Any, library: str, module: Any) -> str:
     """Which of the five machines of a library a model is; a class that derives from one counts as it."""
     name = next((name for name in MACHINES if isinstance(model, getattr(module, name))), None)
     if name is None:
-        raise TypeError(
-            f"Expected a fitted {', '.join(MACHINES)} of {library}, got {type(model).__module__}.{type(model).__name__}."
-        )
+        raise TypeError(f"Expected a fitted {', '.join(MACHINES)} of {library}; got {type(model)}.")
     return name
 
 
@@ -170,7 +171,7 @@ def _kernel_parameters(model: Any) -> dict[str, Any]:
 
 
 def _vectors_of(model: Any, fitted: Any) -> Any:
-    """Support vectors as LIBSVM's code reads them: float64, in rows; none where the kernel is a function or a matrix."""
+    """Support vectors as LIBSVM's code reads them: float64, in rows; none for a function or a matrix."""
     if fitted.kernel == "precomputed" or callable(fitted.kernel):
         return np.empty((0, 0))
     vectors = model.support_vectors_

@@ -1,0 +1,114 @@
+"""ONNX export: onnxruntime gives our labels and, to rounding, our decision values."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris
+
+from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from widemargin.io import read_libsvm_model, to_onnx
+from widemargin.kernels import Cosine, Gaussian, Linear
+
+pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+X, SPECIES = load_iris(return_X_y=True)
+TARGETS = X @ [1.0, -2.0, 0.5, 1.0] + np.random.default_rng(1).normal(scale=0.3, size=150)
+NEW = np.abs(X + np.random.default_rng(2).normal(scale=0.5, size=X.shape))
+NAMES = np.array(["setosa", "versicolor", "virginica"])[SPECIES]
+BINARY = SPECIES > 0
+
+
+def run(model, data):
+    """The outputs of the exported model by name."""
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString(), providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, {"X": np.asarray(data, np.float64)}), strict=True))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        "linear",
+        "poly",
+        "rbf",
+        "laplacian",
+        "chi2",
+        "cosine",
+        Gaussian(0.2) + 2.0 * Linear() * Gaussian(0.1) + 0.5,
+        0.5 * Cosine(),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("classes", [NAMES, BINARY], ids=["three", "two"])
+def test_labels_and_decision_values_of_every_kernel(kernel, classes):
+    model = SVC(kernel=kernel, gamma=0.1, degree=3, coef0=0.5).fit(X, classes)
+    outputs = run(model, NEW)
+    np.testing.assert_array_equal(outputs["label"], model.predict(NEW))
+    np.testing.assert_allclose(outputs["decision"], model.decision_function(NEW), atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # an indefinite kernel
+def test_sigmoid_kernel():
+    model = SVC(kernel="sigmoid", gamma=0.01, coef0=-0.1).fit(X, NAMES)
+    np.testing.assert_allclose(run(model, NEW)["decision"], model.decision_function(NEW), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVC(decision_function_shape="ovo"),
+        SVC(break_ties=True),
+        SVC(multi_class="ovr"),
+        NuSVC(nu=0.1),
+    ],
+    ids=str,
+)
+def test_ways_of_several_classes(model):
+    model.fit(sp.csr_matrix(X), SPECIES.astype(float))
+    outputs = run(model, NEW)
+    np.testing.assert_array_equal(outputs["label"], model.predict(NEW))
+    np.testing.assert_allclose(outputs["decision"], model.decision_function(NEW), atol=1e-9)
+    assert "probabilities" not in outputs
+
+
+@pytest.mark.parametrize("machine", [SVR(), NuSVR()], ids=str)
+def test_regression(machine):
+    model = machine.fit(X, TARGETS)
+    np.testing.assert_allclose(run(model, NEW)["prediction"], model.predict(NEW), atol=1e-9)
+
+
+def test_one_class_and_precomputed():
+    model = OneClassSVM(kernel="precomputed", nu=0.2).fit(X @ X.T)
+    outputs = run(model, NEW @ X.T)
+    np.testing.assert_array_equal(outputs["label"], model.predict(NEW @ X.T))
+    np.testing.assert_allclose(outputs["decision"], model.decision_function(NEW @ X.T), rtol=1e-9, atol=1e-6)
+
+
+@pytest.mark.parametrize("scheme", ["two", "ovr"])
+def test_probabilities(scheme):
+    multi_class, y = ("ovo", BINARY) if scheme == "two" else ("ovr", NAMES)
+    model = SVC(probability=True, multi_class=multi_class, random_state=0).fit(X, y)
+    np.testing.assert_allclose(run(model, NEW)["probabilities"], model.predict_proba(NEW), atol=1e-9)
+
+
+def test_ties_of_votes_and_machines_without_support_vectors(tmp_path):
+    path = tmp_path / "m"
+    text = "svm_type c_svc\nkernel_type rbf\ngamma 1\nnr_class 3\ntotal_sv 0\n"
+    path.write_text(text + "rho -1 1 -1\nlabel 5 1 9\nnr_sv 0 0 0\nSV\n")
+    model = read_libsvm_model(path, n_features=2)
+    outputs = run(model, np.zeros((2, 2)))
+    assert outputs["label"].tolist() == model.predict(np.zeros((2, 2))).tolist() == [5, 5]
+
+
+def test_the_file_and_what_cannot_be_exported(tmp_path, monkeypatch):
+    model = SVC().fit(X, SPECIES)
+    exported = to_onnx(model, tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx").read_bytes() == exported.SerializeToString()
+    with pytest.raises(ValueError, match="has no formula in ONNX"):
+        to_onnx(SVC(kernel=lambda a, b: a @ b.T).fit(X, SPECIES))
+    with pytest.raises(TypeError, match="knows SVC, NuSVC"):
+        to_onnx(object())
+    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"pip install 'widemargin\[onnx\]'"):
+        to_onnx(model)
