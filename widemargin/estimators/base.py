@@ -24,6 +24,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, validate_data
 
 from widemargin.certificate import combine as combine_certificates
+from widemargin.estimators.notebook import ShowsCertificate
 from widemargin.estimators.plain_data import is_plain_matrix
 from widemargin.estimators.rebuilding import rebuild_expansion
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
@@ -56,7 +57,7 @@ def takes_objects(kernel: Any) -> bool:
     return any(takes_objects(part) for part in vars(kernel).values() if isinstance(part, Kernel))
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(ShowsCertificate, BaseEstimator):
     """Shared face of SVC, NuSVC, SVR, NuSVR and OneClassSVM."""
 
     _parameter_constraints: dict = {

@@ -96,6 +96,8 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
 
+    _kept_private = ("_gamma", "_density_marks")
+
     def __init__(
         self,
         *,

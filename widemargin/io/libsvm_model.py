@@ -90,7 +90,7 @@ def read_libsvm_model(path: str | os.PathLike, n_features: int | None = None) ->
         if len(text.probA):
             model.probA_ = text.probA
         if len(text.marks):
-            model.prob_density_marks_ = text.marks
+            model._density_marks = text.marks
     _set_expansion(model, pairs, n_features)
     if text.svm_type == "one_class":
         model.offset_ = -model.intercept_
@@ -141,7 +141,8 @@ def write_libsvm_model(model: Any, path: str | os.PathLike) -> None:
         _fill_classes(text, model)
     else:
         text.probA = np.asarray(getattr(model, "probA_", ()), np.float64)
-        text.marks = np.asarray(getattr(model, "prob_density_marks_", ()), np.float64)
+        marks = getattr(model, "_density_marks", None)
+        text.marks = np.empty(0) if marks is None else np.asarray(marks, np.float64)
     with replacing(Path(path)) as stream:
         stream.write(format_model(text))
 

@@ -1,0 +1,38 @@
+"""What a fitted estimator shows in a notebook: scikit-learn's diagram, and its certificate below."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+# Colours that are legible on light and on dark notebooks alike.
+CERTIFIED, NOT_CERTIFIED = "#1a7f37", "#cf222e"
+STYLE = "margin:.4em 0;padding:.5em .8em;border:1px solid currentColor;border-radius:.4em;width:fit-content"
+
+
+class ShowsCertificate:
+    """Mixin for estimators with a `certificate_`: stands before BaseEstimator among the bases."""
+
+    def _html_repr(self) -> str:
+        """scikit-learn's diagram, and the certificate of a fitted estimator."""
+        diagram: str = super()._html_repr()  # type: ignore[misc]
+        return diagram + certificate_block(getattr(self, "certificate_", None))
+
+
+def certificate_block(certificate: Any) -> str:
+    """A certificate as a small table that unfolds; nothing for None."""
+    if certificate is None:
+        return ""
+    word, colour = ("certified", CERTIFIED) if certificate.holds else ("not certified", NOT_CERTIFIED)
+    lines = [line.partition("  ") for line in str(certificate).splitlines()[1:]]
+    rows = "".join(
+        f'<tr><th scope="row" style="text-align:left;font-weight:normal;padding-right:1em">{html.escape(name)}</th>'
+        f'<td style="text-align:left">{html.escape(value.strip())}</td></tr>'
+        for name, _, value in lines
+    )
+    summary = f"gap {certificate.gap:.1e}, violation {certificate.violation:.1e} (tol {certificate.tol:.0e})"
+    return (
+        f'<details class="widemargin-certificate" style="{STYLE}"><summary>'
+        f'<strong style="color:{colour}">{word}</strong>: {html.escape(summary)}</summary>'
+        f'<table aria-label="Certificate">{rows}</table></details>'
+    )

@@ -1,0 +1,84 @@
+"""The certificate of a model in sentences, for people who do not know what a KKT violation is."""
+
+from __future__ import annotations
+
+import math
+
+from widemargin.certificate import Certificate
+from widemargin.report.html import Section, facts, number, percent, section, tag
+from widemargin.solvers.solution import Status
+
+
+def sentences(certificate: Certificate) -> list[str]:
+    """What the certificate says, one thought per sentence.
+
+    Examples
+    --------
+    >>> from widemargin import SVC
+    >>> model = SVC(kernel="linear").fit([[-1.0], [1.0]], [0, 1])
+    >>> sentences(model.certificate_)[0]
+    'The model is optimal to the accuracy that was asked for.'
+    """
+    holds = certificate.holds
+    told = [
+        "The model is optimal to the accuracy that was asked for."
+        if holds
+        else "The model is not optimal to the accuracy that was asked for: treat it as a preliminary answer."
+    ]
+    if math.isfinite(certificate.gap):
+        if certificate.gap <= 0:
+            told.append("Upper and lower bound of the training problem agree: no other model could do better on it.")
+        else:
+            told.append(
+                f"On the training problem no other model could do better by more than {percent(certificate.gap)}: that "
+                "is how far the bounds of the optimum, computed from this model, lie apart."
+            )
+    else:
+        told.append(
+            "The training problem has no finite lower bound here, so the distance from the optimum is not known."
+        )
+    compare = "within" if certificate.violation <= certificate.tol * (1 + 1e-9) else "more than"
+    told.append(
+        f"The largest violation of the optimality conditions is {number(certificate.violation, 3)}, {compare} the "
+        f"tolerance of {number(certificate.tol, 3)}."
+    )
+    if certificate.status is not None and certificate.status is not Status.OPTIMAL:
+        told.append(certificate.status.value)
+    return told
+
+
+def certificate_section(certificate: Certificate | None, source: str, diagnosis: str = "") -> Section:
+    """The part of the page on the certificate; `source` says where it comes from."""
+    title = "How close to the optimum"
+    if certificate is None:
+        return section(
+            "certificate",
+            title,
+            tag(
+                "p",
+                "This model carries no certificate, and none could be computed, because these are not the data it was "
+                "trained on. widemargin.verify(model, X, y) computes one from the training data.",
+                class_="note warn",
+            ),
+        )
+    verdict = ("certified", "good") if certificate.holds else ("not certified", "bad")
+    rows = [
+        ("Largest violation of the optimality conditions", number(certificate.violation, 3)),
+        ("Tolerance", f"{number(certificate.tol, 3)} (rule: {certificate.criterion})"),
+        ("Objective of this model (primal)", number(certificate.primal, 10)),
+        ("Lower bound of any model's objective (dual)", number(certificate.dual, 10)),
+        ("Relative distance of the two", number(certificate.gap, 3)),
+        ("Violation of the constraints", number(certificate.infeasibility, 2)),
+        ("Steps of the solver", number(certificate.iterations)),
+        ("Rows of the kernel matrix computed", number(certificate.rows_computed)),
+        ("Seconds of training", number(certificate.seconds, 3)),
+    ]
+    known = [(name, value) for name, value in rows if value != "not known"]
+    return section(
+        "certificate",
+        title,
+        tag("p", tag("span", verdict[0], class_=f"verdict {verdict[1]}")),
+        tag("p", " ".join(sentences(certificate))),
+        tag("p", diagnosis, class_="note warn") if diagnosis else None,
+        facts(known, f"The certificate, {source}"),
+    )
