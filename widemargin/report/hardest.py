@@ -15,8 +15,8 @@ MOST_FEATURES = 3  # shown per sample
 UNUSUAL = 1.5  # standard deviations from the mean that are worth a mention
 
 READING = {
-    "margin": "The margin is how clearly a sample lies on its own side: below 0 the answer is wrong, below 1 the sample "
-    "lies within the margin of the machine. Hard samples are sometimes samples with a wrong label.",
+    "margin": "The margin is how clearly a sample lies on its own side: below 0 the answer is wrong, below 1 the "
+    "sample lies within the margin of the machine. Hard samples are sometimes samples with a wrong label.",
     "least margin": "The least margin is how clearly a sample lies on the side of its own class against the class that "
     "comes closest: below 0 it loses to that class. Hard samples are sometimes samples with a wrong label.",
     "error": "Samples with the largest error; sometimes their targets are wrong.",

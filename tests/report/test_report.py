@@ -1,0 +1,232 @@
+"""Reports say what the model and the data say, for every kind of machine, and nothing can be smuggled into them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sklearn.svm
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import confusion_matrix, r2_score, roc_auc_score
+
+from tests.report.reading import Page
+from widemargin import SVC, SVR, NuSVC, OneClassSVM
+from widemargin.io import from_sklearn, load, save
+from widemargin.report import write_report
+from widemargin.report.charts import Axis, axis
+
+CANCER = load_breast_cancer()
+IRIS = load_iris()
+DIABETES = load_diabetes()
+SECTIONS = [
+    "What was trained",
+    "How close to the optimum",
+    "How good the answers are",
+    "Hardest examples",
+    "How training went",
+    "Support vectors",
+    "Scale of the features",
+    "How to reproduce this",
+]
+
+
+def report(tmp_path, model, X, y, **options):
+    """The page as a reader finds it, and its text."""
+    path = write_report(model, X, y, tmp_path / "page.html", **options)
+    text = path.read_text(encoding="utf-8")
+    return Page(text), text
+
+
+@pytest.fixture(scope="module")
+def two_classes():
+    """A model with probabilities and history, data it has not seen, and their labels."""
+    X, y = CANCER.data, CANCER.target_names[CANCER.target]
+    model = SVC(C=10.0, probability=True, random_state=0).fit(X[::2], y[::2])
+    model.history_ = {
+        "problem": np.array([0, 0, 0]),
+        "iterations": np.array([0, 40, 90]),
+        "violation": np.array([2.0, 0.1, 5e-4]),
+        "gap": np.array([np.inf, 0.2, 1e-5]),
+        "n_support": np.array([0, 80, 75]),
+    }
+    return model, X[1::2], y[1::2]
+
+
+def test_two_classes(tmp_path, two_classes):
+    model, X, y = two_classes
+    page, text = report(tmp_path, model, X, y, title="Breast <cancer>", feature_names=CANCER.feature_names)
+    assert page.headings == SECTIONS
+    assert "<h1>Breast &lt;cancer&gt;</h1>" in text
+    predicted = model.predict(X)
+    wrong = int(np.sum(predicted != y))
+    assert page.fact("Accuracy") == f"{100 * np.mean(predicted == y):.1f} % ({wrong} of {len(y)} samples wrong)"
+    assert page.fact("Machine") == "SVC"
+    assert page.fact("Samples in training") == "285"
+    assert page.fact("Samples in this report") == f"{len(y)} (dense), other data than those of training"
+    counts = confusion_matrix(y, predicted, labels=model.classes_)
+    assert page.table("Confusion matrix")[1:] == [
+        ["benign", *map(str, counts[0])],
+        ["malignant", *map(str, counts[1])],
+    ]
+    area = roc_auc_score(y == "malignant", model.decision_function(X))
+    assert page.tiles["Area under ROC"] == f"{area:.4g}"
+    assert f"Mean area {area:.4f}" in page.figures["ROC curve"]
+    assert "Calibration" in page.figures
+    assert "it ends at 0.0005" in page.figures["Towards the optimum"]
+    assert page.figures["Support vectors on the way"].endswith("75 at the end.")
+    assert any("very different scales: \u201cworst area\u201d varies" in told for told in page.paragraphs)
+    assert not any("data the model was trained on:" in told for told in page.paragraphs)
+
+
+def test_the_certificate_in_words(tmp_path, two_classes):
+    model, X, y = two_classes
+    page, text = report(tmp_path, model, X, y)
+    certificate = model.certificate_
+    assert 'class="verdict good">certified<' in text
+    told = next(told for told in page.paragraphs if told.startswith("The model is optimal"))
+    assert f"is {certificate.violation:.3g}, within the tolerance of 0.001" in told
+    assert page.fact("Objective of this model (primal)") == f"{certificate.primal:.10g}"
+    with pytest.warns(match="max_iter|steps"):
+        unfinished = SVC(C=10.0, max_iter=3).fit(X, y)
+    page, text = report(tmp_path, unfinished, X, y)
+    assert 'class="verdict bad">not certified<' in text
+    told = next(told for told in page.paragraphs if told.startswith("The model is not optimal"))
+    assert "more than the tolerance of 0.001" in told
+    assert unfinished.status_.value.split(".")[0] in told
+
+
+def test_the_hardest_examples_are_the_hardest(tmp_path, two_classes):
+    model, X, y = two_classes
+    page, _ = report(tmp_path, model, X, y, n_hardest=4)
+    side = np.where(y == model.classes_[1], 1.0, -1.0) * model.decision_function(X)
+    head, *rows = page.table("The 4 hardest of")
+    assert head == ["Sample", "True", "Answer", "Margin", "Unusual about it"]
+    order = np.argsort(side)[:4]
+    assert [int(row[0]) for row in rows] == order.tolist()
+    assert [row[1] for row in rows] == y[order].tolist()
+    assert [float(row[3]) for row in rows] == pytest.approx(side[order], rel=5e-3)
+
+
+def test_several_classes_and_training_data(tmp_path):
+    X, y = sp.csr_matrix(IRIS.data), IRIS.target
+    model = NuSVC(nu=0.2).fit(X, y)
+    page, _ = report(tmp_path, model, X, y)
+    assert page.fact("Samples in this report") == "150 (sparse), the training data"
+    assert any(told.startswith("These are the data the model was trained on") for told in page.paragraphs)
+    assert len(page.table("Confusion matrix")) == 4
+    assert "ROC curves, each class against the rest" in page.figures
+    assert any("Train with probability=True" in told for told in page.paragraphs)
+    assert any("Fit with trace=True" in told for told in page.paragraphs)
+    values = model._decision_values(X)
+    first = page.table("The 10 hardest of")[1]
+    sides = {0: (values[:, 0], values[:, 1]), 1: (-values[:, 0], values[:, 2]), 2: (-values[:, 1], -values[:, 2])}
+    least = np.array([min(side[i] for side in sides[y[i]]) for i in range(150)])
+    assert int(first[0]) == least.argmin()
+    assert float(first[3]) == pytest.approx(least.min(), rel=5e-3)
+
+
+def test_regression(tmp_path):
+    model = SVR(C=50.0, epsilon=10.0).fit(DIABETES.data, DIABETES.target)
+    page, _ = report(tmp_path, model, DIABETES.data, DIABETES.target, feature_names=DIABETES.feature_names)
+    residual = DIABETES.target - model.predict(DIABETES.data)
+    assert page.tiles["R\u00b2"] == f"{r2_score(DIABETES.target, model.predict(DIABETES.data)):.4g}"
+    assert page.fact("Largest absolute error") == f"{np.abs(residual).max():.4g}"
+    assert page.fact("Samples within the tube of 10") == f"{100 * np.mean(np.abs(residual) <= 10):.1f} %"
+    assert {"Predictions against targets", "Residuals"} <= set(page.figures)
+    assert int(page.table("The 10 hardest")[1][0]) == np.abs(residual).argmax()
+
+
+def test_one_class_with_and_without_labels(tmp_path):
+    X = IRIS.data
+    model = OneClassSVM(nu=0.1).fit(X)
+    page, _ = report(tmp_path, model, X, None)
+    outside = int(np.sum(model.predict(X) == -1))
+    assert page.tiles["Outside the region"] == f"{outside / 1.5:.1f} %"
+    page, _ = report(tmp_path, model, X, np.where(IRIS.target == 2, -1, 1))
+    assert "Area under ROC against them" in [row[0] for row in page.table("Samples inside and outside")]
+
+
+def test_models_that_came_from_elsewhere(tmp_path):
+    X, y = IRIS.data, IRIS.target
+    theirs = from_sklearn(sklearn.svm.SVC().fit(X, y))
+    page, _ = report(tmp_path, theirs, X, y)
+    assert any(told.startswith("The model is optimal") for told in page.paragraphs)  # computed from the training data
+    page, _ = report(tmp_path, theirs, X + 0.1, y)
+    assert any(told.startswith("This model carries no certificate") for told in page.paragraphs)
+    save(SVC().fit(X, y), tmp_path / "own.model")
+    page, _ = report(tmp_path, load(tmp_path / "own.model"), X, y)
+    assert page.headings == SECTIONS
+    page, _ = report(tmp_path, KernelRidge().fit(X, y.astype(float)), X, y.astype(float))
+    assert "Support vectors" not in page.headings
+
+
+def test_kernels_of_matrices_and_of_functions(tmp_path):
+    X, y = IRIS.data[:100], IRIS.target[:100]
+    page, _ = report(tmp_path, SVC(kernel="precomputed").fit(X @ X.T, y), X @ X.T, y)
+    assert "The kernel was given as a matrix: there are no features to scale." in page.paragraphs
+    words = ["ab", "abab", "b", "bbb", "a", "ba"]
+    shared = SVC(kernel=lambda a, b: np.array([[len(set(u) & set(v)) for v in b] for u in a], float))
+    page, _ = report(tmp_path, shared.fit(words, [0, 0, 1, 1, 0, 1]), words, [0, 0, 1, 1, 0, 1])
+    assert "The samples are no vectors of numbers: there are no features to scale." in page.paragraphs
+
+
+def test_gamma_that_does_not_suit_is_named(tmp_path):
+    X, y = IRIS.data, IRIS.target
+    page, _ = report(tmp_path, SVC(gamma=1e3).fit(X, y), X, y)
+    assert any("Try a smaller gamma" in told for told in page.paragraphs)
+    page, _ = report(tmp_path, SVC(gamma=1e-5, C=1e4).fit(X, y), X, y)
+    assert any("Try a larger gamma" in told for told in page.paragraphs)
+
+
+def test_nothing_is_loaded_and_nothing_can_be_smuggled_in(tmp_path):
+    evil = "<script>alert(1)</script>"
+    X, y = IRIS.data[:100], np.where(IRIS.target[:100] == 0, evil, '"><img src=x>')
+    names = [evil, "</style><p>", "a&b", "' onload='"]
+    page, text = report(tmp_path, SVC().fit(X, y), X, y, title=evil, feature_names=names)
+    assert not {"script", "img", "link", "iframe", "object"} & {name for name, _ in page.tags}
+    assert not any(key.startswith("on") or key in ("src", "srcset") for _, given in page.tags for key in given)
+    assert all(given["href"].startswith("#") for name, given in page.tags if name == "a")
+    assert "http:" not in text
+    assert "https:" not in text
+    assert "default-src 'none'" in next(given["content"] for name, given in page.tags if "http-equiv" in given)
+    assert evil in page.fact("Classes")
+
+
+def test_every_table_has_headers_and_every_picture_words(tmp_path, two_classes):
+    page, text = report(tmp_path, *two_classes)
+    for name, given in page.tags:
+        if name == "th":
+            assert given["scope"] in ("row", "col")
+        if name == "svg":
+            assert given.get("aria-hidden") == "true" or (given["role"] == "img" and given["aria-labelledby"])
+    assert all(page.figures.values())
+    identifiers = [given["id"] for _, given in page.tags if "id" in given]
+    assert len(identifiers) == len(set(identifiers))
+    assert {given["href"][1:] for name, given in page.tags if name == "a"} <= set(identifiers)
+    assert '<html lang="en">' in text
+
+
+def test_what_does_not_fit_together(tmp_path):
+    X, y = IRIS.data, IRIS.target
+    model = SVC().fit(X, y)
+    with pytest.raises(ValueError, match="A report on a SVC needs y"):
+        report(tmp_path, model, X, None)
+    with pytest.raises(ValueError, match="X has 150 samples and y has 3"):
+        report(tmp_path, model, X, y[:3])
+    with pytest.raises(ValueError, match="y holds the label .*7.*, which the model does not know"):
+        report(tmp_path, model, X, np.full(150, 7))
+    with pytest.raises(ValueError, match="There are 2 feature names for 4 features"):
+        report(tmp_path, model, X, y, feature_names=["a", "b"])
+    with pytest.raises(ValueError, match="0 sample|no samples"):
+        report(tmp_path, model, X[:0], y[:0])
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_axes_have_round_numbers():
+    assert Axis("", 0.0, 1.0).ticks() == pytest.approx([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    assert Axis("", 3.0, 47.0).ticks() == pytest.approx([10.0, 20.0, 30.0, 40.0])
+    assert Axis("", 1e-3, 10.0, log=True).ticks() == pytest.approx([1e-3, 1e-2, 0.1, 1.0, 10.0])
+    assert Axis("", 0.01, 1.0, log=True).place([0.01, 0.1, 1.0, 0.0], 0.0, 10.0) == pytest.approx([0.0, 5.0, 10.0, 0.0])
+    constant = axis("", [5.0, 5.0])
+    assert constant.low < 5.0 < constant.high
+    assert axis("", [np.nan]).ticks()
+    assert axis("", [0.0, np.inf], log=True).ticks() == pytest.approx([1.0, 10.0])
