@@ -19,7 +19,7 @@ SHUFFLED = np.random.default_rng(7).permutation(150)[:75]
 X = np.round(IRIS[SHUFFLED], 6)  # six digits survive LIBSVM's eight: its file holds the model that it trained
 LABELS = np.array([30, -1, 4])[SPECIES[SHUFFLED]]  # neither ascending nor in the order of the data
 TARGETS = X @ [1.0, -2.0, 0.5, 1.0] + np.random.default_rng(1).normal(scale=0.3, size=75)
-NEW = X + np.random.default_rng(2).normal(scale=0.4, size=X.shape)
+NEW = (X + np.random.default_rng(2).normal(scale=0.4, size=X.shape))[:40]
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 TWO_CLASSES = """svm_type c_svc
@@ -210,13 +210,13 @@ def test_probabilities_both_ways(tmp_path):
     for labels, atol in ((np.where(LABELS == 4, 1, 2), 1e-9), (LABELS, 0.01)):  # LIBSVM couples three to 0.005 / 3
         svmutil.svm_save_model(path, svmutil.svm_train(labels.tolist(), nodes(X, False), "-g 0.05 -b 1 -q"))
         theirs = svmutil.svm_load_model(path)
-        _, _, expected = svmutil.svm_predict([0] * 75, nodes(NEW, False), theirs, "-b 1 -q")
+        _, _, expected = svmutil.svm_predict([0] * 40, nodes(NEW, False), theirs, "-b 1 -q")
         order = np.argsort(theirs.get_labels())
         model = read_libsvm_model(path)
         np.testing.assert_allclose(model.predict_proba(NEW), np.array(expected)[:, order], atol=atol)
         write_libsvm_model(model, path)
         again = svmutil.svm_load_model(path)
-        _, _, back = svmutil.svm_predict([0] * 75, nodes(NEW, False), again, "-b 1 -q")
+        _, _, back = svmutil.svm_predict([0] * 40, nodes(NEW, False), again, "-b 1 -q")
         order_again = np.argsort(again.get_labels())
         np.testing.assert_allclose(np.array(back)[:, order_again], np.array(expected)[:, order], atol=1e-9)
 

@@ -30,7 +30,8 @@ def certificate_block(certificate: Any) -> str:
         f'<td style="text-align:left">{html.escape(value.strip())}</td></tr>'
         for name, _, value in lines
     )
-    summary = f"gap {certificate.gap:.1e}, violation {certificate.violation:.1e} (tol {certificate.tol:.0e})"
+    name, _, value = lines[0]
+    summary = f"{name} {value.strip()}"
     return (
         f'<details class="widemargin-certificate" style="{STYLE}"><summary>'
         f'<strong style="color:{colour}">{word}</strong>: {html.escape(summary)}</summary>'

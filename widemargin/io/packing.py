@@ -5,7 +5,7 @@ JSON has numbers, strings, true, false and null. Everything else is an object {"
     float         inf and nan, which JSON lacks            array         its name among the file's arrays
     dict          pairs, so that keys need not be text      csr           the names of its three arrays, and its shape
     tuple, list   items                                     kernel        its formula (kernel_text.py)
-    status        a name of `Status`                        certificate   its fields
+    status        a name of `Status`                        record        a dataclass of `RECORDS`, its fields
 
 `pack` refuses what does not fit with a sentence. `unpack` reads a file from anyone, so it checks before it builds.
 """
@@ -15,18 +15,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import fields
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.certificate import Certificate
 from widemargin.io.errors import FileError
 from widemargin.io.kernel_text import kernel_from_text
 from widemargin.kernels import Kernel
 from widemargin.solvers.solution import Status
 
+#: Dataclasses that a file can hold, each with the module it is imported from; one line adds one (CONTRIBUTING.md).
+RECORDS = {"Certificate": "widemargin.certificate"}
 SPARSE_PARTS = ("data", "indices", "indptr")
 
 Arrays = dict[str, NDArray]
@@ -42,9 +44,9 @@ def pack(name: str, value: Any, arrays: Arrays) -> Any:
         return value if math.isfinite(value) else {"kind": "float", "text": repr(value)}
     if isinstance(value, Status):
         return {"kind": "status", "name": value.name}
-    if isinstance(value, Certificate):
+    if type(value).__module__ == RECORDS.get(type(value).__name__):
         items = {field.name: getattr(value, field.name) for field in fields(value)}  # asdict would open nested ones
-        return {"kind": "certificate", "items": pack(name, items, arrays)}
+        return {"kind": "record", "class": type(value).__name__, "items": pack(name, items, arrays)}
     if isinstance(value, Kernel):
         return {"kind": "kernel", "text": _formula(name, value)}
     if isinstance(value, Mapping):
@@ -86,12 +88,13 @@ def unpack(value: Any, arrays: Mapping[str, NDArray]) -> Any:
             return float(value["text"])
         case "status":
             return Status[value["name"]]
-        case "certificate":
-            known = {field.name for field in fields(Certificate)}
+        case "record":
+            record = getattr(import_module(RECORDS[value["class"]]), value["class"])
+            known = {field.name for field in fields(record)}  # a later version may have had more
             items = unpack(value["items"], arrays)
-            certificate = Certificate(**{name: item for name, item in items.items() if name in known})
-            str(certificate)  # fails here, with the file's name, rather than where the model is looked at
-            return certificate
+            made = record(**{name: item for name, item in items.items() if name in known})
+            str(made)  # fails here, with the file's name, rather than where the model is looked at
+            return made
         case "dict":
             return {unpack(k, arrays): unpack(v, arrays) for k, v in value["items"]}
         case "tuple" | "list":

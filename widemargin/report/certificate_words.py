@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from widemargin.certificate import Certificate
 from widemargin.report.html import Section, facts, number, percent, section, tag
@@ -47,8 +48,11 @@ def sentences(certificate: Certificate) -> list[str]:
     return told
 
 
-def certificate_section(certificate: Certificate | None, source: str, diagnosis: str = "") -> Section:
-    """The part of the page on the certificate; `source` says where it comes from."""
+def certificate_section(certificate: Any, source: str, diagnosis: str = "") -> Section:
+    """The part of the page on the certificate; `source` says where it comes from.
+
+    A certificate of another kind than `Certificate` is shown as it prints itself.
+    """
     title = "How close to the optimum"
     if certificate is None:
         return section(
@@ -62,6 +66,12 @@ def certificate_section(certificate: Certificate | None, source: str, diagnosis:
             ),
         )
     verdict = ("certified", "good") if certificate.holds else ("not certified", "bad")
+    shown = tag("p", tag("span", verdict[0], class_=f"verdict {verdict[1]}"))
+    if not isinstance(certificate, Certificate):
+        lines = [line.partition("  ") for line in str(certificate).splitlines()[1:]]
+        return section(
+            "certificate", title, shown, facts([(name, rest.strip()) for name, _, rest in lines], "The certificate")
+        )
     rows = [
         ("Largest violation of the optimality conditions", number(certificate.violation, 3)),
         ("Tolerance", f"{number(certificate.tol, 3)} (rule: {certificate.criterion})"),
@@ -77,7 +87,7 @@ def certificate_section(certificate: Certificate | None, source: str, diagnosis:
     return section(
         "certificate",
         title,
-        tag("p", tag("span", verdict[0], class_=f"verdict {verdict[1]}")),
+        shown,
         tag("p", " ".join(sentences(certificate))),
         tag("p", diagnosis, class_="note warn") if diagnosis else None,
         facts(known, f"The certificate, {source}"),

@@ -162,7 +162,7 @@ def _is_training_data(model: Any, X: Any) -> bool | None:
     return bool(np.array_equal(own, vectors))
 
 
-def _certificate(model: Any, X: Any, y: Any, training: bool | None) -> tuple[Certificate | None, str]:
+def _certificate(model: Any, X: Any, y: Any, training: bool | None) -> tuple[Any, str]:
     """The model's certificate, or one computed now from the training data, and where it comes from."""
     if hasattr(model, "certificate_"):
         return model.certificate_, "computed at the end of training"
@@ -184,26 +184,26 @@ def _caution(training: bool | None) -> Html | None:
     return tag("p", text, class_="note warn")
 
 
-def _tiles(model: Any, certificate: Certificate | None) -> list[tuple[str, str]]:
+def _tiles(model: Any, certificate: Any) -> list[tuple[str, str]]:
     """The figures at the top that do not depend on the kind of machine."""
     tiles = []
     if hasattr(model, "n_support_"):
         count = int(np.sum(model.n_support_))
         tiles.append(("Support vectors", f"{count:,} ({percent(count / int(model.shape_fit_[0]))})"))
-    if certificate is not None:
+    if isinstance(certificate, Certificate):
         tiles.append(("Distance from the optimum", f"\u2264 {percent(max(certificate.gap, 0.0))}"))
         if certificate.seconds == certificate.seconds:
             tiles.append(("Training", f"{number(certificate.seconds, 3)} s"))
     return tiles
 
 
-def _summary(model: Any, n_samples: int, certificate: Certificate | None) -> str:
+def _summary(model: Any, n_samples: int, certificate: Any) -> str:
     """The page in two sentences."""
     kernel = getattr(getattr(model, "_expansion", None), "kernel", None)
     kind = f" with a {type(kernel).__name__} kernel" if kernel is not None else ""
     size = f", trained on {int(model.shape_fit_[0]):,} samples" if hasattr(model, "shape_fit_") else ""
     first = f"{type(model).__name__}{kind}{size}, and its answers to {n_samples:,} samples."
-    return first if certificate is None else f"{first} {sentences(certificate)[0]}"
+    return f"{first} {sentences(certificate)[0]}" if isinstance(certificate, Certificate) else first
 
 
 def _page(title: str, summary: str, tiles: list[tuple[str, str]], sections: list[Section]) -> Html:

@@ -52,7 +52,8 @@ def trained_section(model: Any, X: Any, y: Any, training: bool | None) -> Sectio
         rows.append(("Classes among them", "; ".join(shares[:12]) + (" ..." if len(shares) > 12 else "")))
     preparation = getattr(model, "preparation_", None)
     if preparation:
-        rows.append(("Preparation of the data", ", ".join(map(str, preparation))))
+        words = [f"{key}: {value}" for key, value in preparation.items() if isinstance(value, str | int | float)]
+        rows.append(("Preparation of the data", ", ".join(words) or "kept in the model"))
     given = _changed(model)
     settings = [(name, _value(value), PARAMETER_WORDS.get(name, "")) for name, value in given]
     return section(
