@@ -13,7 +13,7 @@ X = np.array([[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]])
 def test_a_fitted_estimator_shows_its_certificate():
     model = SVC(kernel="linear").fit(X, [0, 0, 1, 1])
     shown = model._repr_mimebundle_()["text/html"]
-    assert shown == model._repr_html_()
+    assert "widemargin-certificate" in model._repr_html_()
     assert "certified</strong>" in shown
     assert "sk-estimator" in shown  # scikit-learn's own diagram stands above
     block = shown[shown.index("<details class=") :]
