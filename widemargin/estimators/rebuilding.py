@@ -67,12 +67,10 @@ def _vectors(machine: Any) -> Any:
     from widemargin.estimators.base import takes_objects
 
     vectors = machine.support_vectors_
-    if takes_objects(machine.kernel) or isinstance(vectors, list):
+    if takes_objects(machine.kernel):
         return vectors
-    if not (sp.issparse(vectors) or isinstance(vectors, np.ndarray)) or vectors.dtype.kind not in "fUO":
-        raise ValueError(f"support_vectors_ must hold samples, got {type(vectors).__name__}")
-    if vectors.dtype.kind != "f":
-        return vectors
+    if not (sp.issparse(vectors) or isinstance(vectors, np.ndarray)) or vectors.dtype.kind != "f":
+        raise ValueError(f"support_vectors_ must be an array of numbers, got {type(vectors).__name__}")
     if vectors.ndim != 2 or vectors.shape[1] != machine.n_features_in_:
         raise ValueError(f"support vectors of shape {vectors.shape} do not have {machine.n_features_in_} features")
     return vectors
