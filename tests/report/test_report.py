@@ -10,7 +10,7 @@ from sklearn.metrics import confusion_matrix, r2_score, roc_auc_score
 
 from tests.report.reading import Page
 from widemargin import SVC, SVR, NuSVC, OneClassSVM
-from widemargin.io import from_sklearn, load, save
+from widemargin.io import from_sklearn, load, read_libsvm_model, save, write_libsvm_model
 from widemargin.report import write_report
 from widemargin.report.charts import Axis, axis
 
@@ -152,6 +152,11 @@ def test_models_that_came_from_elsewhere(tmp_path):
     assert any(told.startswith("The model is optimal") for told in page.paragraphs)  # computed from the training data
     page, _ = report(tmp_path, theirs, X + 0.1, y)
     assert any(told.startswith("This model carries no certificate") for told in page.paragraphs)
+    write_libsvm_model(theirs, tmp_path / "libsvm.model")
+    page, _ = report(tmp_path, read_libsvm_model(tmp_path / "libsvm.model"), X, y)
+    assert "of which it is not known whether" in page.fact("Samples in this report")
+    assert page.fact("Support vectors") == str(len(theirs.support_))
+    assert not any(row[0] == "Samples in training" for row in page.table("Model and data"))
     save(SVC().fit(X, y), tmp_path / "own.model")
     page, _ = report(tmp_path, load(tmp_path / "own.model"), X, y)
     assert page.headings == SECTIONS

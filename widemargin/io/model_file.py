@@ -125,7 +125,9 @@ def load(path: str | os.PathLike) -> Any:
             )
         return _restored(getattr(import_module(MACHINES[machine]), machine), header, arrays)
     except FileError as error:
-        raise error if str(path) in str(error) else FileError(f"{path} cannot be used: {error}.") from None
+        raise (
+            error if str(path) in str(error) else FileError(f"{path} cannot be used: {str(error).rstrip('.')}.")
+        ) from None
     except MISFITS as error:
         reason = str(error) or type(error).__name__
         raise FileError(

@@ -41,7 +41,8 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
     Parameters
     ----------
     model : fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM of widemargin, with a kernel of vectors
-        A preparation of the data (`preparation_`) is not part of the graph: give it prepared features.
+        A preparation of the data (`preparation_`) is not part of the graph: give it prepared features. Laplacian and
+        chi-squared kernels take memory for rows x support vectors x features while they run: give them small batches.
     path : path or None, default None
         File to write, replaced as a whole or not at all; None writes nothing.
 

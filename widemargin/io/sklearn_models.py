@@ -77,7 +77,8 @@ def to_sklearn(model: Any) -> Any:
     """A fitted estimator of `sklearn.svm` that computes the same function as a machine of widemargin.
 
     Parameters that only widemargin has are left out. A kernel that scikit-learn lacks is handed over as a function,
-    which then needs widemargin to predict.
+    which then needs widemargin to predict. Ties of votes go to the first of the classes in ascending order, as always
+    in scikit-learn, even if the model was read from a LIBSVM file with another order.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ from widemargin.report.certificate_words import certificate_section, sentences
 from widemargin.report.convergence import convergence_section
 from widemargin.report.hardest import hardest_section
 from widemargin.report.html import Html, Section, join, number, percent, section, tag
-from widemargin.report.trained import reproduce_section, support_section, trained_section
+from widemargin.report.trained import reproduce_section, support_section, trained_section, training_size
 from widemargin.verification import verify
 
 # No script, no font, no picture from elsewhere can load, whatever a label contains.
@@ -151,8 +151,9 @@ def _is_training_data(model: Any, X: Any) -> bool | None:
     """Whether the model's support vectors stand in X where the model says; None if that cannot be told."""
     if not all(hasattr(model, name) for name in ("support_", "support_vectors_", "shape_fit_")):
         return None
-    if _num_samples(X) != model.shape_fit_[0]:
-        return False
+    n_training = training_size(model)
+    if n_training is None or _num_samples(X) != n_training:
+        return None if n_training is None else False
     vectors = model.support_vectors_
     if not (hasattr(X, "shape") and hasattr(vectors, "shape")) or vectors.shape[0] != len(model.support_):
         return None
@@ -189,7 +190,8 @@ def _tiles(model: Any, certificate: Any) -> list[tuple[str, str]]:
     tiles = []
     if hasattr(model, "n_support_"):
         count = int(np.sum(model.n_support_))
-        tiles.append(("Support vectors", f"{count:,} ({percent(count / int(model.shape_fit_[0]))})"))
+        n_training = training_size(model)
+        tiles.append(("Support vectors", f"{count:,}" + (f" ({percent(count / n_training)})" if n_training else "")))
     if isinstance(certificate, Certificate):
         tiles.append(("Distance from the optimum", f"\u2264 {percent(max(certificate.gap, 0.0))}"))
         if certificate.seconds == certificate.seconds:
@@ -201,7 +203,8 @@ def _summary(model: Any, n_samples: int, certificate: Any) -> str:
     """The page in two sentences."""
     kernel = getattr(getattr(model, "_expansion", None), "kernel", None)
     kind = f" with a {type(kernel).__name__} kernel" if kernel is not None else ""
-    size = f", trained on {int(model.shape_fit_[0]):,} samples" if hasattr(model, "shape_fit_") else ""
+    n_training = training_size(model)
+    size = "" if n_training is None else f", trained on {n_training:,} samples"
     first = f"{type(model).__name__}{kind}{size}, and its answers to {n_samples:,} samples."
     return f"{first} {sentences(certificate)[0]}" if isinstance(certificate, Certificate) else first
 

@@ -27,6 +27,7 @@ PARAMETER_WORDS = {
     "loss": "how errors count",
     "multi_class": "how many classes become two",
 }
+CROWDED = 0.8  # share of the samples above which so many support vectors are worth a remark
 SPREAD = 1e-9  # relative: coefficients this close to the largest are at their bound
 
 
@@ -37,8 +38,9 @@ def trained_section(model: Any, X: Any, y: Any, training: bool | None) -> Sectio
     kernel = getattr(getattr(model, "_expansion", None), "kernel", None)
     if kernel is not None:
         rows.append(("Kernel", tag("code", repr(kernel))))
-    if hasattr(model, "shape_fit_"):
-        rows.append(("Samples in training", number(int(model.shape_fit_[0]))))
+    n_training = training_size(model)
+    if n_training is not None:
+        rows.append(("Samples in training", number(n_training)))
     if hasattr(model, "n_features_in_"):
         rows.append(("Features", number(int(model.n_features_in_))))
     if hasattr(model, "classes_"):
@@ -64,6 +66,16 @@ def trained_section(model: Any, X: Any, y: Any, training: bool | None) -> Sectio
             ("Parameter", "Value", "Meaning"), settings, "Parameters that differ from the defaults, and the main ones"
         ),
     )
+
+
+def training_size(model: Any) -> int | None:
+    """Number of training samples; None if it is not known, as of models from LIBSVM's files, which hold no others than
+    support vectors.
+    """
+    if not hasattr(model, "shape_fit_"):
+        return None
+    size = int(model.shape_fit_[0])
+    return None if size == len(getattr(model, "support_", ())) and not hasattr(model, "certificate_") else size
 
 
 def _which(training: bool | None) -> str:
@@ -98,10 +110,9 @@ def support_section(model: Any) -> Section | None:
     if expansion is None or not hasattr(model, "n_support_"):
         return None
     coefficients = np.abs(expansion.coefficients)
-    count, n_samples = coefficients.shape[1], int(model.shape_fit_[0])
-    rows: list[tuple[str, Any]] = [
-        ("Support vectors", f"{count:,} of {n_samples:,} samples ({percent(count / n_samples)})")
-    ]
+    count, n_samples = coefficients.shape[1], training_size(model)
+    share = "" if n_samples is None else f" of {n_samples:,} samples ({percent(count / n_samples)})"
+    rows: list[tuple[str, Any]] = [("Support vectors", f"{count:,}{share}")]
     if hasattr(model, "classes_"):
         per_class = [f"{label}: {int(own):,}" for label, own in zip(model.classes_, model.n_support_)]
         rows.append(("Per class", "; ".join(per_class[:12]) + (" ..." if len(per_class) > 12 else "")))
@@ -119,7 +130,7 @@ def support_section(model: Any) -> Section | None:
         "The model is made of these samples; all others could be left out and training would give the same model. "
         "Prediction takes time in proportion to their number."
     )
-    if count > 0.8 * n_samples:
+    if n_samples is not None and count > CROWDED * n_samples:
         told += " Here nearly all samples are needed: gamma may be too large, C too small, or the classes overlap."
     parts = [tag("p", told), facts(rows, "Support vectors")]
     sizes = coefficients[coefficients > 0]
