@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.svm
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import confusion_matrix, r2_score, roc_auc_score
@@ -188,25 +190,26 @@ def test_nothing_is_loaded_and_nothing_can_be_smuggled_in(tmp_path):
     names = [evil, "</style><p>", "a&b", "' onload='"]
     page, text = report(tmp_path, SVC().fit(X, y), X, y, title=evil, feature_names=names)
     assert not {"script", "img", "link", "iframe", "object"} & {name for name, _ in page.tags}
-    assert not any(key.startswith("on") or key in ("src", "srcset") for _, given in page.tags for key in given)
-    assert all(given["href"].startswith("#") for name, given in page.tags if name == "a")
+    assert not any(key.startswith("on") or key in ("src", "srcset") for _, own in page.tags for key in own)
+    assert all(own["href"].startswith("#") for name, own in page.tags if name == "a")
     assert "http:" not in text
     assert "https:" not in text
-    assert "default-src 'none'" in next(given["content"] for name, given in page.tags if "http-equiv" in given)
+    assert "default-src 'none'" in next(own["content"] for _, own in page.tags if "http-equiv" in own)
     assert evil in page.fact("Classes")
 
 
 def test_every_table_has_headers_and_every_picture_words(tmp_path, two_classes):
     page, text = report(tmp_path, *two_classes)
-    for name, given in page.tags:
+    for name, attributes in page.tags:
         if name == "th":
-            assert given["scope"] in ("row", "col")
+            assert attributes["scope"] in ("row", "col")
         if name == "svg":
-            assert given.get("aria-hidden") == "true" or (given["role"] == "img" and given["aria-labelledby"])
+            named = attributes.get("role") == "img" and attributes.get("aria-labelledby")
+            assert named or attributes.get("aria-hidden") == "true"
     assert all(page.figures.values())
-    identifiers = [given["id"] for _, given in page.tags if "id" in given]
+    identifiers = [own["id"] for _, own in page.tags if "id" in own]
     assert len(identifiers) == len(set(identifiers))
-    assert {given["href"][1:] for name, given in page.tags if name == "a"} <= set(identifiers)
+    assert {own["href"][1:] for name, own in page.tags if name == "a"} <= set(identifiers)
     assert '<html lang="en">' in text
 
 
@@ -235,3 +238,26 @@ def test_axes_have_round_numbers():
     assert constant.low < 5.0 < constant.high
     assert axis("", [np.nan]).ticks()
     assert axis("", [0.0, np.inf], log=True).ticks() == pytest.approx([1.0, 10.0])
+
+
+@given(data=st.data())
+def test_any_data_give_a_page(tmp_path, data):
+    """A single sample, one class only, constant or huge features, targets without spread."""
+    random = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    n_features, n_samples = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 12))
+    scale = np.array(
+        data.draw(st.lists(st.sampled_from([0.0, 1e-8, 1.0, 1e9]), min_size=n_features, max_size=n_features))
+    )
+    X = random.normal(size=(30, n_features))
+    Z = random.normal(size=(n_samples, n_features)) * scale
+    kind = data.draw(st.sampled_from(["two", "three", "regression", "one class"]))
+    if kind == "one class":
+        page, _ = report(tmp_path, OneClassSVM(nu=0.3).fit(X), Z, None)
+    elif kind == "regression":
+        level = data.draw(st.sampled_from([0.0, 1e-12, 1.0, 1e12]))
+        page, _ = report(tmp_path, SVR().fit(X, random.normal(size=30)), Z, level * random.normal(size=n_samples))
+    else:
+        classes = np.array(["a", "b", "c"][: 2 if kind == "two" else 3])
+        model = SVC().fit(X, np.resize(classes, 30))
+        page, _ = report(tmp_path, model, Z, random.choice(classes[: data.draw(st.integers(1, 3))], size=n_samples))
+    assert page.headings == SECTIONS

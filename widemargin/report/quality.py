@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import (
-    balanced_accuracy_score,
     brier_score_loss,
     confusion_matrix,
     log_loss,
@@ -73,7 +72,7 @@ def classification(model: Any, X: Any, y: NDArray) -> Quality:
         ("Accuracy of always answering the commonest class", percent(_commonest(y))),
     ]
     if len(present) > 1:
-        rows.insert(1, ("Mean accuracy over the classes", percent(float(balanced_accuracy_score(y, predicted)))))
+        rows.insert(1, ("Mean accuracy over the classes", percent(_mean_accuracy(y, predicted, present))))
     quality.content.append(facts(rows, "Answers in total"))
     quality.content.append(_per_class(classes, y, predicted))
     quality.content.append(_confusion(classes, y, predicted))
@@ -127,6 +126,11 @@ def _places(classes: NDArray, y: NDArray) -> NDArray[np.intp]:
     """Place of each label among classes that are in no order."""
     order = np.argsort(classes)
     return order[np.searchsorted(classes, y, sorter=order)]
+
+
+def _mean_accuracy(y: NDArray, predicted: NDArray, present: NDArray) -> float:
+    """Mean over the classes that occur of the share of each that is found."""
+    return float(np.mean([np.mean(predicted[y == label] == label) for label in present]))
 
 
 def _commonest(y: NDArray) -> float:
