@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from typing import Any
 
-# Colours that are legible on light and on dark notebooks alike.
-CERTIFIED, NOT_CERTIFIED = "#1a7f37", "#cf222e"
+# Colours of a mark before the word, which itself has the notebook's own: to be seen on light and on dark ones alike.
+CERTIFIED, NOT_CERTIFIED = "#2da44e", "#e5534b"
 STYLE = "margin:.4em 0;padding:.5em .8em;border:1px solid currentColor;border-radius:.4em;width:fit-content"
 
 
@@ -34,6 +34,7 @@ def certificate_block(certificate: Any) -> str:
     summary = f"{name} {value.strip()}"
     return (
         f'<details class="widemargin-certificate" style="{STYLE}"><summary>'
-        f'<strong style="color:{colour}">{word}</strong>: {html.escape(summary)}</summary>'
+        f'<span aria-hidden="true" style="color:{colour}">&#9679;</span> '
+        f"<strong>{word}</strong>: {html.escape(summary)}</summary>"
         f'<table aria-label="Certificate">{rows}</table></details>'
     )
