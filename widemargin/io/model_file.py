@@ -39,10 +39,12 @@ MACHINES = {
     "SVR": "widemargin.estimators",
     "NuSVR": "widemargin.estimators",
     "OneClassSVM": "widemargin.estimators",
+    "LinearSVC": "widemargin.linear",
+    "LinearSVR": "widemargin.linear",
 }
 ATTRIBUTE = re.compile(r"[a-zA-Z]\w*_")  # the only names, with an estimator's _kept_private, that a file may set
 PREPARATION = "preparation_"
-MISFITS = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
+MISFITS = (ImportError, KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 
 
 def save(model: Any, path: str | os.PathLike) -> None:

@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 import widemargin
-from widemargin.estimators import SVR, NuSVR, OneClassSVM
+from widemargin.estimators import OneClassSVM
 from widemargin.estimators.base import KernelMachine
 from widemargin.estimators.one_class import ON_THE_BOUNDARY
 from widemargin.io.atomic import replacing
@@ -40,7 +41,8 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
 
     Parameters
     ----------
-    model : fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM of widemargin, with a kernel of vectors
+    model : fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC or LinearSVR of widemargin
+        With a kernel of vectors.
         A preparation of the data (`preparation_`) is not part of the graph: give it prepared features. Laplacian and
         chi-squared kernels take memory for rows x support vectors x features while they run: give them small batches.
     path : path or None, default None
@@ -74,8 +76,11 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
         import onnx.numpy_helper
     except ImportError:
         raise ImportError("Exporting to ONNX needs the package onnx: pip install 'widemargin[onnx]'.") from None
-    if not isinstance(model, KernelMachine):
-        raise TypeError(f"ONNX export knows SVC, NuSVC, SVR, NuSVR and OneClassSVM of widemargin; got {type(model)}.")
+    if not (isinstance(model, KernelMachine) or type(model).__module__.startswith("widemargin.linear")):
+        raise TypeError(
+            "ONNX export knows SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC and LinearSVR of widemargin; got "
+            f"{type(model)}."
+        )
     check_is_fitted(model)
     graph = Graph(onnx)
     values = _values(graph, model)
@@ -101,8 +106,7 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
 
 def _n_columns(model: Any) -> int:
     """Width of the input."""
-    vectors = model.support_vectors_
-    return int(model.n_features_in_ if hasattr(model, "n_features_in_") else vectors.shape[1])
+    return int(model.n_features_in_ if hasattr(model, "n_features_in_") else model.support_vectors_.shape[1])
 
 
 # ---- decision values of all two-class machines -----------------------------------------------------------------------
@@ -110,6 +114,10 @@ def _n_columns(model: Any) -> int:
 
 def _values(graph: Graph, model: Any) -> Tensor:
     """Values of all machines, shape (n, n_machines)."""
+    if not hasattr(model, "_expansion"):  # a linear machine: weights of the features, and no support vectors
+        weights = model.coef_.toarray() if sp.issparse(model.coef_) else np.atleast_2d(model.coef_)
+        total = graph.add("MatMul", "X", graph.constant(np.ascontiguousarray(weights.T, np.float64)))
+        return graph.add("Add", total, graph.constant(np.atleast_1d(np.asarray(model.intercept_, np.float64))))
     expansion = model._expansion
     n_support = expansion.coefficients.shape[1]
     if isinstance(expansion.kernel, Linear) or n_support == 0:
@@ -146,7 +154,7 @@ def _per_machine(expansion: Any) -> NDArray[np.float64]:
 def _answers(graph: Graph, model: Any, values: Tensor) -> Outputs:
     """Add the outputs of the machine and describe them."""
     types = graph.onnx.TensorProto
-    if isinstance(model, SVR | NuSVR):
+    if is_regressor(model):
         _column(graph, values, output="prediction")
         return [("prediction", types.DOUBLE, 0)]
     if isinstance(model, OneClassSVM):
@@ -160,8 +168,9 @@ def _answers(graph: Graph, model: Any, values: Tensor) -> Outputs:
     columns = 0
     if n_classes == 2:
         _column(graph, values, output="decision")
-        number = _truth(graph, "GreaterOrEqual", "decision", types.INT64)
-    elif model.multi_class == "ovr":
+        at_zero = "GreaterOrEqual" if hasattr(model, "_expansion") else "Greater"  # as the estimators answer there
+        number = _truth(graph, at_zero, "decision", types.INT64)
+    elif model.multi_class != "ovo":
         graph.add("Identity", values, output="decision")
         number, columns = graph.add("ArgMax", values, axis=1, keepdims=0), n_classes
     else:
@@ -218,7 +227,7 @@ def _count(graph: Graph, wins: Tensor, n_classes: int) -> Tensor:
 def _probabilities(graph: Graph, model: Any, values: Tensor) -> bool:
     """Add the output "probabilities" where sigmoids give them without iteration; says whether it did."""
     n_classes = len(model.classes_)
-    if len(model.probA_) == 0 or (n_classes > 2 and model.multi_class != "ovr"):
+    if len(getattr(model, "probA_", ())) == 0 or (n_classes > 2 and model.multi_class != "ovr"):
         return False
     sign = -1.0 if n_classes == 2 else 1.0  # the sigmoid of two classes belongs to the negative of the decision value
     argument = graph.add("Mul", values, graph.constant(-sign * np.asarray(model.probA_)))

@@ -13,10 +13,12 @@ import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+import widemargin
 import widemargin.estimators
 from widemargin.kernels import Gaussian, Linear, Polynomial, Precomputed, Sigmoid
 
 MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
+LINEAR = ("LinearSVC", "LinearSVR")  # weights of the features instead of support vectors
 NAMES: dict[type, str] = {Linear: "linear", Polynomial: "poly", Gaussian: "rbf", Sigmoid: "sigmoid"}
 SHARED = ("class_weight_", "classes_", "feature_names_in_", "fit_status_", "n_features_in_", "n_iter_", "offset_")
 TRAINING_DATA = "_BaseLibSVM__Xfit"  # where scikit-learn keeps X for a kernel function
@@ -27,7 +29,7 @@ def from_sklearn(fitted: Any) -> Any:
 
     Parameters
     ----------
-    fitted : fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM of scikit-learn
+    fitted : fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC or LinearSVR of scikit-learn
 
     Returns
     -------
@@ -51,6 +53,8 @@ def from_sklearn(fitted: Any) -> Any:
 
     name = _name_of(fitted, "sklearn.svm", sklearn.svm)
     check_is_fitted(fitted)
+    if name in LINEAR:
+        return _with_weights(fitted, getattr(widemargin, name))
     kind = getattr(widemargin.estimators, name)
     known = kind._get_param_names()
     model = kind(**{key: value for key, value in fitted.get_params(deep=False).items() if key in known})
@@ -82,7 +86,7 @@ def to_sklearn(model: Any) -> Any:
 
     Parameters
     ----------
-    model : fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM of widemargin
+    model : fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC or LinearSVR of widemargin
 
     Returns
     -------
@@ -105,8 +109,10 @@ def to_sklearn(model: Any) -> Any:
     """
     import sklearn.svm
 
-    name = _name_of(model, "widemargin", widemargin.estimators)
+    name = _name_of(model, "widemargin", widemargin)
     check_is_fitted(model)
+    if name in LINEAR:
+        return _with_weights(model, getattr(sklearn.svm, name))
     n_classes = len(getattr(model, "classes_", ()))
     if n_classes > 2 and model.multi_class != "ovo":
         raise ValueError(
@@ -150,11 +156,22 @@ def to_sklearn(model: Any) -> Any:
     return fitted
 
 
+def _with_weights(linear: Any, kind: type) -> Any:
+    """A linear machine of the other library: both keep weights and intercept, and predict from nothing else."""
+    known = kind._get_param_names()  # type: ignore[attr-defined]
+    other = kind(**{key: value for key, value in linear.get_params(deep=False).items() if key in known})
+    for attribute in (*SHARED, "coef_", "intercept_"):
+        if hasattr(linear, attribute):
+            setattr(other, attribute, getattr(linear, attribute))
+    return other
+
+
 def _name_of(model: Any, library: str, module: Any) -> str:
-    """Which of the five machines of a library a model is; a class that derives from one counts as it."""
-    name = next((name for name in MACHINES if isinstance(model, getattr(module, name))), None)
+    """Which of the machines of a library a model is; a class that derives from one counts as it."""
+    names = (*MACHINES, *LINEAR)
+    name = next((name for name in names if isinstance(model, getattr(module, name, ()))), None)
     if name is None:
-        raise TypeError(f"Expected a fitted {', '.join(MACHINES)} of {library}; got {type(model)}.")
+        raise TypeError(f"Expected a fitted {', '.join(names)} of {library}; got {type(model)}.")
     return name
 
 
