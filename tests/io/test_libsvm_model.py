@@ -221,6 +221,24 @@ def test_probabilities_both_ways(tmp_path):
         np.testing.assert_allclose(np.array(back)[:, order_again], np.array(expected)[:, order], atol=1e-9)
 
 
+def test_marks_of_one_class_and_noise_of_regression_reach_libsvm_again(tmp_path):
+    svmutil = pytest.importorskip("libsvm.svmutil")
+    path = str(tmp_path / "m.model")
+    for machine in (2, 3):
+        options = f"-s {machine} -g 0.05 -n 0.4 -b 1 -q"
+        svmutil.svm_save_model(path, svmutil.svm_train(TARGETS.tolist(), nodes(X, False), options))
+        first = svmutil.svm_load_model(path)
+        save(read_libsvm_model(path), tmp_path / "own")
+        write_libsvm_model(load(tmp_path / "own"), path)
+        second = svmutil.svm_load_model(path)
+        if machine == 3:
+            assert second.get_svr_probability() == first.get_svr_probability() > 0
+            continue
+        answers = [svmutil.svm_predict([0] * 40, nodes(NEW, False), model, "-b 1 -q")[2] for model in (first, second)]
+        np.testing.assert_array_equal(answers[0], answers[1])
+        assert len({pair[0] for pair in answers[0]}) > 2  # probabilities do differ
+
+
 @given(seed=st.integers(0, 10**6), n_classes=st.integers(2, 5))
 def test_writing_and_reading_is_the_identity(tmp_path, seed, n_classes):
     random = np.random.default_rng(seed)
