@@ -89,7 +89,6 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         intercept = np.array([bias for _, bias in answers])
         self._expose(kernel, data, layout.support, layout.coefficients, intercept, layout.class_starts)
         self.n_support_ = layout.n_support
-        self.__dict__.pop("tie_order_", None)  # of a model read from LIBSVM (io/libsvm_model.py), now trained anew
         self.n_iter_ = np.array([answer.solution.iterations for answer in trained], np.int32)
         self._calibrate(training, problems, labels, weight)
         self._warn_unless_converged()
@@ -111,6 +110,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             y = column_or_1d(y, warn=True)
             check_classification_targets(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
+        self.__dict__.pop("tie_order_", None)  # of a model read from LIBSVM (io/libsvm_model.py), now trained anew
         if len(self.classes_) < 2:
             if data.kept is not None:
                 raise ValueError(
