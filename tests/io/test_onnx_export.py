@@ -85,11 +85,18 @@ def test_one_class_and_precomputed():
     np.testing.assert_allclose(outputs["decision"], model.decision_function(NEW @ X.T), rtol=1e-9, atol=1e-6)
 
 
-@pytest.mark.parametrize("scheme", ["two", "ovr"])
-def test_probabilities(scheme):
-    multi_class, y = ("ovo", BINARY) if scheme == "two" else ("ovr", NAMES)
-    model = SVC(probability=True, multi_class=multi_class, random_state=0).fit(X, y)
-    np.testing.assert_allclose(run(model, NEW)["probabilities"], model.predict_proba(NEW), atol=1e-9)
+def test_probabilities_of_two_classes():
+    model = SVC(probability=True, random_state=0).fit(X[:100:3], SPECIES[:100:3])
+    model._probB = model._probB + 1.0  # a sigmoid that crosses 1/2 away from the boundary
+    data = np.linspace(X[:50].mean(axis=0), X[50:100].mean(axis=0), 60)
+    outputs = run(model, data)
+    found, expected = outputs["probabilities"], model.predict_proba(data)
+    raw = 1 / (1 + np.exp(-model.probA_ * model.decision_function(data) + model.probB_))
+    agree = (raw >= 0.5) == (model.predict(data) == 0)
+    assert 0 < agree.sum() < 60
+    np.testing.assert_allclose(found[agree], expected[agree], atol=1e-9)
+    np.testing.assert_allclose(found[~agree], 0.5)  # as near to the sigmoid as the answer allows
+    np.testing.assert_array_equal(outputs["label"], model.predict(data))
 
 
 def test_ties_of_votes_and_machines_without_support_vectors(tmp_path):

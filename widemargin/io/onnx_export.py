@@ -3,11 +3,11 @@
     input     X               (n, n_features) doubles; rows of the kernel matrix for a precomputed kernel
     outputs   label           (n,) classes, whole numbers or strings; +1 and -1 of a one-class machine
               decision        the values of decision_function, of the same shape
-              probabilities   (n, n_classes) for a machine with sigmoids of two classes, or one against rest
+              probabilities   (n, 2) of a machine for two classes with a sigmoid
               prediction      (n,) of a regression, in place of all these
 
 All in float64 with plain operators (onnx_kernels.py), so that the numbers are those of widemargin up to rounding.
-Coupling the probabilities of several classes one against one is an iteration and is left out.
+Probabilities of three and more classes take an iteration and are left out.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _answers(graph: Graph, model: Any, values: Tensor) -> Outputs:
     kind = _label(graph, number, model.classes_)
     outputs = [("label", kind, 0), ("decision", types.DOUBLE, columns)]
     if _probabilities(graph, model, values):
-        outputs.append(("probabilities", types.DOUBLE, n_classes))
+        outputs.append(("probabilities", types.DOUBLE, 2))
     return outputs
 
 
@@ -225,19 +225,19 @@ def _count(graph: Graph, wins: Tensor, n_classes: int) -> Tensor:
 
 
 def _probabilities(graph: Graph, model: Any, values: Tensor) -> bool:
-    """Add the output "probabilities" where sigmoids give them without iteration; says whether it did."""
-    n_classes = len(model.classes_)
-    if len(getattr(model, "probA_", ())) == 0 or (n_classes > 2 and model.multi_class != "ovr"):
+    """Add the output "probabilities" of two classes, if the machine has a sigmoid; says whether it did.
+
+    The class that is answered never has the smaller probability, wherever the sigmoid crosses 1/2.
+    """
+    if len(getattr(model, "probA_", ())) == 0 or len(model.classes_) > 2:
         return False
-    sign = -1.0 if n_classes == 2 else 1.0  # the sigmoid of two classes belongs to the negative of the decision value
-    argument = graph.add("Mul", values, graph.constant(-sign * np.asarray(model.probA_)))
-    positive = graph.add("Sigmoid", graph.add("Sub", argument, graph.constant(np.asarray(model.probB_))))
-    if n_classes == 2:
-        other = graph.add("Sub", graph.constant(1.0), positive)
-        graph.add("Concat", positive, other, output="probabilities", axis=1)
-        return True
-    total = graph.add("ReduceSum", positive, graph.constant(np.array([1], np.int64)), keepdims=1)
-    graph.add("Div", positive, total, output="probabilities")
+    # The sigmoid of two classes belongs to the negative of the decision value, and to the first class.
+    argument = graph.add("Mul", values, graph.constant(np.asarray(model.probA_)))
+    first = graph.add("Sigmoid", graph.add("Sub", argument, graph.constant(np.asarray(model.probB_))))
+    half = graph.constant(0.5)
+    second_answered = graph.add("GreaterOrEqual", values, graph.constant(0.0))
+    agreed = graph.add("Where", second_answered, graph.add("Min", first, half), graph.add("Max", first, half))
+    graph.add("Concat", agreed, graph.add("Sub", graph.constant(1.0), agreed), output="probabilities", axis=1)
     return True
 
 
