@@ -272,6 +272,23 @@ def test_newer_formats_ask_for_an_upgrade(saved):
         load(saved)
 
 
+def test_parameters_of_other_versions(saved):
+    rewritten(saved, lambda header, arrays: header["parameters"].pop("time_limit"))
+    assert load(saved).time_limit is None
+    rewritten(saved, lambda header, arrays: header["parameters"].update(sharpness=1.0))
+    with pytest.raises(FileError, match=r"parameter sharpness, which widemargin .* does not know.*--upgrade"):
+        load(saved)
+
+
+def test_files_from_machines_with_the_other_byte_order(saved):
+    expected = load(saved).decision_function(IRIS[0])
+    rewritten(
+        saved, lambda header, arrays: arrays.update({k: v.astype(v.dtype.newbyteorder(">")) for k, v in arrays.items()})
+    )
+    assert b"'>f8'" in saved.read_bytes()
+    np.testing.assert_array_equal(load(saved).decision_function(IRIS[0]), expected)
+
+
 def test_pickles_and_other_files_are_refused(saved, tmp_path):
     saved.write_bytes(pickle.dumps(SVC()))
     with pytest.raises(FileError, match="is not a widemargin model file"):

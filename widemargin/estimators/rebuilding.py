@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from widemargin.expansion import Expansion
 from widemargin.kernels import Precomputed, make_kernel
 
+FLOATS = (np.float64, np.float32)
+
 
 def rebuild_expansion(machine: Any) -> Expansion:
     """The kernel expansion of a fitted machine; ValueError where its attributes do not fit together."""
@@ -69,7 +71,7 @@ def _vectors(machine: Any) -> Any:
     vectors = machine.support_vectors_
     if takes_objects(machine.kernel):
         return vectors
-    if not (sp.issparse(vectors) or isinstance(vectors, np.ndarray)) or vectors.dtype.kind != "f":
+    if not (sp.issparse(vectors) or isinstance(vectors, np.ndarray)) or vectors.dtype not in FLOATS:
         raise ValueError(f"support_vectors_ must be an array of numbers, got {type(vectors).__name__}")
     if vectors.ndim != 2 or vectors.shape[1] != machine.n_features_in_:
         raise ValueError(f"support vectors of shape {vectors.shape} do not have {machine.n_features_in_} features")

@@ -107,7 +107,10 @@ def _array(data: bytes) -> NDArray:
     if dtype.itemsize * math.prod(shape) != len(data) - stream.tell():
         raise ValueError(f"an array of shape {shape} and type {dtype} does not fill its {len(data)} bytes")
     order: Literal["F", "C"] = "F" if fortran else "C"
-    return np.frombuffer(data, dtype, math.prod(shape), stream.tell()).reshape(shape, order=order).copy(order)
+    array = np.frombuffer(data, dtype, math.prod(shape), stream.tell()).reshape(shape, order=order)
+    return array.astype(
+        dtype.newbyteorder("="), order=order
+    )  # a copy, which can be written to, in this machine's order
 
 
 def check_writable(path: str | os.PathLike) -> None:

@@ -138,7 +138,16 @@ def load(path: str | os.PathLike) -> Any:
 
 
 def _restored(kind: type, header: dict[str, Any], arrays: Arrays) -> Any:
-    """An estimator with the parameters and attributes of the file; FileError or one of MISFITS if they are wrong."""
+    """An estimator with the parameters and attributes of the file; FileError or one of MISFITS if they are wrong.
+
+    Parameters that an older version did not have take their defaults.
+    """
+    unknown = sorted(set(header["parameters"]) - set(kind._get_param_names()))  # type: ignore[attr-defined]
+    if unknown:
+        raise FileError(
+            f"it has the parameter {unknown[0]}, which widemargin {__version__} does not know; it was written by "
+            f"{header['package_version']}: pip install --upgrade widemargin"
+        )
     model = kind(**{name: unpack(value, arrays) for name, value in header["parameters"].items()})
     model._validate_params()
     kept = getattr(model, "_kept_private", ())
