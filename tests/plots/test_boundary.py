@@ -90,7 +90,7 @@ def test_column_names_become_axis_labels(moons):
 
 def test_unsuitable_input_is_refused_with_a_sentence(moons):
     X, y = moons
-    with pytest.raises(ValueError, match="draws two features; X has 3 features"):
+    with pytest.raises(ValueError, match="two features; X has 3. Choose features"):
         plot_boundary(SVC().fit(np.c_[X, y], y), np.c_[X, y], y)
     with pytest.raises(ValueError, match="SVR is neither"):
         plot_boundary(SVR().fit(X, y), X, y)

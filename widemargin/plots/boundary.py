@@ -1,49 +1,351 @@
-"""The boundary of a classifier on two features, with its margins and support vectors.
+"""The boundary of a classifier, with its margins and support vectors, on two features or a plane through many.
 
 Two classes   the line f = 0, the margins f = -1 and f = +1, and a tint that deepens with |f|
 many classes  the region of each class and the lines between them
 one class     the line f = 0 around the region taken for normal
 
 Every support vector is ringed: a full ring where its multiplier is free (it lies on the margin and carries the position
-of the boundary), a thin one where it is at its bound C (it lies inside the margin or on the wrong side).
-Colours are those of Okabe and Ito, told apart also by people with colour-blindness; each class has its own marker too.
+of the boundary), a thin one where it is at its bound C (it lies inside the margin or on the wrong side). The slack of a
+sample is drawn as a line to the nearest point of its own margin.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
+
+from widemargin.plots.multipliers import INSIDE_MARGIN, bounded_support, is_training_data
+from widemargin.plots.palette import Theme, axes_or_new, legend_below, pyplot, theme_of, tidy
+from widemargin.plots.plane import Plane, choose_plane
+from widemargin.plots.reading import as_fitted, class_numbers, dense, dense_features, kind_of, prepared, unwrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-CLASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#6A51A3")
-CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
-INK = "#222222"
 DEEPEST_TINT = 0.42  # share of the class colour where |f| is largest: points of the same colour must still stand out
 REGION_TINT = 0.24  # the same where regions have one even colour
 TINT_SATURATES = 2.0  # |f| at which the tint is deepest: one margin width beyond the margin
-GRID = 300  # points along each axis: smooth lines at screen resolution, a fraction of a second to evaluate
+FINEST_GRID, COARSEST_GRID = 300, 100  # points along each axis: smooth lines on a screen, and still readable ones
+KERNEL_VALUES = 2e8  # evaluated for one picture, a second or so: machines with many support vectors get a coarser grid
+CHUNK_ENTRIES = 10_000_000  # entries of the lifted grid held at once, 80 MB
 EDGE = 0.08  # room left around the data, as a share of their range
-ON_MARGIN = 2e-2  # 1 - |f| up to which a support vector counts as on the margin; models are trained to about 1e-3
-AT_BOUND = 1e-6  # relative distance from C at which a multiplier counts as being at its bound
+LEGIBLE_SLACKS = 40  # lines up to which slack is drawn unless asked for
+RASTER_FROM = 5_000  # points from which they are drawn as pixels in vector files
+
+Vector = NDArray[np.float64]
 
 
-def plot_boundary(model: Any, X: Any, y: Any = None, ax: Axes | None = None) -> Axes:
-    """Draw the decision boundary, the margins and the support vectors of a fitted machine on two features.
+class BoundaryDisplay:
+    """The boundary picture of one machine: what was evaluated, ready to be drawn on any Axes.
+
+    Make one by `from_estimator`.
+
+    Attributes
+    ----------
+    plane : Plane
+        Where in feature space the picture lies.
+    xs, ys : arrays of shape (resolution,)
+    values : array of shape (resolution, resolution)
+        f on the grid for two classes and one class, class numbers for many.
+    points : array of shape (n_samples, 2)
+        The samples on the plane.
+    labels : int array of shape (n_samples,)
+    class_names : list of str
+    support : array of shape (n_support, 2)
+        Support vectors on the plane; empty where the model does not know them.
+    bounded : bool array of shape (n_support,)
+    slack_from : indices of the samples with slack, or None where it is not known
+    ax_, figure_ : set by `plot`
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widemargin import SVC
+    >>> from widemargin.plots import BoundaryDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = BoundaryDisplay.from_estimator(SVC().fit(X, y), X, y, features=(2, 3), resolution=100).plot()
+    >>> display.plane.note, display.ax_.get_xlabel()
+    ('section: 2 other features at the medians', 'feature 3')
+    """
+
+    def __init__(
+        self,
+        plane: Plane,
+        xs: Vector,
+        ys: Vector,
+        values: NDArray,
+        *,
+        kind: str,
+        points: Vector,
+        labels: NDArray[np.int64],
+        class_names: list[str],
+        support: Vector,
+        bounded: NDArray[np.bool_],
+        slack_from: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.plane, self.xs, self.ys, self.values, self.kind = plane, xs, ys, values, kind
+        self.points, self.labels, self.class_names = points, labels, class_names
+        self.support, self.bounded, self.slack_from = support, bounded, slack_from
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        features: Sequence[int | str] | str | None = None,
+        at: Any = None,
+        resolution: int | None = None,
+    ) -> BoundaryDisplay:
+        """Evaluate a fitted machine on a plane.
+
+        Parameters
+        ----------
+        model : fitted classifier or one-class machine, or a pipeline or grid search around one
+        X : array-like of shape (n_samples, n_features)
+            Samples to draw, usually the training data. Column names become axis labels.
+        y : array-like of shape (n_samples,), optional
+            Their classes; not needed for a one-class machine.
+        features : pair of column numbers or names, or "pca"; default None
+            Needed when X has more than two features: the pair to draw, or the first two principal components.
+        at : array-like of shape (n_features,), default None
+            Values at which the features that are not drawn are held; their medians by default.
+        resolution : int, default None
+            Grid points along each axis; by default 300, and fewer for machines with very many support vectors.
+        """
+        machine, before = unwrap(model)
+        kind = kind_of(machine)
+        if kind not in ("classifier", "one class"):
+            raise ValueError(
+                f"plot_boundary draws classifiers and one-class machines; {type(machine).__name__} is neither. "
+                "plot_tube draws regression machines."
+            )
+        if kind == "classifier" and y is None:
+            raise ValueError("plot_boundary needs y, the class of each point, to draw a classifier: pass it after X.")
+        samples = dense_features(X)
+        given = as_fitted(model, samples, X)
+        plane = choose_plane(X, features, at)
+        points = plane.project(samples)
+        labels, names = np.zeros(len(points), np.int64), ["data"]
+        if kind == "classifier":
+            labels = class_numbers(machine.classes_, y, len(points))
+            names = [f"class {name}" for name in machine.classes_]
+        resolution = resolution or _resolution(machine)
+        grid, xs, ys = _grid(points, resolution)
+        two_sides = kind == "one class" or len(names) == 2
+        values = _evaluate(model, plane, grid, X, two_sides).reshape(resolution, resolution)
+        support, bounded = _support_on(plane, machine, before, samples, given)
+        slack_from = None
+        if plane.whole and kind == "classifier" and len(names) == 2:
+            position = np.where(labels == 1, 1.0, -1.0) * np.asarray(model.decision_function(given))
+            slack_from = np.flatnonzero(position < 1.0 - INSIDE_MARGIN)
+        drawn_as = "one class" if kind == "one class" else "two classes" if two_sides else "regions"
+        return cls(
+            plane,
+            xs,
+            ys,
+            values,
+            kind=drawn_as,
+            points=points,
+            labels=labels,
+            class_names=names,
+            support=support,
+            bounded=bounded,
+            slack_from=slack_from,
+        )
+
+    def plot(
+        self, ax: Axes | None = None, *, slack: bool | None = None, contours: bool = False, legend: bool = True
+    ) -> BoundaryDisplay:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        slack : bool, default None
+            Whether samples inside the margin are tied to it; by default where there are at most 40 of them.
+        contours : bool, default False
+            Whether to draw further lines of constant f, as in figure 7.2 of Bishop (2006).
+        legend : bool, default True
+            Whether to explain the marks below the picture.
+        """
+        if slack and self.slack_from is None:
+            raise ValueError("Slack is drawn for two classes on two features only: elsewhere a line has no length.")
+        self.ax_ = ax = axes_or_new(ax, (7.6, 5.8))
+        self.figure_ = ax.figure
+        theme = theme_of(ax)
+        if self.kind == "regions":
+            self._draw_regions(ax, theme)
+        else:
+            self._draw_two_sides(ax, theme, contours)
+        if self.slack_from is not None and (len(self.slack_from) <= LEGIBLE_SLACKS if slack is None else slack):
+            self._draw_slack(ax, theme)
+        self._draw_points(ax, theme)
+        self._draw_support_vectors(ax, theme)
+        ax.set(
+            xlim=(self.xs[0], self.xs[-1]),
+            ylim=(self.ys[0], self.ys[-1]),
+            xlabel=self.plane.names[0],
+            ylabel=self.plane.names[1],
+        )
+        if self.plane.note:
+            ax.set_title(self.plane.note, loc="left", fontsize="small")
+        tidy(ax)
+        if legend:
+            legend_below(ax)
+        return self
+
+    def _draw_two_sides(self, ax: Axes, theme: Theme, contours: bool) -> None:
+        """Tint by the value of f, the boundary f = 0, and the margins |f| = 1."""
+        from matplotlib.colors import LinearSegmentedColormap
+
+        margins = self.kind == "two classes"
+        values = self.values
+        low, high = (
+            (-TINT_SATURATES, TINT_SATURATES) if margins else (min(values.min(), -1e-9), max(values.max(), 1e-9))
+        )
+        inside = theme.colour(1 if margins else 0)  # a one-class machine has its data on the positive side
+        outside = theme.colour(0) if margins else theme.faint
+        zero = -low / (high - low)  # the paper shows at f = 0 also where the two sides reach differently far
+        stops = [
+            (0.0, theme.tint(outside, DEEPEST_TINT)),
+            (zero, theme.paper),
+            (1.0, theme.tint(inside, DEEPEST_TINT)),
+        ]
+        ax.imshow(
+            values,
+            extent=(self.xs[0], self.xs[-1], self.ys[0], self.ys[-1]),
+            origin="lower",
+            aspect="auto",
+            interpolation="bilinear",
+            cmap=LinearSegmentedColormap.from_list("sides", stops),
+            vmin=low,
+            vmax=high,
+        )
+        if contours:
+            steps = np.linspace(values.min(), values.max(), 14)
+            steps = steps[np.min(np.abs(steps[:, None] - [-1.0, 0.0, 1.0]), axis=1) > 0.05]
+            ax.contour(self.xs, self.ys, values, levels=steps, colors=theme.faint, linewidths=0.6, linestyles="solid")
+            ax.plot([], [], color=theme.faint, linewidth=0.6, label="f constant")
+        self._line(ax, values, [0.0], theme.ink, 2.0, "solid", "boundary, f = 0")
+        if margins:
+            self._line(ax, values, [-1.0, 1.0], theme.ink, 1.1, "dashed", "margins, f = ±1")
+
+    def _draw_regions(self, ax: Axes, theme: Theme) -> None:
+        """One even tint for each class, and the lines between them."""
+        from matplotlib.colors import ListedColormap
+
+        n_classes = len(self.class_names)
+        tints = [theme.tint(theme.colour(k), REGION_TINT) for k in range(n_classes)]
+        ax.pcolormesh(
+            self.xs, self.ys, self.values, cmap=ListedColormap(tints), vmin=-0.5, vmax=n_classes - 0.5, rasterized=True
+        )
+        for k in range(n_classes):
+            self._line(ax, (self.values == k).astype(float), [0.5], theme.ink, 1.4, "solid", None)
+        ax.plot([], [], color=theme.ink, linewidth=1.4, label="boundaries")
+
+    def _line(
+        self, ax: Axes, values: Vector, levels: list[float], colour: str, width: float, style: Any, label: str | None
+    ) -> None:
+        """Contour lines at the levels that occur; matplotlib warns of the others."""
+        occurring = [level for level in levels if values.min() < level < values.max()]
+        if occurring:
+            drawn = ax.contour(
+                self.xs, self.ys, values, levels=occurring, colors=colour, linewidths=width, linestyles=style
+            )
+            drawn.set_zorder(2)
+            if label is not None:
+                ax.plot([], [], color=colour, linewidth=width, linestyle=style, label=label)
+
+    def _draw_slack(self, ax: Axes, theme: Theme) -> None:
+        """A line from each sample with slack to the point of its own margin that is nearest on the picture."""
+        from matplotlib.collections import LineCollection
+
+        assert self.slack_from is not None
+        spread = np.array([np.ptp(self.xs), np.ptp(self.ys)])
+        if ax.get_aspect() == 1.0:
+            spread[:] = 1.0
+        segments = []
+        for side, level in ((0, -1.0), (1, 1.0)):
+            margin = _contour_points(self.xs, self.ys, self.values, level)
+            for point in self.points[self.slack_from[self.labels[self.slack_from] == side]]:
+                if len(margin):
+                    nearest = np.argmin((((margin - point) / spread) ** 2).sum(axis=1))
+                    segments.append([point, margin[nearest]])
+        if segments:
+            lines = LineCollection(segments, colors=theme.faint, linewidths=0.9, label="slack", zorder=2.5)
+            ax.add_collection(lines)
+
+    def _draw_points(self, ax: Axes, theme: Theme) -> None:
+        """The data, one colour and one marker for each class."""
+        for k, name in enumerate(self.class_names):
+            chosen = self.points[self.labels == k]
+            ax.scatter(
+                chosen[:, 0],
+                chosen[:, 1],
+                s=_marker_size(len(self.points)),
+                color=theme.colour(k),
+                marker=theme.marker(k),
+                edgecolors=[theme.paper],
+                linewidths=0.5,
+                label=name,
+                zorder=3,
+                rasterized=len(chosen) > RASTER_FROM,
+            )
+
+    def _draw_support_vectors(self, ax: Axes, theme: Theme) -> None:
+        """Ring the support vectors, the free ones more strongly."""
+        line = "boundary" if self.kind == "one class" else "margin"
+        rings = {f"on the {line} (free)": (~self.bounded, 1.5), "at its bound": (self.bounded, 0.7)}
+        for name, (chosen, width) in rings.items():
+            if chosen.any():
+                ax.scatter(
+                    self.support[chosen, 0],
+                    self.support[chosen, 1],
+                    s=2.6 * _marker_size(len(self.points)),
+                    facecolors="none",
+                    edgecolors=theme.ink if width > 1.0 else theme.faint,
+                    linewidths=width,
+                    label=f"support vector {name}",
+                    zorder=4,
+                    rasterized=int(chosen.sum()) > RASTER_FROM,
+                )
+
+
+def plot_boundary(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    ax: Axes | None = None,
+    *,
+    features: Sequence[int | str] | str | None = None,
+    at: Any = None,
+    slack: bool | None = None,
+    contours: bool = False,
+    resolution: int | None = None,
+    legend: bool = True,
+) -> Axes:
+    """Draw the decision boundary, the margins and the support vectors of a fitted machine.
 
     Parameters
     ----------
-    model : fitted SVC, NuSVC or OneClassSVM, of widemargin or of scikit-learn
-    X : array-like of shape (n_samples, 2)
+    model : fitted SVC, NuSVC or OneClassSVM, of widemargin or of scikit-learn, or a pipeline ending in one
+        Other classifiers are drawn without support vectors.
+    X : array-like of shape (n_samples, n_features)
         Points to draw, usually the training data. Column names become axis labels.
     y : array-like of shape (n_samples,), optional
         Their classes; not needed for a one-class machine.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
+    features, at, resolution
+        Which plane to draw when there are more than two features: see `BoundaryDisplay.from_estimator`.
+    slack, contours, legend
+        What to draw: see `BoundaryDisplay.plot`.
 
     Returns
     -------
@@ -59,200 +361,65 @@ def plot_boundary(model: Any, X: Any, y: Any = None, ax: Axes | None = None) -> 
     >>> [label.get_text() for label in ax.get_legend().get_texts()][:2]
     ['class 0', 'class 1']
     """
-    plt = _matplotlib()
-    check_is_fitted(model)
-    points, names = _two_features(X)
-    classes = getattr(model, "classes_", None)
-    if classes is None and not hasattr(model, "offset_"):
-        raise ValueError(
-            f"plot_boundary draws classifiers and one-class machines; {type(model).__name__} is neither. "
-            "Plot predictions of a regression against its feature instead."
-        )
-    if classes is not None and y is None:
-        raise ValueError("plot_boundary needs y, the class of each point, to draw a classifier: pass it after X.")
-    if ax is None:
-        ax = plt.subplots(figsize=(7.6, 5.8), layout="constrained")[1]
-    grid, xs, ys = _grid(points)
-    if classes is None:
-        _draw_two_sides(ax, model, grid, xs, ys, margins=False)
-        labels = np.zeros(len(points), int)
-        class_names = ["data"]
-    elif len(classes) == 2:
-        _draw_two_sides(ax, model, grid, xs, ys, margins=True)
-        labels = np.searchsorted(classes, np.asarray(y))
-        class_names = [f"class {name}" for name in classes]
-    else:
-        _draw_regions(ax, model, grid, xs, ys)
-        labels = np.searchsorted(classes, np.asarray(y))
-        class_names = [f"class {name}" for name in classes]
-    _draw_points(ax, points, labels, class_names)
-    _draw_support_vectors(ax, model, points)
-    ax.set(xlim=(xs[0], xs[-1]), ylim=(ys[0], ys[-1]), xlabel=names[0], ylabel=names[1])
-    ax.tick_params(length=3, color="#999999")
-    ax.spines[["top", "right"]].set_visible(False)
-    _draw_legend(ax)
-    return ax
+    pyplot()
+    display = BoundaryDisplay.from_estimator(model, X, y, features=features, at=at, resolution=resolution)
+    return display.plot(ax, slack=slack, contours=contours, legend=legend).ax_
 
 
-def _matplotlib() -> Any:
-    """matplotlib is an extra: say how to get it rather than fail with an import error."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as missing:
-        raise ImportError(
-            "Plots need matplotlib, which is not installed: pip install 'widemargin[plots]'."
-        ) from missing
-    return plt
+def _resolution(machine: Any) -> int:
+    """A grid as fine as the number of support vectors allows."""
+    n_support = max(1, len(getattr(machine, "support_", [0])))
+    return int(np.clip(np.sqrt(KERNEL_VALUES / n_support), COARSEST_GRID, FINEST_GRID))
 
 
-def _two_features(X: Any) -> tuple[NDArray[np.float64], list[str]]:
-    """Dense points and axis labels, or a sentence when the data have another number of features."""
-    columns = getattr(X, "columns", None)
-    dense = X.toarray() if hasattr(X, "toarray") else X
-    points = np.asarray(dense, dtype=np.float64)
-    if points.ndim != 2 or points.shape[1] != 2:
-        found = f"shape {points.shape}" if points.ndim != 2 else f"{points.shape[1]} features"
-        raise ValueError(
-            f"plot_boundary draws two features; X has {found}. Train on two columns, or project the data first "
-            "(sklearn.decomposition.PCA(2))."
-        )
-    names = [str(name) for name in columns] if columns is not None else ["feature 1", "feature 2"]
-    return points, names
-
-
-def _grid(points: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+def _grid(points: Vector, resolution: int) -> tuple[Vector, Vector, Vector]:
     """Points at which the machine is evaluated, row by row, with the two axes."""
     low, high = points.min(axis=0), points.max(axis=0)
     room = EDGE * np.where(high > low, high - low, 1.0)
-    xs, ys = (np.linspace(low[k] - room[k], high[k] + room[k], GRID) for k in (0, 1))
+    xs, ys = (np.linspace(low[k] - room[k], high[k] + room[k], resolution) for k in (0, 1))
     return np.column_stack([axis.ravel() for axis in np.meshgrid(xs, ys)]), xs, ys
 
 
-def _mixed_with_white(colour: str, share: float) -> tuple[float, float, float]:
-    """A tint of a colour: opaque, so that lines and points above it keep their own colours."""
-    from matplotlib.colors import to_rgb
-
-    red, green, blue = (share * part + (1.0 - share) for part in to_rgb(colour))
-    return red, green, blue
-
-
-def _draw_two_sides(ax: Axes, model: Any, grid: NDArray, xs: NDArray, ys: NDArray, *, margins: bool) -> None:
-    """Tint by the value of f, the boundary f = 0, and the margins |f| = 1."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    values = np.asarray(model.decision_function(grid)).reshape(GRID, GRID)
-    low, high = (-TINT_SATURATES, TINT_SATURATES) if margins else (min(values.min(), -1e-9), max(values.max(), 1e-9))
-    inside = CLASS_COLOURS[1] if margins else CLASS_COLOURS[0]  # a one-class machine has its data on the positive side
-    outside = CLASS_COLOURS[0] if margins else "#777777"
-    zero = -low / (high - low)  # white stands at f = 0 also where the two sides reach differently far
-    stops = [
-        (0.0, _mixed_with_white(outside, DEEPEST_TINT)),
-        (zero, (1.0, 1.0, 1.0)),
-        (1.0, _mixed_with_white(inside, DEEPEST_TINT)),
-    ]
-    ax.imshow(
-        values,
-        extent=(xs[0], xs[-1], ys[0], ys[-1]),
-        origin="lower",
-        aspect="auto",
-        interpolation="bilinear",
-        cmap=LinearSegmentedColormap.from_list("sides", stops),
-        vmin=low,
-        vmax=high,
-    )
-    ax.contour(xs, ys, values, levels=[0.0], colors=INK, linewidths=2.0)
-    ax.plot([], [], color=INK, linewidth=2.0, label="boundary, f = 0")
-    if margins:
-        ax.contour(xs, ys, values, levels=[-1.0, 1.0], colors=INK, linewidths=1.1, linestyles="dashed")
-        ax.plot([], [], color=INK, linewidth=1.1, linestyle="dashed", label="margins, f = ±1")
+def _evaluate(model: Any, plane: Plane, grid: Vector, X: Any, two_sides: bool) -> NDArray:
+    """f, or the class number, on the grid; in chunks, because a lifted grid can be many times larger than the data."""
+    machine = unwrap(model)[0]
+    step = max(1, CHUNK_ENTRIES // len(plane.origin))
+    parts = []
+    for start in range(0, len(grid), step):
+        lifted = as_fitted(model, plane.lift(grid[start : start + step]), X)
+        if two_sides:
+            parts.append(np.asarray(model.decision_function(lifted)).ravel())
+        else:
+            parts.append(np.searchsorted(machine.classes_, model.predict(lifted)))
+    return np.concatenate(parts)
 
 
-def _draw_regions(ax: Axes, model: Any, grid: NDArray, xs: NDArray, ys: NDArray) -> None:
-    """One even tint for each class, and the lines between them."""
-    from matplotlib.colors import ListedColormap
-
-    n_classes = len(model.classes_)
-    region = np.searchsorted(model.classes_, model.predict(grid)).reshape(GRID, GRID)
-    tints = [_mixed_with_white(CLASS_COLOURS[k % len(CLASS_COLOURS)], REGION_TINT) for k in range(n_classes)]
-    ax.pcolormesh(xs, ys, region, cmap=ListedColormap(tints), vmin=-0.5, vmax=n_classes - 0.5, rasterized=True)
-    for k in range(n_classes):
-        member = (region == k).astype(float)
-        if 0.0 < member.mean() < 1.0:
-            ax.contour(xs, ys, member, levels=[0.5], colors=INK, linewidths=1.4)
-    ax.plot([], [], color=INK, linewidth=1.4, label="boundaries")
-
-
-def _draw_points(ax: Axes, points: NDArray, labels: NDArray, class_names: list[str]) -> None:
-    """The data, one colour and one marker for each class."""
-    size = float(np.clip(9000.0 / len(points), 9.0, 34.0))
-    for k, name in enumerate(class_names):
-        chosen = points[labels == k]
-        ax.scatter(
-            chosen[:, 0],
-            chosen[:, 1],
-            s=size,
-            color=CLASS_COLOURS[k % len(CLASS_COLOURS)],
-            marker=CLASS_MARKERS[k % len(CLASS_MARKERS)],
-            edgecolors="white",
-            linewidths=0.5,
-            label=name,
-            zorder=3,
-        )
+def _support_on(
+    plane: Plane, machine: Any, before: Any, samples: Vector, given: Any
+) -> tuple[Vector, NDArray[np.bool_]]:
+    """Support vectors on the plane, and which are at their bound; none where the model does not know where they are."""
+    nowhere = np.empty((0, 2)), np.empty(0, bool)
+    if not hasattr(machine, "support_vectors_") or len(machine.support_) == 0:
+        return nowhere
+    if before is None:
+        vectors = dense(machine.support_vectors_)
+        if vectors.shape != (len(vectors), len(plane.origin)):  # a kernel on objects keeps no coordinates
+            return nowhere
+    elif is_training_data(machine, prepared(before, given)):
+        vectors = samples[machine.support_]
+    else:
+        return nowhere
+    return plane.project(vectors), bounded_support(machine)
 
 
-def _draw_support_vectors(ax: Axes, model: Any, points: NDArray) -> None:
-    """Ring the support vectors, the free ones more strongly."""
-    vectors = model.support_vectors_
-    vectors = vectors.toarray() if hasattr(vectors, "toarray") else np.asarray(vectors)
-    if vectors.shape != (len(vectors), 2):  # a precomputed or object kernel keeps no coordinates
-        return
-    free = _is_free(model, vectors)
-    size = 2.6 * float(np.clip(9000.0 / len(points), 9.0, 34.0))
-    rings = {"on the margin (free)": (free, 1.5), "at its bound": (~free, 0.7)}
-    for name, (chosen, width) in rings.items():
-        if chosen.any():
-            ax.scatter(
-                vectors[chosen, 0],
-                vectors[chosen, 1],
-                s=size,
-                facecolors="none",
-                edgecolors=INK if width > 1.0 else "#555555",
-                linewidths=width,
-                label=f"support vector {name}",
-                zorder=4,
-            )
+def _contour_points(xs: Vector, ys: Vector, values: Vector, level: float) -> Vector:
+    """Points along a contour line, without drawing it."""
+    from contourpy import contour_generator
+
+    lines = contour_generator(xs, ys, values).lines(level)
+    return np.concatenate(lines) if lines else np.empty((0, 2))  # type: ignore[arg-type]
 
 
-def _draw_legend(ax: Axes) -> None:
-    """Below the picture, data first, so that the drawing keeps the full width and nothing is covered."""
-    handles, labels = ax.get_legend_handles_labels()
-    order = sorted(range(len(labels)), key=lambda k: (handles[k].__class__.__name__ == "Line2D", k))
-    ax.legend(
-        [handles[k] for k in order],
-        [labels[k] for k in order],
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.11),
-        ncols=3,
-        frameon=False,
-        columnspacing=1.6,
-        handletextpad=0.6,
-    )
-
-
-def _is_free(model: Any, vectors: NDArray) -> NDArray[np.bool_]:
-    """Support vectors with a multiplier strictly inside its box.
-
-    With two classes this is read off f, since |f| = 1 exactly there: that holds under sample weights as well. With many
-    classes each vector has a multiplier for every pair, and these are compared with C.
-    """
-    classes = getattr(model, "classes_", None)
-    coefficients = model.dual_coef_
-    coefficients = np.abs(coefficients.toarray() if hasattr(coefficients, "toarray") else coefficients)
-    if classes is not None and len(classes) == 2:
-        signs = np.sign(np.asarray(model.dual_coef_.sum(axis=0)).ravel())
-        return signs * np.asarray(model.decision_function(vectors)) >= 1.0 - ON_MARGIN
-    if classes is None:
-        return coefficients[0] < coefficients.max() * (1.0 - AT_BOUND)
-    weights = np.repeat(np.asarray(getattr(model, "class_weight_", np.ones(len(classes)))), model.n_support_)
-    bound = getattr(model, "C", coefficients.max()) * weights
-    return ((coefficients > 0.0) & (coefficients < bound * (1.0 - AT_BOUND))).any(axis=0)
+def _marker_size(n_points: int) -> float:
+    """Area in points^2: smaller where there are many."""
+    return float(np.clip(9000.0 / max(1, n_points), 9.0, 34.0))

@@ -1,0 +1,223 @@
+"""The score of a grid search over two parameters, usually C and gamma, as a heat map with the best cell marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.plots.palette import axes_or_new, pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WRITTEN_CELLS = 120  # cells up to which their scores are written into them
+CROWDED = 12  # ticks from which not every one is labelled
+DARK_CELL = 0.55  # share of the colour scale below which cividis is dark and needs white letters
+
+
+class GridSearchDisplay:
+    """Scores on a grid of two parameters. Make one by `from_search`.
+
+    Attributes
+    ----------
+    x_name, y_name : str
+        The parameters, as `cv_results_` calls them without "param_".
+    x_values, y_values : list
+        Their values in increasing order.
+    scores : array of shape (len(y_values), len(x_values))
+        The best score over all other parameters; nan where nothing was tried or a fit failed.
+    best : tuple of int
+        Row and column of the best cell.
+    ax_, figure_ : set by `plot`
+
+    Examples
+    --------
+    >>> from widemargin.plots import GridSearchDisplay
+    >>> results = {"param_C": [1, 1, 10, 10], "param_gamma": [0.1, 1.0, 0.1, 1.0],
+    ...            "mean_test_score": [0.8, 0.9, 0.7, 0.6]}
+    >>> display = GridSearchDisplay.from_search(results)
+    >>> display.scores.tolist(), display.best
+    ([[0.8, 0.9], [0.7, 0.6]], (0, 1))
+    """
+
+    def __init__(
+        self, x_name: str, y_name: str, x_values: list, y_values: list, scores: NDArray[np.float64], score_name: str
+    ) -> None:
+        self.x_name, self.y_name, self.x_values, self.y_values = x_name, y_name, x_values, y_values
+        self.scores, self.score_name = scores, score_name
+        place = int(np.nanargmax(scores))
+        self.best = place // scores.shape[1], place % scores.shape[1]
+
+    @classmethod
+    def from_search(cls, search: Any, *, x: str = "gamma", y: str = "C", score: str | None = None) -> GridSearchDisplay:
+        """Read the results of a search.
+
+        Parameters
+        ----------
+        search : fitted GridSearchCV or another search of scikit-learn, its `cv_results_`, or a data frame of them
+        x, y : str, default "gamma" and "C"
+            Parameters along the two axes; the last part of a name is enough ("C" finds "svc__C").
+        score : str, default None
+            Column of the score; "mean_test_score" by default, or the only one of its kind.
+        """
+        results = getattr(search, "cv_results_", search)
+        names = list(results.keys()) if hasattr(results, "keys") else []
+        if not names:
+            raise ValueError(
+                f"A heat map needs a fitted GridSearchCV or its cv_results_; {type(search).__name__} holds no results."
+            )
+        x_column, y_column = _column(names, x), _column(names, y)
+        score = score or _score(names)
+        if score not in names:
+            raise ValueError(
+                f"cv_results_ has no column {score!r}; give the name of a score, such as 'mean_test_score'."
+            )
+        value = np.asarray(results[score], np.float64)
+        xs, ys = ([_plain(v) for v in results[column]] for column in (x_column, y_column))
+        x_values, y_values = _sorted(xs), _sorted(ys)
+        scores = np.full((len(y_values), len(x_values)), np.nan)
+        for one, (a, b) in zip(value, zip(xs, ys)):
+            row, column = y_values.index(b), x_values.index(a)
+            scores[row, column] = np.fmax(scores[row, column], one)
+        if np.isnan(scores).all():
+            raise ValueError(f"Every {score} is nan: all fits of the search failed. Look at its warnings first.")
+        return cls(x_column.removeprefix("param_"), y_column.removeprefix("param_"), x_values, y_values, scores, score)
+
+    def plot(self, ax: Axes | None = None, *, colorbar: bool = True) -> GridSearchDisplay:
+        """Draw, on the given Axes or on a new figure."""
+        from matplotlib.colors import Normalize
+        from matplotlib.patches import Rectangle
+
+        height, width = self.scores.shape
+        self.ax_ = ax = axes_or_new(ax, (min(11.0, 2.4 + 0.75 * width), min(9.0, 1.8 + 0.55 * height)))
+        self.figure_ = ax.figure
+        scale = Normalize(float(np.nanmin(self.scores)), float(np.nanmax(self.scores)))
+        image = ax.imshow(self.scores, origin="lower", aspect="auto", cmap="cividis", norm=scale)
+        if self.scores.size <= WRITTEN_CELLS:
+            span = max(float(np.nanmax(self.scores) - np.nanmin(self.scores)), 1e-12)
+            digits = int(np.clip(np.ceil(-np.log10(span)) + 1, 2, 4))
+            for row in range(height):
+                for column in range(width):
+                    value = self.scores[row, column]
+                    if np.isfinite(value):
+                        shade = "white" if float(scale(value)) < DARK_CELL else "black"
+                        weight = "bold" if (row, column) == self.best else "normal"
+                        ax.text(
+                            column,
+                            row,
+                            f"{value:.{digits}f}",
+                            ha="center",
+                            va="center",
+                            color=shade,
+                            fontsize="small",
+                            fontweight=weight,
+                        )
+        row, column = self.best
+        frame = Rectangle((column - 0.5, row - 0.5), 1.0, 1.0, fill=False, edgecolor="#D55E00", linewidth=2.5, zorder=3)
+        frame.set_clip_on(False)
+        ax.add_patch(frame)
+        _label(ax.set_xticks, self.x_values)
+        _label(ax.set_yticks, self.y_values)
+        ax.set(xlabel=self.x_name, ylabel=self.y_name)
+        ax.tick_params(length=0)
+        chosen = f"{self.y_name}={_text(self.y_values[row])}, {self.x_name}={_text(self.x_values[column])}"
+        ax.set_title(f"best: {chosen}", loc="left", fontsize="medium")
+        if colorbar:
+            name = self.score_name.replace("_", " ")
+            ax.get_figure(root=True).colorbar(image, ax=ax, label=name)  # type: ignore[union-attr]
+        return self
+
+
+def plot_grid_search(
+    search: Any,
+    ax: Axes | None = None,
+    *,
+    x: str = "gamma",
+    y: str = "C",
+    score: str | None = None,
+    colorbar: bool = True,
+) -> Axes:
+    """Draw the scores of a grid search over two parameters as a heat map.
+
+    Parameters
+    ----------
+    search : fitted GridSearchCV or another search of scikit-learn, its `cv_results_`, or a data frame of them
+        Where other parameters were searched as well, each cell shows the best over them.
+    ax : matplotlib Axes, optional
+    x, y : str, default "gamma" and "C"
+        Parameters along the two axes; the last part of a name is enough ("C" finds "svc__C").
+    score : str, default None
+        Column of the score; "mean_test_score" by default.
+    colorbar : bool, default True
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from widemargin import SVC
+    >>> from widemargin.plots import plot_grid_search
+    >>> search = GridSearchCV(SVC(), {"C": [0.1, 1, 10], "gamma": [0.01, 0.1]}, cv=3).fit(*load_iris(return_X_y=True))
+    >>> plot_grid_search(search).get_title(loc="left")
+    'best: C=10, gamma=0.1'
+    """
+    pyplot()
+    return GridSearchDisplay.from_search(search, x=x, y=y, score=score).plot(ax, colorbar=colorbar).ax_
+
+
+def _column(names: list[str], parameter: str) -> str:
+    """The column of a parameter, found by its full name or by the last part of it."""
+    exact = f"param_{parameter}"
+    if exact in names:
+        return exact
+    ending = [name for name in names if name.startswith("param_") and name.endswith(f"__{parameter}")]
+    if len(ending) == 1:
+        return ending[0]
+    searched = ", ".join(name.removeprefix("param_") for name in names if name.startswith("param_")) or "none"
+    raise ValueError(f"The search has no single parameter {parameter!r}; searched were: {searched}. Choose x and y.")
+
+
+def _score(names: list[str]) -> str:
+    """The score of the results, if there is no doubt which."""
+    found = [name for name in names if name.startswith("mean_test_")]
+    if "mean_test_score" in found or len(found) != 1:
+        return "mean_test_score" if "mean_test_score" in found or not found else _several(found)
+    return found[0]
+
+
+def _several(found: list[str]) -> str:
+    raise ValueError(f"The search has several scores, {', '.join(found)}: choose one by score=.")
+
+
+def _plain(value: Any) -> Any:
+    """A Python number in place of a NumPy one, so that equal values are one key."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _sorted(values: list) -> list:
+    """Different values, numbers in increasing order before names."""
+    different = list(dict.fromkeys(values))
+    numbers = [v for v in different if isinstance(v, (int, float))]
+    return sorted(numbers) + sorted((v for v in different if not isinstance(v, (int, float))), key=str)
+
+
+def _text(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, (int, float)) else str(value)
+
+
+def _label(set_ticks: Any, values: list) -> None:
+    """A tick for each value, or for every second or third where they are many."""
+    step = 1 + (len(values) - 1) // CROWDED
+    places = range(0, len(values), step)
+    set_ticks(list(places), [_text(values[k]) for k in places])
+
+
+def is_search(model: Any) -> bool:
+    """Whether a model is a fitted search, so that `plot` can choose this picture."""
+    return isinstance(getattr(model, "cv_results_", None), Mapping)

@@ -1,0 +1,174 @@
+"""The kernel matrix as a picture, samples sorted by class: bright blocks on the diagonal are what a machine uses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from widemargin.estimators.base import is_precomputed
+from widemargin.kernels import Kernel, make_kernel
+from widemargin.plots.palette import axes_or_new, pyplot, theme_of
+from widemargin.plots.reading import check_length, kind_of, prepared, unwrap
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_SAMPLES = 1000  # rows shown: as many as a screen has pixels, and a matrix of 8 MB
+NAMED_CLASSES = 12  # more names would run into each other
+
+
+class KernelMatrixDisplay:
+    """The matrix k(x_i, x_j), sorted. Make one by `from_estimator`.
+
+    Attributes
+    ----------
+    matrix : array of shape (m, m)
+    order : int array of shape (m,)
+        The samples shown, in the order of the picture.
+    n_samples : int
+        How many there were.
+    class_names, class_starts : names of the blocks and the places where they begin; empty without classes
+    sample_name : label of the axes where there are no blocks to name
+    ax_, figure_ : set by `plot`
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.kernels import Gaussian
+    >>> from widemargin.plots import KernelMatrixDisplay
+    >>> X = np.array([[0.0], [5.0], [0.1]])
+    >>> display = KernelMatrixDisplay.from_estimator(Gaussian(gamma=1.0), X, ["a", "b", "a"])
+    >>> display.order.tolist(), display.matrix.round(2).tolist()
+    ([0, 2, 1], [[1.0, 0.99, 0.0], [0.99, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    """
+
+    def __init__(
+        self,
+        matrix: NDArray[np.float64],
+        order: NDArray[np.int64],
+        n_samples: int,
+        class_names: list[str],
+        class_starts: list[int],
+        sample_name: str = "sample",
+    ) -> None:
+        self.matrix, self.order, self.n_samples = matrix, order, n_samples
+        self.class_names, self.class_starts, self.sample_name = class_names, class_starts, sample_name
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any = None, *, max_samples: int = MOST_SAMPLES
+    ) -> KernelMatrixDisplay:
+        """Evaluate the kernel of a fitted machine, or a kernel, on samples.
+
+        Parameters
+        ----------
+        model : fitted kernel machine, a pipeline ending in one, or a `Kernel`
+        X : samples; the kernel matrix itself for a precomputed kernel
+        y : array-like of shape (n_samples,), optional
+            Samples are sorted by it: classes become blocks, targets of a regression a gradient.
+        max_samples : int, default 1000
+            Of more samples, so many are taken at even distances in the sorted order.
+        """
+        if isinstance(model, Kernel):
+            kernel, regression = model, y is not None and np.asarray(y).dtype.kind == "f"
+            precomputed = is_precomputed(kernel)
+        else:
+            machine, before = unwrap(model)
+            if not hasattr(machine, "kernel"):
+                raise ValueError(f"{type(machine).__name__} has no kernel; give a kernel machine or a Kernel.")
+            precomputed = is_precomputed(machine.kernel)
+            X = prepared(before, X)
+            regression = kind_of(machine) == "regressor"
+            kernel = make_kernel(machine.kernel, gamma=machine._gamma, degree=machine.degree, coef0=machine.coef0)
+        n_samples = _num_samples(X)
+        order = np.arange(n_samples)
+        if y is not None:
+            y = check_length(y, n_samples)
+            order = np.argsort(y, kind="stable")
+        if n_samples > max_samples:
+            order = order[np.linspace(0, n_samples - 1, max_samples).round().astype(np.int64)]
+        if precomputed:
+            if getattr(X, "shape", None) != (n_samples, n_samples):
+                raise ValueError(f"A precomputed kernel matrix must be square; X has shape {np.shape(X)}.")
+            matrix = np.asarray(X, np.float64)[np.ix_(order, order)]
+        else:
+            matrix = kernel(_safe_indexing(X, order))
+        names, starts = [], []
+        if y is not None and not regression:
+            values, first = np.unique(y[order], return_index=True)
+            names, starts = [str(value) for value in values], [int(place) for place in first]
+        sample_name = "sample" if y is None else f"sample, sorted by {'target' if regression else 'class'}"
+        return cls(matrix, order, n_samples, names, starts, sample_name)
+
+    def plot(self, ax: Axes | None = None, *, colorbar: bool = True) -> KernelMatrixDisplay:
+        """Draw, on the given Axes or on a new figure."""
+        self.ax_ = ax = axes_or_new(ax, (6.2, 5.2))
+        self.figure_ = ax.figure
+        low, high = float(self.matrix.min()), float(self.matrix.max())
+        if low < 0.0:  # signs matter: a scale with its middle at zero
+            reach = max(-low, high)
+            scale = {"cmap": "PuOr_r", "vmin": -reach, "vmax": reach}
+        else:
+            scale = {"cmap": "cividis", "vmin": min(0.0, low), "vmax": high}
+        image = ax.imshow(self.matrix, interpolation="nearest", **scale)  # type: ignore[arg-type]
+        line = theme_of(ax).ink if low < 0.0 else "white"
+        for start in self.class_starts[1:]:
+            ax.axhline(start - 0.5, color=line, linewidth=0.9)
+            ax.axvline(start - 0.5, color=line, linewidth=0.9)
+        shown = len(self.order)
+        if 0 < len(self.class_names) <= NAMED_CLASSES:
+            ends = [*self.class_starts[1:], shown]
+            middles = [(start + end - 1) / 2 for start, end in zip(self.class_starts, ends)]
+            ax.set_xticks(middles, self.class_names)
+            ax.set_yticks(middles, self.class_names)
+            ax.tick_params(length=0)
+            ax.set(xlabel="class", ylabel="class")
+        else:
+            ax.set(xlabel=self.sample_name, ylabel=self.sample_name)
+        if shown < self.n_samples:
+            ax.set_title(f"{shown:,} of {self.n_samples:,} samples", loc="left", fontsize="small")
+        if colorbar:
+            ax.get_figure(root=True).colorbar(image, ax=ax, label="k(x, z)", shrink=0.85)  # type: ignore[union-attr]
+        return self
+
+
+def plot_kernel(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    ax: Axes | None = None,
+    *,
+    max_samples: int = MOST_SAMPLES,
+    colorbar: bool = True,
+) -> Axes:
+    """Draw the kernel matrix of samples, sorted by class or target.
+
+    Parameters
+    ----------
+    model : fitted kernel machine, a pipeline ending in one, or a `Kernel`
+    X : samples; the kernel matrix itself for a precomputed kernel
+    y : array-like of shape (n_samples,), optional
+    ax : matplotlib Axes, optional
+    max_samples : int, default 1000
+        Of more samples, so many are shown.
+    colorbar : bool, default True
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.kernels import Gaussian
+    >>> from widemargin.plots import plot_kernel
+    >>> ax = plot_kernel(Gaussian(gamma=1.0), np.array([[0.0], [5.0], [0.1]]), ["a", "b", "a"])
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['a', 'b']
+    """
+    pyplot()
+    return KernelMatrixDisplay.from_estimator(model, X, y, max_samples=max_samples).plot(ax, colorbar=colorbar).ax_

@@ -1,0 +1,90 @@
+"""One door to all pictures, by the name of their kind; the command line uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from widemargin.plots.boundary import plot_boundary
+from widemargin.plots.convergence import plot_convergence
+from widemargin.plots.grid_search import is_search, plot_grid_search
+from widemargin.plots.kernel_matrix import plot_kernel
+from widemargin.plots.kkt import plot_kkt
+from widemargin.plots.reading import dense_features, kind_of, unwrap
+from widemargin.plots.scaling import ScalingDisplay
+from widemargin.plots.tube import plot_tube
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WITHOUT_DATA = ("convergence", "grid")  # the model alone holds what is drawn
+
+
+def plot(model: Any, X: Any = None, y: Any = None, kind: str = "auto", ax: Axes | None = None, **options: Any) -> Axes:
+    """Draw a picture of a fitted model.
+
+    Parameters
+    ----------
+    model : fitted machine, pipeline or grid search
+    X, y : the data, usually those of the fit; "convergence" and "grid" do without
+    kind : {"auto", "boundary", "tube", "convergence", "kkt", "kernel", "grid", "scaling"}, default "auto"
+        "auto" draws the heat map of a grid search, the tube of a regression, and the boundary of everything else.
+    ax : matplotlib Axes, optional
+    **options
+        Passed on to the function of the kind: `plot_boundary`, `plot_tube`, `plot_convergence`, `plot_kkt`,
+        `plot_kernel`, `plot_grid_search`, or `ScalingDisplay.from_estimator`. A boundary of more than two features
+        is drawn along principal components unless `features` says otherwise.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from widemargin import SVC
+    >>> from widemargin.plots import plot
+    >>> X, y = load_wine(return_X_y=True)
+    >>> plot(SVC(C=100).fit(X, y), X, y).get_xlabel()
+    'component 1 (36% of variance)'
+    """
+    if kind == "auto":
+        kind = "grid" if is_search(model) else "tube" if kind_of(unwrap(model)[0]) == "regressor" else "boundary"
+    if kind not in KINDS:
+        raise ValueError(f"There is no picture of kind {kind!r}; choose one of {', '.join(KINDS)}.")
+    if X is None and kind not in WITHOUT_DATA:
+        raise ValueError(f"A picture of kind {kind!r} needs the data: pass X, and y if the machine has targets.")
+    return KINDS[kind](model, X, y, ax, **options)
+
+
+def _boundary(model: Any, X: Any, y: Any, ax: Axes | None, **options: Any) -> Axes:
+    """With more than two features some plane has to be chosen: the one that shows most of the data."""
+    if options.get("features") is None and dense_features(X).shape[1] > 2:
+        options["features"] = "pca"
+    return plot_boundary(model, X, y, ax, **options)
+
+
+def _convergence(model: Any, X: Any, y: Any, ax: Axes | None, **options: Any) -> Axes:
+    """The record of the fit; the data are not needed."""
+    return plot_convergence(model, ax, **options)
+
+
+def _grid(model: Any, X: Any, y: Any, ax: Axes | None, **options: Any) -> Axes:
+    """The results of the search; the data are not needed."""
+    return plot_grid_search(model, ax, **options)
+
+
+def _scaling(model: Any, X: Any, y: Any, ax: Axes | None, **options: Any) -> Axes:
+    """Measured here: the model is fitted again on growing parts of the data."""
+    return ScalingDisplay.from_estimator(model, X, y, **options).plot(ax).ax_
+
+
+KINDS: dict[str, Callable[..., Axes]] = {
+    "boundary": _boundary,
+    "tube": plot_tube,
+    "convergence": _convergence,
+    "kkt": plot_kkt,
+    "kernel": plot_kernel,
+    "grid": _grid,
+    "scaling": _scaling,
+}

@@ -1,0 +1,226 @@
+"""The multipliers of a fitted machine beside the optimality conditions they have to meet.
+
+With u the position of a sample, alpha its multiplier and C_i its bound, the conditions of Karush, Kuhn and Tucker say
+
+    classifier  u = y f(x)   alpha = 0 where u > 1,   0 <= alpha <= C_i where u = 1,   alpha = C_i where u < 1
+    one class   u = f(x)     the same at u = 0
+    regression  u = y - f(x) the same on both sides of the tube, alpha - alpha* rising at u = +epsilon and falling at
+                             u = -epsilon (Cristianini & Shawe-Taylor 2000, sections 6.1 and 6.2)
+
+Under a squared loss there is no bound: alpha = C_i (1 - u) instead, and likewise outside the tube.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.estimators.base import is_precomputed
+from widemargin.multiclass import read_out, two_class_problems
+from widemargin.plots.reading import check_length, class_numbers, dense, kind_of, prepared, unwrap
+
+AT_BOUND = 1e-6  # relative distance from C at which a multiplier counts as being at its bound
+INSIDE_MARGIN = 2e-2  # 1 - y f from which a support vector cannot be on the margin; machines are trained to about 1e-3
+
+Vector = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """Position and multiplier of every sample of every problem of a fit (one per pair of classes), joined.
+
+    Attributes
+    ----------
+    position, multiplier, bound : arrays of shape (m,)
+        The u, alpha and C_i above; the bound is infinite for a hard margin and under a squared loss.
+    curvature : array of shape (m,)
+        1 / C_i under a squared loss, zero otherwise.
+    sample : int array of shape (m,)
+        Number of the sample in X.
+    corners : where the multiplier may take any value: (1,), (0,) or (-epsilon, epsilon)
+    kind : "classifier", "one class" or "regressor"
+    """
+
+    position: Vector
+    multiplier: Vector
+    bound: Vector
+    curvature: Vector
+    sample: NDArray[np.int64]
+    corners: tuple[float, ...]
+    kind: str
+
+    @property
+    def support(self) -> Flags:
+        """Where the multiplier is not zero."""
+        return self.multiplier != 0.0
+
+    @property
+    def at_bound(self) -> Flags:
+        """Where the multiplier has reached its bound."""
+        return np.abs(self.multiplier) >= self.bound * (1.0 - AT_BOUND)
+
+    @property
+    def slack(self) -> Vector:
+        """How far a sample is inside the margin or outside the tube; zero where it is neither."""
+        if self.kind == "regressor":
+            return np.maximum(0.0, np.abs(self.position) - self.corners[-1])
+        return np.maximum(0.0, self.corners[0] - self.position)
+
+    @property
+    def violation(self) -> Vector:
+        """How far each position is from where its multiplier allows it to be."""
+        if self.kind == "regressor":
+            above = _one_sided(self.corners[1] - self.position, np.maximum(self.multiplier, 0.0), self)
+            below = _one_sided(self.corners[1] + self.position, np.maximum(-self.multiplier, 0.0), self)
+            return np.maximum(above, below)
+        return _one_sided(self.position - self.corners[0], self.multiplier, self)
+
+
+def _one_sided(excess: Vector, alpha: Vector, conditions: Conditions) -> Vector:
+    """Violation of: excess >= 0 where alpha may rise, excess <= 0 where it may fall."""
+    excess = excess + conditions.curvature * alpha
+    may_rise = alpha < conditions.bound * (1.0 - AT_BOUND)
+    return np.maximum(np.where(may_rise, -excess, 0.0), np.where(alpha > 0.0, excess, 0.0)).clip(0.0)
+
+
+def conditions_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Conditions:
+    """Positions and multipliers of a fitted machine on its training data.
+
+    Parameters
+    ----------
+    model : fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM, of widemargin or of scikit-learn, or a pipeline ending in one
+    X, y, sample_weight : the data it was fitted on
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import SVC
+    >>> from widemargin.plots.multipliers import conditions_of
+    >>> X = np.array([[-1.0], [1.0], [3.0]])
+    >>> found = conditions_of(SVC(kernel="linear", C=10.0).fit(X, [0, 1, 1]), X, [0, 1, 1])
+    >>> found.position.round(2).tolist(), found.multiplier.round(2).tolist()
+    ([1.0, 1.0, 3.0], [0.5, 0.5, 0.0])
+    """
+    machine, before = unwrap(model)
+    inner = prepared(before, X)
+    if not hasattr(machine, "support_") or not hasattr(machine, "dual_coef_"):
+        raise ValueError(
+            f"{type(machine).__name__} keeps no multipliers; this picture needs SVC, NuSVC, SVR, NuSVR or OneClassSVM."
+        )
+    n_samples = machine.shape_fit_[0]
+    if not is_training_data(machine, inner):
+        raise ValueError(f"X must be the {n_samples} samples the model was fitted on: multipliers belong to them.")
+    weight = np.ones(n_samples) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    kind = kind_of(machine)
+    if kind == "classifier":
+        return _of_classifier(machine, inner, class_numbers(machine.classes_, y, n_samples), weight)
+    alpha = np.zeros(n_samples)
+    alpha[machine.support_] = dense(machine.dual_coef_)[0]
+    everyone = np.arange(n_samples)
+    if kind == "one class":
+        values = np.asarray(machine.decision_function(inner)).ravel()
+        return Conditions(values, alpha, weight, np.zeros(n_samples), everyone, (0.0,), kind)
+    residual = check_length(y, n_samples).astype(np.float64) - machine.predict(inner)
+    bound, curvature = _box(machine, weight)
+    tube = tube_of(machine, residual, bound)
+    return Conditions(residual, alpha, bound, curvature, everyone, (-tube, tube), kind)
+
+
+def _of_classifier(machine: Any, X: Any, labels: NDArray[np.int64], weight: Vector) -> Conditions:
+    """All two-class problems of a classifier, one after the other."""
+    n_classes, scheme = len(machine.classes_), getattr(machine, "multi_class", "ovo")
+    problems = two_class_problems(labels, n_classes, scheme)
+    betas = read_out(problems, np.asarray(machine.support_), dense(machine.dual_coef_), labels, n_classes, scheme)
+    if n_classes == 2:
+        values = np.asarray(machine.decision_function(X)).reshape(-1, 1)
+    elif scheme == "ovr":
+        values = machine.decision_function(X)
+    else:
+        by_pairs = copy.copy(machine)
+        by_pairs.decision_function_shape, by_pairs.break_ties = "ovo", False
+        values = by_pairs.decision_function(X)
+    weight = weight * np.asarray(getattr(machine, "class_weight_", np.ones(n_classes)))[labels]
+    everyone = np.arange(len(labels))
+    parts = []
+    for number, (problem, beta) in enumerate(zip(problems, betas, strict=True)):
+        bound, curvature = _box(machine, problem.of(weight))
+        if hasattr(machine, "nu"):  # divided by the margin rho, which the sum of the multipliers gives back
+            bound = problem.of(weight) * np.abs(beta).sum() / (machine.nu * problem.of(weight).sum())
+        position = problem.sign * problem.of(values[:, number])
+        parts.append((position, np.abs(beta), bound, curvature, problem.of(everyone)))
+    joined = [np.concatenate(column) for column in zip(*parts)]
+    return Conditions(joined[0], joined[1], joined[2], joined[3], joined[4], (1.0,), "classifier")
+
+
+def _box(machine: Any, weight: Vector) -> tuple[Vector, Vector]:
+    """Bound of each multiplier, and 1 / C_i under a squared loss."""
+    own = getattr(machine, "C", np.inf) * weight
+    if str(getattr(machine, "loss", "")).startswith("squared"):
+        return np.full(len(weight), np.inf), 1.0 / own
+    return own, np.zeros(len(weight))
+
+
+def tube_of(machine: Any, residual: Vector, bound: Vector) -> float:
+    """Half-width of the tube; a nu-machine of scikit-learn does not say, but the share nu lies outside."""
+    for name in ("epsilon_", "epsilon"):
+        if hasattr(machine, name):
+            return float(getattr(machine, name))
+    order = np.argsort(-np.abs(residual))
+    outside = np.cumsum(bound[order])
+    place = int(np.searchsorted(outside, machine.nu * outside[-1] * (1.0 - 1e-9)))
+    return float(np.abs(residual[order[min(place, len(order) - 1)]]))
+
+
+def is_training_data(machine: Any, X: Any) -> bool:
+    """Whether X, as the machine sees it, holds its support vectors at the places it remembers."""
+    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    if n_samples != machine.shape_fit_[0]:
+        return False
+    if is_precomputed(machine.kernel):
+        return True
+    try:
+        vectors = dense(machine.support_vectors_)
+        rows = dense(X.iloc[machine.support_] if hasattr(X, "iloc") else _rows(X, machine.support_))
+    except (TypeError, ValueError):  # strings or other objects: nothing to compare
+        return True
+    return rows.shape == vectors.shape and np.allclose(rows, vectors, rtol=1e-6, atol=0.0)
+
+
+def _rows(X: Any, places: NDArray) -> Any:
+    return X[places] if hasattr(X, "shape") else np.asarray(X)[places]
+
+
+def bounded_support(machine: Any) -> Flags:
+    """Support vectors at their bound, read off the model alone, without its training data.
+
+    A coefficient is compared with C and the class weights. Sample weights are not kept by a model; with two classes
+    they show all the same, since a vector at a smaller bound lies clearly inside the margin, and one beyond C on it.
+    Of several classes a vector counts as bounded when none of its multipliers is strictly between zero and its bound.
+    """
+    alpha = np.abs(dense(machine.dual_coef_))
+    kind = kind_of(machine)
+    bound = np.full(alpha.shape[1], np.inf)
+    if str(getattr(machine, "loss", "")).startswith("squared"):
+        return np.zeros(alpha.shape[1], bool)
+    if hasattr(machine, "nu") and kind == "classifier":  # bounded multipliers share the largest value of their row
+        top = alpha.max(axis=1, keepdims=True)
+        alpha = np.where(
+            (alpha >= top * (1.0 - AT_BOUND)).sum(axis=1, keepdims=True) > 1, alpha / top, 0.5 * alpha / top
+        )
+        bound = np.ones(alpha.shape[1])
+    elif kind == "classifier":
+        bound = float(machine.C) * np.repeat(np.asarray(machine.class_weight_), machine.n_support_)
+    else:
+        bound[:] = getattr(machine, "C", 1.0)
+    at_bound = ~((alpha > 0.0) & (alpha < bound * (1.0 - AT_BOUND))).any(axis=0)
+    if kind == "classifier" and len(machine.classes_) == 2 and not is_precomputed(machine.kernel):
+        sign = np.sign(dense(machine.dual_coef_)[0])
+        position = sign * np.asarray(machine.decision_function(machine.support_vectors_))
+        beyond = bool((alpha > bound * (1.0 + AT_BOUND)).any())
+        at_bound = position < 1.0 - INSIDE_MARGIN if beyond else at_bound | (position < 1.0 - INSIDE_MARGIN)
+    return at_bound

@@ -1,0 +1,117 @@
+"""Colours, markers and lines that all pictures share, on light and on dark paper.
+
+The first six colours on light paper are those of Okabe and Ito (2008, "Color Universal Design"), told apart also by
+people with colour-blindness; on dark paper the same hues are lighter. Every class has its own marker as well, so that
+no picture depends on colour alone. The paper is read off the Axes, so pictures follow matplotlib's dark styles and dark
+notebooks without being told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Colour = tuple[float, float, float]
+
+ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#6A51A3")
+ON_DARK = ("#56B4E9", "#F58A45", "#1FC79A", "#F0A6CE", "#F0C541", "#4C86E0", "#BFA06A", "#A793F0")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "h")  # one more than colours: 72 pairs before one comes twice
+DARK = 0.4  # relative luminance of the paper below which it counts as dark
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours for one paper.
+
+    Attributes
+    ----------
+    ink : lines and rings that carry the message
+    faint : thin lines that support it
+    paper : the background itself, red, green and blue in [0, 1]
+    colours : one for each class, repeated when there are more classes
+    """
+
+    ink: str
+    faint: str
+    paper: Colour
+    colours: tuple[str, ...]
+
+    def colour(self, k: int) -> str:
+        """Colour of class number k."""
+        return self.colours[k % len(self.colours)]
+
+    def marker(self, k: int) -> str:
+        """Marker of class number k."""
+        return MARKERS[k % len(MARKERS)]
+
+    def tint(self, colour: str, share: float) -> Colour:
+        """A colour mixed into the paper: opaque, so that lines and points above it keep their own colours."""
+        from matplotlib.colors import to_rgb
+
+        red, green, blue = (share * own + (1.0 - share) * paper for own, paper in zip(to_rgb(colour), self.paper))
+        return red, green, blue
+
+
+def theme_of(ax: Axes) -> Theme:
+    """The theme that fits the paper of an Axes; a transparent Axes shows the paper of its figure."""
+    from matplotlib.colors import to_rgba
+
+    face = to_rgba(ax.get_facecolor())
+    if face[3] < 0.5:
+        behind = to_rgba(ax.get_figure(root=True).get_facecolor())  # type: ignore[union-attr]
+        face = behind if behind[3] >= 0.5 else (1.0, 1.0, 1.0, 1.0)
+    paper = (float(face[0]), float(face[1]), float(face[2]))
+    luminance = float(np.dot((0.2126, 0.7152, 0.0722), paper))
+    if luminance < DARK:
+        return Theme("#F2F2F2", "#A8A8A8", paper, ON_DARK)
+    return Theme("#222222", "#666666", paper, ON_LIGHT)
+
+
+def pyplot() -> Any:
+    """matplotlib is an extra: say how to get it rather than fail with an import error."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as missing:
+        raise ImportError(
+            "Plots need matplotlib, which is not installed: pip install 'widemargin[plots]'."
+        ) from missing
+    return plt
+
+
+def axes_or_new(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
+    """The given Axes, or those of a new figure."""
+    plt = pyplot()
+    return plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
+
+
+def tidy(ax: Axes) -> None:
+    """Short ticks, and no frame where nothing is read off."""
+    ax.tick_params(length=3, color=theme_of(ax).faint)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def legend_below(ax: Axes, ncols: int = 3) -> None:
+    """Below the picture, data first, so that the drawing keeps the full width and nothing is covered."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
+
+    handles, labels = ax.get_legend_handles_labels()
+    if not handles:
+        return
+    order = sorted(range(len(labels)), key=lambda k: (isinstance(handles[k], Line2D | LineCollection), k))
+    height = ax.get_window_extent().height / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
+    ax.legend(
+        [handles[k] for k in order],
+        [labels[k] for k in order],
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.55 / max(height, 1.0)),  # 0.55 inches: tick labels and the axis label
+        ncols=ncols,
+        frameon=False,
+        columnspacing=1.6,
+        handletextpad=0.6,
+    )

@@ -1,0 +1,100 @@
+"""What pictures read from data and fitted models: dense features, names, class numbers, the machine in a pipeline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import is_classifier, is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+DENSE_ENTRIES = 100_000_000  # entries of X that are held densely: 800 MB, more than a picture can show
+
+Vector = NDArray[np.float64]
+
+
+def dense_features(X: Any) -> Vector:
+    """X as a float64 matrix, or a sentence saying why it cannot be drawn."""
+    shape = getattr(X, "shape", None)
+    if shape is not None and len(shape) == 2 and shape[0] * shape[1] > DENSE_ENTRIES:
+        raise ValueError(f"X of shape {shape} is too large for a picture: pass some thousand of its rows.")
+    try:
+        samples = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+    except (TypeError, ValueError) as wrong:
+        raise ValueError(f"A picture needs features that are numbers; X cannot be read as such: {wrong}.") from wrong
+    if samples.ndim != 2 or samples.shape[0] == 0:
+        raise ValueError(f"X must have the shape (n_samples, n_features) with samples in it; got {samples.shape}.")
+    return samples
+
+
+def feature_names(X: Any, n_features: int) -> list[str]:
+    """Names of the columns of a data frame, or numbered names."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return [f"feature {k + 1}" for k in range(n_features)]
+    return [str(name) for name in columns]
+
+
+def as_fitted(model: Any, values: Vector, X: Any) -> Any:
+    """Values with named columns if the model was fitted on such, in the kind of data frame that X is."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return values
+    if type(X).__module__.startswith("polars"):
+        return type(X)(values, schema=list(names))
+    if getattr(X, "columns", None) is not None:
+        return type(X)(values, columns=names)
+    import pandas  # X came without names: pandas is what scikit-learn's own users have
+
+    return pandas.DataFrame(values, columns=names)
+
+
+def unwrap(model: Any) -> tuple[Any, Any]:
+    """The fitted machine inside a grid search or a pipeline, and the steps before it (None if there are none)."""
+    model = getattr(model, "best_estimator_", model)
+    check_is_fitted(model)
+    steps = getattr(model, "steps", None)
+    if steps is None:
+        return model, None
+    return steps[-1][1], model[:-1] if len(steps) > 1 else None
+
+
+def prepared(before: Any, X: Any) -> Any:
+    """X as the machine itself sees it, behind the earlier steps of its pipeline."""
+    return X if before is None else before.transform(X)
+
+
+def kind_of(model: Any) -> str:
+    """ "classifier", "regressor" or "one class"."""
+    if is_classifier(model):
+        return "classifier"
+    if is_regressor(model):
+        return "regressor"
+    return "one class" if hasattr(model, "offset_") else "other"
+
+
+def class_numbers(classes: NDArray, y: Any, n_samples: int) -> NDArray[np.int64]:
+    """Place of each label among the classes of the model."""
+    labels = check_length(y, n_samples)
+    place = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    if not np.array_equal(np.asarray(classes)[place], labels):
+        known = ", ".join(repr(c) for c in np.asarray(classes).tolist()[:20])
+        raise ValueError(f"y holds classes the model does not know; it was fitted on {known}.")
+    return place
+
+
+def check_length(y: Any, n_samples: int) -> NDArray:
+    """y as a flat array with one entry for each sample."""
+    if y is None:
+        raise ValueError("This picture needs y, the target of each sample: pass it after X.")
+    targets = np.asarray(y).ravel()
+    if len(targets) != n_samples:
+        raise ValueError(f"X has {n_samples} samples but y has {len(targets)}: give one target for each sample.")
+    return targets
+
+
+def dense(values: Any) -> Vector:
+    """A sparse or dense attribute of a model as an array."""
+    return np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
