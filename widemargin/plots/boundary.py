@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.plots.multipliers import INSIDE_MARGIN, bounded_support, is_training_data
-from widemargin.plots.palette import Theme, axes_or_new, legend_below, pyplot, theme_of, tidy
+from widemargin.plots.palette import Theme, axes_or_new, legend_below, marker_size, pyplot, theme_of, tidy
 from widemargin.plots.plane import Plane, choose_plane
 from widemargin.plots.reading import as_fitted, class_numbers, dense, dense_features, kind_of, prepared, unwrap
 
@@ -288,7 +288,7 @@ class BoundaryDisplay:
             ax.scatter(
                 chosen[:, 0],
                 chosen[:, 1],
-                s=_marker_size(len(self.points)),
+                s=marker_size(len(self.points)),
                 color=theme.colour(k),
                 marker=theme.marker(k),
                 edgecolors=[theme.paper],
@@ -307,7 +307,7 @@ class BoundaryDisplay:
                 ax.scatter(
                     self.support[chosen, 0],
                     self.support[chosen, 1],
-                    s=2.6 * _marker_size(len(self.points)),
+                    s=2.6 * marker_size(len(self.points)),
                     facecolors="none",
                     edgecolors=theme.ink if width > 1.0 else theme.faint,
                     linewidths=width,
@@ -418,8 +418,3 @@ def _contour_points(xs: Vector, ys: Vector, values: Vector, level: float) -> Vec
 
     lines = contour_generator(xs, ys, values).lines(level)
     return np.concatenate(lines) if lines else np.empty((0, 2))  # type: ignore[arg-type]
-
-
-def _marker_size(n_points: int) -> float:
-    """Area in points^2: smaller where there are many."""
-    return float(np.clip(9000.0 / max(1, n_points), 9.0, 34.0))

@@ -110,6 +110,9 @@ class ConvergenceDisplay:
             upper.tick_params(labelbottom=False)
         last = self.axes_[-1]
         last.set_xlabel(AGAINST[x])
+        last.locator_params(axis="x", nbins=6)
+        if len(along) == 1:
+            upper.set_title("one record only: the fit ended within its first pass", loc="right", fontsize="small")
         last.set_xlim(min(0.0, float(along.min())), float(along.max()) * 1.02 or 1.0)
         return self
 
@@ -248,15 +251,15 @@ def _divide(ax: Axes | None, counts: bool) -> tuple[Axes, Axes | None]:
     plt = pyplot()
     heights = {"height_ratios": (2.2, 1.0)}
     if ax is None:
-        figure = plt.figure(figsize=(7.6, 5.6 if counts else 4.2), layout="constrained")
+        new = plt.figure(figsize=(7.6, 5.6 if counts else 4.2), layout="constrained")
         if not counts:
-            return figure.subplots(), None
-        upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw=heights)
+            return new.subplots(), None
+        upper, lower = new.subplots(2, 1, sharex=True, gridspec_kw=heights)
         return upper, lower
     place = ax.get_subplotspec()
     if not counts or place is None:
         return ax, None
-    figure = ax.get_figure(root=True)
+    figure: Any = ax.get_figure(root=True)
     parts = place.subgridspec(2, 1, **heights)
     ax.set_subplotspec(parts[0])
     return ax, figure.add_subplot(parts[1], sharex=ax)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 WRITTEN_CELLS = 120  # cells up to which their scores are written into them
 CROWDED = 12  # ticks from which not every one is labelled
-DARK_CELL = 0.55  # share of the colour scale below which cividis is dark and needs white letters
+DARK_CELL = 0.48  # share of the colour scale below which cividis is dark and needs white letters
 
 
 class GridSearchDisplay:
@@ -208,7 +208,7 @@ def _sorted(values: list) -> list:
 
 
 def _text(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, (int, float)) else str(value)
+    return f"{value:.4g}" if isinstance(value, (int, float)) else str(value)
 
 
 def _label(set_ticks: Any, values: list) -> None:

@@ -106,7 +106,7 @@ class KernelMatrixDisplay:
 
     def plot(self, ax: Axes | None = None, *, colorbar: bool = True) -> KernelMatrixDisplay:
         """Draw, on the given Axes or on a new figure."""
-        self.ax_ = ax = axes_or_new(ax, (6.2, 5.2))
+        self.ax_ = ax = axes_or_new(ax, (6.4, 5.2))
         self.figure_ = ax.figure
         low, high = float(self.matrix.min()), float(self.matrix.max())
         if low < 0.0:  # signs matter: a scale with its middle at zero
@@ -114,7 +114,7 @@ class KernelMatrixDisplay:
             scale = {"cmap": "PuOr_r", "vmin": -reach, "vmax": reach}
         else:
             scale = {"cmap": "cividis", "vmin": min(0.0, low), "vmax": high}
-        image = ax.imshow(self.matrix, interpolation="nearest", **scale)  # type: ignore[arg-type]
+        image = ax.imshow(self.matrix, interpolation="nearest", aspect="auto", **scale)  # type: ignore[arg-type]
         line = theme_of(ax).ink if low < 0.0 else "white"
         for start in self.class_starts[1:]:
             ax.axhline(start - 0.5, color=line, linewidth=0.9)

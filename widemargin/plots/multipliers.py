@@ -222,5 +222,6 @@ def bounded_support(machine: Any) -> Flags:
         sign = np.sign(dense(machine.dual_coef_)[0])
         position = sign * np.asarray(machine.decision_function(machine.support_vectors_))
         beyond = bool((alpha > bound * (1.0 + AT_BOUND)).any())
-        at_bound = position < 1.0 - INSIDE_MARGIN if beyond else at_bound | (position < 1.0 - INSIDE_MARGIN)
-    return at_bound
+        inside = position < 1.0 - INSIDE_MARGIN
+        at_bound = inside if beyond else at_bound | inside
+    return np.asarray(at_bound)

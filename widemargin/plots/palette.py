@@ -115,3 +115,8 @@ def legend_below(ax: Axes, ncols: int = 3) -> None:
         columnspacing=1.6,
         handletextpad=0.6,
     )
+
+
+def marker_size(n_points: int) -> float:
+    """Area of a marker in points^2: smaller where there are many."""
+    return float(np.clip(9000.0 / max(1, n_points), 9.0, 34.0))

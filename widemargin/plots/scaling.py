@@ -21,6 +21,7 @@ from widemargin.plots.palette import axes_or_new, pyplot, theme_of, tidy
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST_TICKS = 8  # sizes up to which each is named on the axis
 REPEATS = 3  # fits of each size, of which the median counts: a single one may have been disturbed
 
 Vector = NDArray[np.float64]
@@ -113,6 +114,11 @@ class ScalingDisplay:
                 ends = np.array([sizes.min(), sizes.max()])
                 ax.plot(ends, self.factors[name] * ends**exponent, color=theme.colour(k), linewidth=1.3)
         ax.set(xscale="log", yscale="log", xlabel="samples", ylabel="seconds")
+        sizes = np.unique(np.concatenate([sizes for sizes, _ in self.timings.values()]))
+        if len(sizes) <= MOST_TICKS:
+            ax.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
+            ax.set_xticks([], minor=True)
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         ax.grid(True, which="major", color=theme.tint(theme.faint, 0.3), linewidth=0.6)
         ax.set_axisbelow(True)
         tidy(ax)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.plots.multipliers import Conditions, conditions_of, is_training_data, tube_of
-from widemargin.plots.palette import axes_or_new, legend_below, pyplot, theme_of, tidy
+from widemargin.plots.palette import axes_or_new, legend_below, marker_size, pyplot, theme_of, tidy
 from widemargin.plots.reading import as_fitted, check_length, dense_features, feature_names, kind_of, prepared, unwrap
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 ALONG = 500  # points of the curve: smooth on a screen
 EDGE = 0.04  # room left around the data, as a share of their range
 TUBE_TINT = 0.22  # share of the colour in the tube
-MARKER_AREA = 26.0  # points^2
 
 Vector = NDArray[np.float64]
 
@@ -140,7 +139,7 @@ class TubeDisplay:
         ax.scatter(
             self.x,
             self.y,
-            s=MARKER_AREA,
+            s=marker_size(len(self.x)),
             color=theme.colour(1),
             edgecolors=[theme.paper],
             linewidths=0.5,
@@ -156,7 +155,7 @@ class TubeDisplay:
                 ax.scatter(
                     self.x[chosen],
                     self.y[chosen],
-                    s=2.6 * MARKER_AREA,
+                    s=2.6 * marker_size(len(self.x)),
                     facecolors="none",
                     edgecolors=colour,
                     linewidths=width,
