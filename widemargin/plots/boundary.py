@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
 
 from widemargin.plots.multipliers import INSIDE_MARGIN, bounded_support, is_training_data
 from widemargin.plots.palette import Theme, axes_or_new, legend_below, marker_size, pyplot, theme_of, tidy
@@ -246,7 +247,8 @@ class BoundaryDisplay:
             self.xs, self.ys, self.values, cmap=ListedColormap(tints), vmin=-0.5, vmax=n_classes - 0.5, rasterized=True
         )
         for k in range(n_classes):
-            self._line(ax, (self.values == k).astype(float), [0.5], theme.ink, 1.4, "solid", None)
+            member = gaussian_filter((self.values == k).astype(float), 1.0, mode="nearest")  # no stairs along the grid
+            self._line(ax, member, [0.5], theme.ink, 1.4, "solid", None)
         ax.plot([], [], color=theme.ink, linewidth=1.4, label="boundaries")
 
     def _line(

@@ -95,19 +95,25 @@ def tidy(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def legend_below(ax: Axes, ncols: int = 3) -> None:
-    """Below the picture, data first, so that the drawing keeps the full width and nothing is covered."""
+def legend_entries(ax: Axes) -> tuple[list[Any], list[str]]:
+    """Handles and labels in reading order: the data, then the lines."""
     from matplotlib.collections import LineCollection
     from matplotlib.lines import Line2D
 
     handles, labels = ax.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda k: (isinstance(handles[k], Line2D | LineCollection), k))
+    return [handles[k] for k in order], [labels[k] for k in order]
+
+
+def legend_below(ax: Axes, ncols: int = 3) -> None:
+    """Below the picture, so that the drawing keeps the full width and nothing is covered."""
+    handles, labels = legend_entries(ax)
     if not handles:
         return
-    order = sorted(range(len(labels)), key=lambda k: (isinstance(handles[k], Line2D | LineCollection), k))
     height = ax.get_window_extent().height / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
     ax.legend(
-        [handles[k] for k in order],
-        [labels[k] for k in order],
+        handles,
+        labels,
         loc="upper center",
         bbox_to_anchor=(0.5, -0.55 / max(height, 1.0)),  # 0.55 inches: tick labels and the axis label
         ncols=ncols,

@@ -1,0 +1,65 @@
+"""Draw figures by name; see the package's docstring."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import matplotlib.pyplot as plt
+from PIL import Image
+
+from examples.figures import bishop_7_2, cs229_margins, gallery, marsland_8_7, marsland_8_8, marsland_8_9
+
+FIGURES: dict[str, Callable[[], Any]] = {
+    "marsland-8-7": marsland_8_7.draw,
+    "marsland-8-8": marsland_8_8.draw,
+    "marsland-8-9": marsland_8_9.draw,
+    "cs229-margins": cs229_margins.draw,
+    "bishop-7-2": bishop_7_2.draw,
+    **{f"plots-{name}": draw for name, draw in gallery.PICTURES.items()},
+}
+DOTS_PER_INCH = 110
+IN_DOCS = 72  # dots per inch: a picture of 7 inches is as wide as a column of text
+COLOURS_IN_DOCS = 96  # a palette makes files a third of their size, and no tint shows steps
+
+
+def save(name: str, folder: Path, docs: bool) -> Path:
+    """Draw one figure into a PNG file."""
+    figure = FIGURES[name]()
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=IN_DOCS if docs else DOTS_PER_INCH)
+    plt.close(figure)
+    picture = Image.open(drawn).convert("RGB")
+    if docs:
+        picture = picture.quantize(COLOURS_IN_DOCS, dither=Image.Dither.NONE)
+    path = folder / f"{name}.png"
+    picture.save(path, optimize=True)
+    return path
+
+
+def main(arguments: list[str] | None = None) -> list[Path]:
+    """Draw what was asked for; returns the files."""
+    parser = argparse.ArgumentParser(prog="python -m examples.figures", description="Draw figures.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(FIGURES)}; all by default")
+    parser.add_argument("--folder", type=Path, default=Path("figures_out"), help="where to put them")
+    parser.add_argument("--docs", action="store_true", help="small files, into docs/images")
+    chosen = parser.parse_args(arguments)
+    unknown = sorted(set(chosen.names) - set(FIGURES))
+    if unknown:
+        parser.error(f"there is no figure {', '.join(unknown)}; choose from {', '.join(FIGURES)}")
+    folder = Path(__file__).parents[2] / "docs" / "images" if chosen.docs else chosen.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name in chosen.names or FIGURES:
+        paths.append(save(name, folder, chosen.docs))
+        print(f"{paths[-1]}  {paths[-1].stat().st_size / 1000:.0f} kB")
+    return paths
+
+
+if __name__ == "__main__":
+    matplotlib.use("Agg")
+    main()
