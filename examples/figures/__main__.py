@@ -10,13 +10,16 @@ from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
+from matplotlib.colors import to_rgb
 from PIL import Image
 
 from examples.figures import bishop_7_2, cs229_margins, gallery, marsland_8_7, marsland_8_8, marsland_8_9
+from widemargin.plots.palette import ON_DARK, ON_LIGHT
 
 FIGURES: dict[str, Callable[[], Any]] = {
     "marsland-8-7": marsland_8_7.draw,
-    "marsland-8-8": marsland_8_8.draw,
+    "marsland-8-8-polynomial": marsland_8_8.draw_polynomial,
+    "marsland-8-8-gaussian": marsland_8_8.draw_gaussian,
     "marsland-8-9": marsland_8_9.draw,
     "cs229-margins": cs229_margins.draw,
     "bishop-7-2": bishop_7_2.draw,
@@ -24,7 +27,17 @@ FIGURES: dict[str, Callable[[], Any]] = {
 }
 DOTS_PER_INCH = 110
 IN_DOCS = 72  # dots per inch: a picture of 7 inches is as wide as a column of text
-COLOURS_IN_DOCS = 96  # a palette makes files a third of their size, and no tint shows steps
+LARGEST_IN_DOCS = 58_000  # bytes; pages with a dozen pictures should load at once
+PALETTES = (160, 96, 64, 48, 32)  # numbers of colours to try until a file is small enough
+
+
+def with_palette(picture: Image.Image, colours: int) -> Image.Image:
+    """The picture in few colours, among which those of points and lines stay exactly as they are."""
+    found = picture.quantize(colours, dither=Image.Dither.NONE).getpalette() or []
+    kept = [round(255 * part) for colour in (*ON_LIGHT, *ON_DARK, "#222222", "white") for part in to_rgb(colour)]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(kept + found[: 3 * colours])
+    return picture.quantize(palette=palette, dither=Image.Dither.NONE)
 
 
 def save(name: str, folder: Path, docs: bool) -> Path:
@@ -34,10 +47,14 @@ def save(name: str, folder: Path, docs: bool) -> Path:
     figure.savefig(drawn, dpi=IN_DOCS if docs else DOTS_PER_INCH)
     plt.close(figure)
     picture = Image.open(drawn).convert("RGB")
-    if docs:
-        picture = picture.quantize(COLOURS_IN_DOCS, dither=Image.Dither.NONE)
     path = folder / f"{name}.png"
-    picture.save(path, optimize=True)
+    if not docs:
+        picture.save(path, optimize=True)
+        return path
+    for colours in PALETTES:
+        with_palette(picture, colours).save(path, optimize=True)
+        if path.stat().st_size <= LARGEST_IN_DOCS:
+            break
     return path
 
 

@@ -62,7 +62,7 @@ def draw_confidence(ax: Any, machine: SVC) -> None:
         ax.plot(*np.transpose([point, foot]), color=theme.faint, linewidth=1.2, linestyle="dashed")
         ax.scatter(*point, s=46, color=theme.colour(1), marker="s", zorder=3)
         ax.annotate(f"{letter}: {distance:.2f}", point, xytext=(7, 5), textcoords="offset points", fontweight="bold")
-    origin = np.array([-1.2, -(weight[0] * -1.2 + bias) / weight[1]])
+    origin = np.array([-2.2, -(weight[0] * -2.2 + bias) / weight[1]])
     arrow = {"arrowstyle": "-|>", "color": theme.ink, "linewidth": 1.4}
     ax.annotate("", origin + weight / norm, origin, arrowprops=arrow)
     ax.annotate("w", origin + weight / norm, xytext=(4, 2), textcoords="offset points", fontstyle="italic")
@@ -79,7 +79,6 @@ def draw() -> Any:
     for ax, (title, machine, X, y) in zip(axes.flat[1:], fits, strict=True):
         ax.set_aspect("equal")
         plot_boundary(machine, X, y, ax=ax, legend=False)
-        ax.set_aspect("equal")
         width = 1.0 / margins(machine, X, y).weight_norm
         ax.set_title(f"{title}: 1 / |w| = {width:.2f}, {len(machine.support_)} support vectors", fontsize=10)
         ax.set(xlabel="", ylabel="")

@@ -24,7 +24,7 @@ from widemargin.plots import (
 )
 from widemargin.trace import Trace
 
-SCALING_SIZES = (500, 1000, 2000, 4000)
+SCALING_SIZES = (250, 500, 1000, 2000)
 STEPS_TO_SEE = 2_000  # samples of the convergence picture: enough that the solver takes some rounds
 
 

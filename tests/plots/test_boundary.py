@@ -2,22 +2,18 @@
 
 import builtins
 
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from sklearn.datasets import make_blobs, make_moons
+import scipy.sparse as sp
+from sklearn.datasets import load_iris, make_blobs, make_moons
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402  (the backend without a screen must be chosen first)
-
-from widemargin.plots import plot_boundary  # noqa: E402
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
+import widemargin
+from widemargin.plots import BoundaryDisplay, plot_boundary
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +84,119 @@ def test_column_names_become_axis_labels(moons):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("petal", "sepal")
 
 
+def test_slack_is_the_way_to_the_own_margin(moons):
+    X, y = moons
+    model = SVC(kernel="linear", C=0.5, tol=1e-5).fit(X, y)
+    ax = plt.subplots()[1]
+    ax.set_aspect("equal")
+    plot_boundary(model, X, y, ax=ax, slack=True)
+    segments = next(part for part in ax.collections if part.get_label() == "slack").get_segments()
+    sign = np.where(y == 1, 1.0, -1.0)
+    slack = 1.0 - sign * model.decision_function(X)
+    inside = np.flatnonzero(slack > 2e-2)
+    assert len(segments) == len(inside)
+    starts = np.array([segment[0] for segment in segments])
+    assert {tuple(point) for point in starts} == {tuple(point) for point in X[inside]}
+    ends = np.array([segment[1] for segment in segments])
+    own = np.array([sign[np.flatnonzero((start == X).all(axis=1))[0]] for start in starts])
+    np.testing.assert_allclose(model.decision_function(ends), own, atol=1e-6)
+    lengths = np.linalg.norm(ends - starts, axis=1)
+    expected = (1.0 - own * model.decision_function(starts)) / np.linalg.norm(model.coef_)
+    within = np.all((ends > X.min(axis=0)) & (ends < X.max(axis=0)), axis=1)  # not cut off by the frame
+    np.testing.assert_allclose(lengths[within], expected[within], rtol=1e-2, atol=1e-3)
+
+
+def test_many_slacks_are_left_out_unless_asked_for(moons):
+    X, y = moons
+    model = SVC(C=0.2).fit(X, y)
+    assert "slack" not in legend(plot_boundary(model, X, y))
+    assert "slack" in legend(plot_boundary(model, X, y, slack=True))
+    with pytest.raises(ValueError, match="two classes on two features only"):
+        plot_boundary(OneClassSVM().fit(X), X, slack=True)
+
+
+def test_a_section_along_two_of_four_features():
+    X, y = load_iris(return_X_y=True)
+    model = widemargin.SVC(C=10.0).fit(X, y)
+    display = BoundaryDisplay.from_estimator(model, X, y, features=(2, 3), resolution=40)
+    lifted = np.tile(np.median(X, axis=0), (40, 1))
+    lifted[:, 2], lifted[:, 3] = display.xs, display.ys[7]
+    np.testing.assert_array_equal(display.values[7], model.predict(lifted))
+    np.testing.assert_array_equal(display.points, X[:, 2:])
+    np.testing.assert_array_equal(display.support, model.support_vectors_[:, 2:])
+    assert display.plot().ax_.get_title(loc="left") == "section: 2 other features at the medians"
+
+
+@pytest.mark.parametrize("features", [(0, 2), "pca"])
+def test_support_vectors_of_a_pipeline_are_where_the_samples_are(features):
+    X, y = load_iris(return_X_y=True)
+    model = make_pipeline(StandardScaler(), SVC(C=10.0)).fit(X, y)
+    display = BoundaryDisplay.from_estimator(model, X, y, features=features, resolution=30)
+    np.testing.assert_allclose(display.support, display.points[model[-1].support_])
+    elsewhere = BoundaryDisplay.from_estimator(model, X[::2], y[::2], features=features, resolution=30)
+    assert len(elsewhere.support) == 0  # their places in the raw features are not known
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_models_fitted_on_frames_are_asked_with_the_same_names(library, moons):
+    frames = pytest.importorskip(library)
+    X, y = moons
+    frame = frames.DataFrame({"petal": X[:, 0], "sepal": X[:, 1]})
+    model = make_pipeline(StandardScaler(), widemargin.SVC()).fit(frame, y)
+    named = BoundaryDisplay.from_estimator(model, frame, y, resolution=30)  # warnings are errors
+    plain = make_pipeline(StandardScaler(), widemargin.SVC()).fit(X, y)
+    np.testing.assert_allclose(named.values, BoundaryDisplay.from_estimator(plain, X, y, resolution=30).values)
+    assert named.plane.names == ("petal", "sepal")
+
+
+def test_sparse_data_weights_and_machines_without_support_vectors(moons):
+    X, y = moons
+    model = widemargin.SVC().fit(sp.csr_matrix(X), y)
+    sparse = BoundaryDisplay.from_estimator(model, sp.csr_matrix(X), y, resolution=30)
+    np.testing.assert_allclose(sparse.values, model.decision_function(_grid_of(sparse)).reshape(30, 30))
+    assert len(sparse.support) == len(model.support_)
+    other = BoundaryDisplay.from_estimator(LogisticRegression().fit(X, y), X, y, resolution=30).plot()
+    assert len(other.support) == 0 and legend(other.ax_)[:2] == ["class 0", "class 1"]
+    weight = np.where(y == 1, 5.0, 0.2)
+    heavy = SVC(C=1.0, tol=1e-5).fit(X, y, sample_weight=weight)
+    bounded = BoundaryDisplay.from_estimator(heavy, X, y, resolution=30).bounded
+    exact = np.abs(heavy.dual_coef_[0]) >= weight[heavy.support_] * (1.0 - 1e-9)
+    clear = np.abs(1.0 - np.abs(heavy.decision_function(heavy.support_vectors_))) > 0.05
+    np.testing.assert_array_equal(bounded[clear | ~exact], exact[clear | ~exact])
+
+
+def _grid_of(display):
+    return np.column_stack([axis.ravel() for axis in np.meshgrid(display.xs, display.ys)])
+
+
+def test_machines_with_many_support_vectors_get_a_coarser_grid(rng):
+    X, y = rng.normal(size=(30, 2)), np.tile([0, 1], 15)
+    model = SVC().fit(X, y)
+    assert len(BoundaryDisplay.from_estimator(model, X, y).xs) == 300
+    model.support_ = np.zeros(20_000, np.int32)
+    from widemargin.plots.boundary import _resolution
+
+    assert _resolution(model) == 100
+
+
+def test_a_machine_of_one_opinion_is_drawn_without_a_boundary(moons):
+    X, _ = moons
+    y = np.r_[np.zeros(119, int), 1]
+    ax = plot_boundary(SVC(C=1e-4).fit(X, y), X, y)  # matplotlib warns of levels that do not occur
+    assert "boundary, f = 0" not in legend(ax)
+
+
+def test_contours_and_more_classes_than_colours():
+    X, y = make_blobs(200, centers=10, random_state=0)
+    ax = plot_boundary(widemargin.SVC().fit(X, y), X, y, resolution=60)
+    looks = {(part.get_facecolor().tobytes(), part.get_paths()[0].vertices.tobytes()) for part in ax.collections
+             if str(part.get_label()).startswith("class")}  # fmt: skip
+    assert len(looks) == 10
+    two = y % 2
+    lines = level_lines(plot_boundary(widemargin.SVC().fit(X, two), X, two, contours=True, resolution=60))
+    assert len(lines) > 10 and {-1.0, 0.0, 1.0} <= set(lines)
+
+
 def test_unsuitable_input_is_refused_with_a_sentence(moons):
     X, y = moons
     with pytest.raises(ValueError, match="two features; X has 3. Choose features"):
@@ -96,6 +205,10 @@ def test_unsuitable_input_is_refused_with_a_sentence(moons):
         plot_boundary(SVR().fit(X, y), X, y)
     with pytest.raises(ValueError, match="needs y"):
         plot_boundary(SVC().fit(X, y), X)
+    with pytest.raises(ValueError, match="classes the model does not know; it was fitted on 0, 1"):
+        plot_boundary(SVC().fit(X, y), X, y + 1)
+    with pytest.raises(ValueError, match="X has 120 samples but y has 119"):
+        plot_boundary(SVC().fit(X, y), X, y[1:])
 
 
 def test_missing_matplotlib_names_the_extra(moons, monkeypatch):

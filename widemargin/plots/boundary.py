@@ -222,7 +222,7 @@ class BoundaryDisplay:
             values,
             extent=(self.xs[0], self.xs[-1], self.ys[0], self.ys[-1]),
             origin="lower",
-            aspect="auto",
+            aspect=ax.get_aspect(),
             interpolation="bilinear",
             cmap=LinearSegmentedColormap.from_list("sides", stops),
             vmin=low,

@@ -146,11 +146,12 @@ def _of_classifier(machine: Any, X: Any, labels: NDArray[np.int64], weight: Vect
         values = by_pairs.decision_function(X)
     weight = weight * np.asarray(getattr(machine, "class_weight_", np.ones(n_classes)))[labels]
     everyone = np.arange(len(labels))
+    given = parameters(machine)
     parts = []
     for number, (problem, beta) in enumerate(zip(problems, betas, strict=True)):
         bound, curvature = _box(machine, problem.of(weight))
-        if hasattr(machine, "nu"):  # divided by the margin rho, which the sum of the multipliers gives back
-            bound = problem.of(weight) * np.abs(beta).sum() / (machine.nu * problem.of(weight).sum())
+        if "nu" in given:  # divided by the margin rho, which the sum of the multipliers gives back
+            bound = problem.of(weight) * np.abs(beta).sum() / (given["nu"] * problem.of(weight).sum())
         position = problem.sign * problem.of(values[:, number])
         parts.append((position, np.abs(beta), bound, curvature, problem.of(everyone)))
     joined = [np.concatenate(column) for column in zip(*parts)]
@@ -159,20 +160,26 @@ def _of_classifier(machine: Any, X: Any, labels: NDArray[np.int64], weight: Vect
 
 def _box(machine: Any, weight: Vector) -> tuple[Vector, Vector]:
     """Bound of each multiplier, and 1 / C_i under a squared loss."""
-    own = getattr(machine, "C", np.inf) * weight
-    if str(getattr(machine, "loss", "")).startswith("squared"):
+    given = parameters(machine)
+    own = given.get("C", np.inf) * weight
+    if given.get("loss", "").startswith("squared"):
         return np.full(len(weight), np.inf), 1.0 / own
     return own, np.zeros(len(weight))
 
 
+def parameters(machine: Any) -> dict[str, Any]:
+    """The parameters a machine has; scikit-learn's also carry nu, C and epsilon of the others as attributes."""
+    return machine.get_params(deep=False)
+
+
 def tube_of(machine: Any, residual: Vector, bound: Vector) -> float:
     """Half-width of the tube; a nu-machine of scikit-learn does not say, but the share nu lies outside."""
-    for name in ("epsilon_", "epsilon"):
-        if hasattr(machine, name):
-            return float(getattr(machine, name))
+    given = parameters(machine)
+    if "nu" not in given or hasattr(machine, "epsilon_"):
+        return float(getattr(machine, "epsilon_", given.get("epsilon", 0.0)))
     order = np.argsort(-np.abs(residual))
     outside = np.cumsum(bound[order])
-    place = int(np.searchsorted(outside, machine.nu * outside[-1] * (1.0 - 1e-9)))
+    place = int(np.searchsorted(outside, given["nu"] * outside[-1] * (1.0 - 1e-9)))
     return float(np.abs(residual[order[min(place, len(order) - 1)]]))
 
 
@@ -205,9 +212,10 @@ def bounded_support(machine: Any) -> Flags:
     alpha = np.abs(dense(machine.dual_coef_))
     kind = kind_of(machine)
     bound = np.full(alpha.shape[1], np.inf)
-    if str(getattr(machine, "loss", "")).startswith("squared"):
+    given = parameters(machine)
+    if given.get("loss", "").startswith("squared"):
         return np.zeros(alpha.shape[1], bool)
-    if hasattr(machine, "nu") and kind == "classifier":  # bounded multipliers share the largest value of their row
+    if "nu" in given and kind == "classifier":  # bounded multipliers share the largest value of their row
         top = alpha.max(axis=1, keepdims=True)
         alpha = np.where(
             (alpha >= top * (1.0 - AT_BOUND)).sum(axis=1, keepdims=True) > 1, alpha / top, 0.5 * alpha / top
@@ -216,7 +224,7 @@ def bounded_support(machine: Any) -> Flags:
     elif kind == "classifier":
         bound = float(machine.C) * np.repeat(np.asarray(machine.class_weight_), machine.n_support_)
     else:
-        bound[:] = getattr(machine, "C", 1.0)
+        bound[:] = given.get("C", 1.0)
     at_bound = ~((alpha > 0.0) & (alpha < bound * (1.0 - AT_BOUND))).any(axis=0)
     if kind == "classifier" and len(machine.classes_) == 2 and not is_precomputed(machine.kernel):
         sign = np.sign(dense(machine.dual_coef_)[0])

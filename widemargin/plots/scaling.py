@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_TICKS = 8  # sizes up to which each is named on the axis
-REPEATS = 3  # fits of each size, of which the median counts: a single one may have been disturbed
+REPEATS = 3  # fits of each size, of which the fastest counts: whatever else a computer does only adds time
 
 Vector = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class ScalingDisplay:
         X, y : the data
         sizes : numbers of samples, default five from a sixteenth of the data to all, doubling
         repeats : int, default 3
-            Fits of each size, the machines taking turns; the median counts. One fit of the smallest size goes before,
+            Fits of each size, the machines taking turns; the fastest counts. One fit of the smallest size goes before,
             unmeasured, so that compiling is not counted.
         random_state : int, default 0
         """
@@ -97,7 +97,7 @@ class ScalingDisplay:
                     taken[name].append(time.perf_counter() - began)
             if turn:
                 for name in named:
-                    seconds[name].append(float(np.median(taken[name])))
+                    seconds[name].append(min(taken[name]))
         return cls({name: (chosen, seconds[name]) for name in named})
 
     def plot(self, ax: Axes | None = None, *, legend: bool = True) -> ScalingDisplay:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.plots.multipliers import Conditions, conditions_of, is_training_data, tube_of
+from widemargin.plots.multipliers import Conditions, conditions_of, is_training_data, parameters, tube_of
 from widemargin.plots.palette import axes_or_new, legend_below, marker_size, pyplot, theme_of, tidy
 from widemargin.plots.reading import as_fitted, check_length, dense_features, feature_names, kind_of, prepared, unwrap
 
@@ -239,7 +239,7 @@ def _tube(
     if hasattr(machine, "support_") and hasattr(machine, "dual_coef_") and is_training_data(machine, inner):
         found = conditions_of(model, given, target)
         return found.corners[1], found
-    if not any(hasattr(machine, name) for name in ("epsilon_", "epsilon", "nu")):
+    if not {"epsilon", "nu"} & set(parameters(machine)):
         return float("nan"), None
     return tube_of(machine, target - predicted, np.ones(len(target))), None
 

@@ -1,0 +1,97 @@
+"""The figures show what their texts say, and the page of pictures shows all of them."""
+
+import re
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+
+matplotlib.use("Agg")
+
+from examples.figures import __main__ as figures  # noqa: E402  (the backend without a screen must be chosen first)
+from examples.figures import bishop_7_2, cs229_margins, gallery, marsland_8_7, marsland_8_8, marsland_8_9  # noqa: E402
+from widemargin import margins  # noqa: E402
+
+DOCS = Path(__file__).parents[2] / "docs"
+LARGEST_PICTURE, LARGEST_PAGE = 60_000, 600_000  # bytes
+
+
+def errors(machine, X, y):
+    return int((machine.predict(X) != y).sum())
+
+
+def test_marsland_8_7_one_line_is_enough_for_the_first_data_only():
+    wrong = [errors(machine, X, y) for _, machine, X, y in marsland_8_7.machines()]
+    assert wrong == [0, 0, 0, 14, 0, 0]
+
+
+def test_marsland_8_8_slack_pays_where_classes_overlap():
+    wrong = {}
+    for column, spread in enumerate(marsland_8_8.SPREADS):
+        X, y = marsland_8_8.exclusive_or(spread, seed=10 + column)
+        X_test, y_test = marsland_8_8.exclusive_or(spread, seed=20 + column)
+        for slack, C in marsland_8_8.SLACK.items():
+            machine, exists = marsland_8_8.trained(marsland_8_8.GAUSSIAN, C, X, y)
+            wrong[spread, slack] = errors(machine, X_test, y_test)
+            if slack == "no slack" and exists:
+                assert errors(machine, X, y) == 0
+    assert wrong[0.1, "no slack"] == wrong[0.1, "C = 0.1"] == 0
+    assert wrong[0.3, "C = 0.1"] < wrong[0.3, "no slack"]
+    assert wrong[0.4, "C = 0.1"] < wrong[0.4, "no slack"]
+    X, y = marsland_8_8.exclusive_or(0.1, seed=10)
+    assert marsland_8_8.trained(marsland_8_8.POLYNOMIAL, np.inf, X, y)[1]
+
+
+def test_marsland_8_9_four_features_are_better_than_two():
+    for settings in marsland_8_9.KERNELS.values():
+        _, two, four = marsland_8_9.accuracies(settings)
+        assert 0.6 < two < 0.85 and four > 0.9
+
+
+def test_cs229_three_points_hold_the_margin_and_an_outlier_swings_it():
+    (_, clean, X, y), (_, swung, X_out, y_out), (_, soft, _, _) = cs229_margins.machines()
+    assert len(clean.support_) == 3
+    width, narrow, wide = (1.0 / margins(m, *data).weight_norm for m, data in
+                           ((clean, (X, y)), (swung, (X_out, y_out)), (soft, (X_out, y_out))))  # fmt: skip
+    assert narrow < 0.5 * width and wide > width
+    assert margins(clean, X, y).geometric_margin == pytest.approx(width, rel=2e-3)
+
+
+def test_bishop_the_hard_margin_is_one_and_nu_bounds_the_support_vectors():
+    (_, hard, X, y), (_, soft, X_over, y_over) = bishop_7_2.machines()
+    assert margins(hard, X, y).functional_margin == pytest.approx(1.0, abs=2e-3)
+    assert len(hard.support_) < len(X) / 2
+    assert np.mean(soft.predict(X_over) != y_over) <= 0.35 <= len(soft.support_) / len(X_over)
+
+
+@pytest.mark.parametrize("name", ["cs229-margins", "marsland-8-9", "bishop-7-2", "plots-kkt"])
+def test_figures_are_written(name, tmp_path, capsys):
+    [path] = figures.main([name, "--folder", str(tmp_path)])
+    assert path == tmp_path / f"{name}.png" and path.stat().st_size > 5_000
+    assert name in capsys.readouterr().out
+
+
+def test_an_unknown_name_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        figures.main(["marsland-9"])
+    assert "there is no figure marsland-9; choose from marsland-8-7" in capsys.readouterr().err
+
+
+def test_the_page_shows_every_figure_and_stays_light():
+    page = (DOCS / "plots.md").read_text()
+    shown = re.findall(r"!\[[^\]]{15,}\]\(images/([a-z0-9-]+)\.png\)", page)  # every picture has words in its place
+    assert sorted(shown) == sorted(figures.FIGURES)
+    sizes = [(DOCS / "images" / f"{name}.png").stat().st_size for name in shown]
+    assert max(sizes) < LARGEST_PICTURE and sum(sizes) < LARGEST_PAGE
+
+
+def test_code_on_the_page_is_the_code_of_its_pictures():
+    """Every call of a plot function on the page stands, word for word, in the module that drew the picture."""
+    page = (DOCS / "plots.md").read_text()
+    drawn = "".join(Path(gallery.__file__).read_text().split())
+    calls = re.findall(r"^(?:model|plot_\w+|ScalingDisplay)[^\n]*$", page, re.MULTILINE)
+    assert len(calls) >= 15
+    for call in calls:
+        wanted = "".join(call.split("  #")[0].split())
+        assert wanted in drawn, call
