@@ -65,8 +65,11 @@ def test_bishop_the_hard_margin_is_one_and_nu_bounds_the_support_vectors():
     assert np.mean(soft.predict(X_over) != y_over) <= 0.35 <= len(soft.support_) / len(X_over)
 
 
-@pytest.mark.parametrize("name", ["cs229-margins", "marsland-8-9", "bishop-7-2", "plots-kkt"])
-def test_figures_are_written(name, tmp_path, capsys):
+@pytest.mark.parametrize("name", ["cs229-margins", "marsland-8-7", "marsland-8-9", "bishop-7-2", "plots-kkt"])
+def test_figures_are_written(name, tmp_path, capsys, monkeypatch):
+    for setting, value in {"FINEST_GRID": 40, "COARSEST_GRID": 40}.items():  # a rough drawing is enough here
+        monkeypatch.setattr(f"widemargin.plots.boundary.{setting}", value)
+    monkeypatch.setattr(figures, "DOTS_PER_INCH", 40)
     [path] = figures.main([name, "--folder", str(tmp_path)])
     assert path == tmp_path / f"{name}.png" and path.stat().st_size > 5_000
     assert name in capsys.readouterr().out
@@ -91,7 +94,7 @@ def test_code_on_the_page_is_the_code_of_its_pictures():
     page = (DOCS / "plots.md").read_text()
     drawn = "".join(Path(gallery.__file__).read_text().split())
     calls = re.findall(r"^(?:model|plot_\w+|ScalingDisplay)[^\n]*$", page, re.MULTILINE)
-    assert len(calls) >= 15
+    assert len(calls) >= 13
     for call in calls:
         wanted = "".join(call.split("  #")[0].split())
         assert wanted in drawn, call

@@ -274,11 +274,10 @@ class BoundaryDisplay:
             spread[:] = 1.0
         segments = []
         for side, level in ((0, -1.0), (1, 1.0)):
-            margin = _contour_points(self.xs, self.ys, self.values, level)
+            starts, ends = _contour_pieces(self.xs, self.ys, self.values, level)
             for point in self.points[self.slack_from[self.labels[self.slack_from] == side]]:
-                if len(margin):
-                    nearest = np.argmin((((margin - point) / spread) ** 2).sum(axis=1))
-                    segments.append([point, margin[nearest]])
+                if len(starts):
+                    segments.append([point, _nearest(point, starts, ends, spread)])
         if segments:
             lines = LineCollection(segments, colors=theme.faint, linewidths=0.9, label="slack", zorder=2.5)
             ax.add_collection(lines)
@@ -414,9 +413,20 @@ def _support_on(
     return plane.project(vectors), bounded_support(machine)
 
 
-def _contour_points(xs: Vector, ys: Vector, values: Vector, level: float) -> Vector:
-    """Points along a contour line, without drawing it."""
+def _contour_pieces(xs: Vector, ys: Vector, values: Vector, level: float) -> tuple[Vector, Vector]:
+    """Starts and ends of the straight pieces of a contour line, without drawing it."""
     from contourpy import contour_generator
 
-    lines = contour_generator(xs, ys, values).lines(level)
-    return np.concatenate(lines) if lines else np.empty((0, 2))  # type: ignore[arg-type]
+    lines: Any = contour_generator(xs, ys, values).lines(level)
+    if not lines:
+        return np.empty((0, 2)), np.empty((0, 2))
+    return np.concatenate([line[:-1] for line in lines]), np.concatenate([line[1:] for line in lines])
+
+
+def _nearest(point: Vector, starts: Vector, ends: Vector, spread: Vector) -> Vector:
+    """The point on the pieces that is nearest when distances are counted in units of `spread`."""
+    ahead = (ends - starts) / spread
+    back = (point - starts) / spread
+    share = np.clip((back * ahead).sum(axis=1) / np.maximum((ahead**2).sum(axis=1), 1e-300), 0.0, 1.0)
+    closest = int(np.argmin(((back - share[:, None] * ahead) ** 2).sum(axis=1)))
+    return starts[closest] + share[closest] * (ends[closest] - starts[closest])
