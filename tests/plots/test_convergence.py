@@ -76,6 +76,30 @@ def test_of_several_problems_the_longest_or_the_chosen():
         ConvergenceDisplay.from_history(trace, problem=3)
 
 
+def test_a_column_tells_problems_apart():
+    history = {
+        "problem": np.array([0, 0, 1, 1, 1]),
+        "iterations": np.array([0, 9, 0, 4, 7]),
+        "gap": np.array([1.0, 0.1, 1.0, 0.2, 0.02]),
+    }
+    np.testing.assert_array_equal(ConvergenceDisplay.from_history(history).columns["iterations"], [0, 4, 7])
+    np.testing.assert_array_equal(ConvergenceDisplay.from_history(history, problem=0).columns["gap"], [1.0, 0.1])
+    with pytest.raises(ValueError, match="no problem number 2: the history holds 2"):
+        ConvergenceDisplay.from_history(history, problem=2)
+
+    class Machine:
+        """As fitted with trace=True."""
+
+        history_, tol = history, 1e-2
+
+        def fit(self):
+            """Not called: marks a machine."""
+
+    ax = plot_convergence(Machine())
+    np.testing.assert_array_equal(line(ax, "relative duality gap").get_ydata(), [1.0, 0.2, 0.02])
+    assert line(ax, "tol = 0.01") is not None
+
+
 def test_a_given_place_is_divided(traced):
     import matplotlib.pyplot as plt
 

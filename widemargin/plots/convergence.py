@@ -59,7 +59,8 @@ class ConvergenceDisplay:
         Parameters
         ----------
         history : Trace, mapping of columns, data frame, or sequence of rows (mappings)
-            With several problems (one for each pair of classes): a Trace, or a sequence with one record for each.
+            With several problems (one for each pair of classes): a Trace, a sequence with one record for each, or a
+            column "problem" that tells them apart.
         tol : float, optional
             Tolerance of the violation, drawn as a line.
         problem : int, default None
@@ -222,13 +223,27 @@ def columns_of(history: Any, problem: int | None = None) -> dict[str, Vector]:
         if not -len(several) <= problem < len(several):
             raise ValueError(f"There is no problem number {problem}: the history holds {len(several)}, counted from 0.")
         history = several[problem]
+        problem = None
     columns = _as_columns(_rows(history))
+    owner = columns.pop("problem", None)
+    if owner is not None and len(owner):
+        columns = {name: values[owner == _chosen(owner, problem)] for name, values in columns.items()}
     if not any(name in columns for name in AGAINST):
         raise ValueError(
             "A history needs iterations or seconds, and any of objective, gap, violation, n_support, n_free; this one "
             f"has {', '.join(columns) or 'nothing'}."
         )
     return columns
+
+
+def _chosen(owner: Vector, problem: int | None) -> float:
+    """The problem asked for, or the one with most rows."""
+    numbers, counts = np.unique(owner, return_counts=True)
+    if problem is None:
+        return float(numbers[np.argmax(counts)])
+    if problem not in numbers:
+        raise ValueError(f"There is no problem number {problem}: the history holds {len(numbers)}, counted from 0.")
+    return float(problem)
 
 
 def _rows(record: Any) -> Any:
@@ -238,7 +253,7 @@ def _rows(record: Any) -> Any:
 
 def _as_columns(table: Any) -> dict[str, Vector]:
     """Columns from rows, from a mapping, or from a data frame."""
-    names = (*AGAINST, *COLUMNS)
+    names = ("problem", *AGAINST, *COLUMNS)
     if isinstance(table, Mapping) or hasattr(table, "columns"):
         return {name: np.asarray(table[name], np.float64) for name in names if name in getattr(table, "columns", table)}
     if len(table) == 0:
