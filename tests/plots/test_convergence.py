@@ -53,11 +53,12 @@ def test_a_machine_brings_its_history_and_tolerance(traced):
 
 
 def test_every_way_to_keep_a_record(traced):
-    pandas = pytest.importorskip("pandas")
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     _, trace = traced
     rows = trace.records[-1].rows
     expected = ConvergenceDisplay.from_history(trace).columns
-    for history in (rows, [rows], pandas.DataFrame(rows), {name: [r[name] for r in rows] for name in rows[0]}):
+    table = {name: [row[name] for row in rows] for name in rows[0]}
+    for history in (rows, [rows], table, pandas.DataFrame(rows), polars.DataFrame(rows)):
         columns = ConvergenceDisplay.from_history(history).columns
         assert list(columns) == list(expected)
         for name, values in expected.items():
@@ -115,6 +116,9 @@ def test_a_given_place_is_divided(traced):
 def test_unusable_histories():
     with pytest.raises(ValueError, match="The history is empty"):
         plot_convergence(Trace())
+    for nothing in ([], {"iterations": [], "gap": []}):
+        with pytest.raises(ValueError, match="The history is empty"):
+            plot_convergence(nothing)
     with pytest.raises(ValueError, match="needs iterations or seconds"):
         plot_convergence({"loss": [1.0, 2.0]})
     with pytest.raises(ValueError, match="one of the recorded iterations; got 'seconds'"):

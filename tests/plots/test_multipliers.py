@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import sklearn.svm as theirs
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.pipeline import make_pipeline
@@ -108,6 +109,25 @@ def test_pipeline_precomputed_and_hard_margin(moons):
     assert np.isinf(found.bound).all() and not found.at_bound.any() and not bounded_support(hard).any()
     ax = plot_kkt(hard, X, y)
     assert ax.get_xlim()[0] <= 1.0 <= ax.get_xlim()[1]
+
+
+def test_sparse_data_frames_and_strings(moons):
+    X, y = moons
+    sparse = sp.csr_matrix(np.where(np.abs(X) < 0.2, 0.0, X))
+    model = ours.SVC(tol=TOL).fit(sparse, y)
+    assert conditions_of(model, sparse, y).violation.max() <= TOL
+    with pytest.raises(ValueError, match="must be the 90 samples"):
+        conditions_of(model, 2.0 * sparse, y)
+    for library in ("pandas", "polars"):
+        frame = pytest.importorskip(library).DataFrame({"a": X[:, 0], "b": X[:, 1]})
+        assert conditions_of(ours.SVC(tol=TOL).fit(frame, y), frame, y).violation.max() <= TOL
+    words = ["ab", "abc", "xyz", "xy", "bc", "zz"]
+
+    def shared_letters(left, right):
+        return np.array([[float(len(set(a) & set(b))) for b in right] for a in left])
+
+    model = ours.SVC(kernel=shared_letters, tol=TOL).fit(words, [0, 0, 1, 1, 0, 1])
+    assert conditions_of(model, words, [0, 0, 1, 1, 0, 1]).violation.max() <= TOL
 
 
 def test_unsuitable_input(moons):

@@ -233,6 +233,8 @@ def columns_of(history: Any, problem: int | None = None) -> dict[str, Vector]:
             "A history needs iterations or seconds, and any of objective, gap, violation, n_support, n_free; this one "
             f"has {', '.join(columns) or 'nothing'}."
         )
+    if min(map(len, columns.values())) == 0:
+        raise ValueError("The history is empty: the solver ended before its first record.")
     return columns
 
 
@@ -248,7 +250,8 @@ def _chosen(owner: Vector, problem: int | None) -> float:
 
 def _rows(record: Any) -> Any:
     """The rows of a record of a Trace, or what was given."""
-    return getattr(record, "rows", record)
+    rows = getattr(record, "rows", None)
+    return rows if isinstance(rows, list) else record  # of a polars frame `rows` is a method
 
 
 def _as_columns(table: Any) -> dict[str, Vector]:
@@ -256,9 +259,8 @@ def _as_columns(table: Any) -> dict[str, Vector]:
     names = ("problem", *AGAINST, *COLUMNS)
     if isinstance(table, Mapping) or hasattr(table, "columns"):
         return {name: np.asarray(table[name], np.float64) for name in names if name in getattr(table, "columns", table)}
-    if len(table) == 0:
-        raise ValueError("The history is empty: the solver ended before its first record.")
-    return {name: np.array([row[name] for row in table], np.float64) for name in names if name in table[0]}
+    first = table[0] if len(table) else dict.fromkeys(names)
+    return {name: np.array([row[name] for row in table], np.float64) for name in names if name in first}
 
 
 def _divide(ax: Axes | None, counts: bool) -> tuple[Axes, Axes | None]:

@@ -17,13 +17,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 
 from widemargin.estimators.base import is_precomputed
 from widemargin.multiclass import read_out, two_class_problems
 from widemargin.plots.reading import check_length, class_numbers, dense, kind_of, prepared, unwrap
 
 AT_BOUND = 1e-6  # relative distance from C at which a multiplier counts as being at its bound
+SAME = 1e-6  # relative difference of a sample from a support vector that is due to rounding to float32
 INSIDE_MARGIN = 2e-2  # 1 - y f from which a support vector cannot be on the margin; machines are trained to about 1e-3
 
 Vector = NDArray[np.float64]
@@ -190,16 +193,15 @@ def is_training_data(machine: Any, X: Any) -> bool:
         return False
     if is_precomputed(machine.kernel):
         return True
+    rows, vectors = _safe_indexing(X, machine.support_), machine.support_vectors_
+    if sp.issparse(rows) or sp.issparse(vectors):  # compared as they are: dense copies of texts do not fit in memory
+        left, right = sp.csr_matrix(rows), sp.csr_matrix(vectors)
+        return left.shape == right.shape and abs(left - right).max() <= SAME * abs(right).max()
     try:
-        vectors = dense(machine.support_vectors_)
-        rows = dense(X.iloc[machine.support_] if hasattr(X, "iloc") else _rows(X, machine.support_))
+        left, right = dense(rows), dense(vectors)
     except (TypeError, ValueError):  # strings or other objects: nothing to compare
         return True
-    return rows.shape == vectors.shape and np.allclose(rows, vectors, rtol=1e-6, atol=0.0)
-
-
-def _rows(X: Any, places: NDArray) -> Any:
-    return X[places] if hasattr(X, "shape") else np.asarray(X)[places]
+    return left.shape == right.shape and np.allclose(left, right, rtol=SAME, atol=0.0)
 
 
 def bounded_support(machine: Any) -> Flags:
