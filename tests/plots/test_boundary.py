@@ -186,6 +186,18 @@ def test_a_machine_of_one_opinion_is_drawn_without_a_boundary(moons):
     assert "boundary, f = 0" not in legend(ax)
 
 
+def test_many_support_vectors_are_counted_instead_of_ringed(rng):
+    X, y = rng.normal(size=(400, 2)), np.tile([-1.0, 1.0], 200)
+    model = widemargin.SVC().fit(X, y)
+    assert len(model.support_) > 250
+    ax = plot_boundary(model, X, y, resolution=40)
+    assert ax.get_title(loc="left") == f"{len(model.support_)} support vectors, not ringed"
+    assert legend(ax)[:3] == ["class -1", "class 1", "boundary, f = 0"]
+    ringed_all = plot_boundary(model, X, y, resolution=40, rings=True)
+    assert len(ringed(ringed_all, "support vector at its bound")) > 200 and not ringed_all.get_title(loc="left")
+    assert "support vector at its bound" not in legend(plot_boundary(model, X, y, resolution=40, rings=False))
+
+
 def test_contours_and_more_classes_than_colours():
     X, y = make_blobs(200, centers=10, random_state=0)
     ax = plot_boundary(widemargin.SVC().fit(X, y), X, y, resolution=60)

@@ -49,10 +49,10 @@ def test_colours_stand_out_from_the_paper(colours, paper):
         assert contrast > STANDING_OUT
 
 
-def test_colour_and_marker_together_come_twice_only_after_seventy_two_classes():
+def test_colour_and_marker_together_come_twice_only_after_ninety_classes():
     theme = theme_of(plt.subplots()[1])
     looks = {(theme.colour(k), theme.marker(k)) for k in range(len(ON_LIGHT) * len(MARKERS))}
-    assert len(looks) == 72
+    assert len(looks) == 90
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,15 @@ def test_many_features_along_one_or_against_the_prediction(wave, rng):
         plot_tube(model, frame, y, feature=3)
 
 
+def test_many_support_vectors_are_counted_instead_of_ringed(rng):
+    X = rng.normal(size=(400, 1))
+    y = rng.normal(size=400)
+    model = SVR(epsilon=0.01).fit(X, y)
+    ax = plot_tube(model, X, y)
+    assert ax.get_title(loc="left") == f"{len(model.support_)} support vectors, not ringed"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["tube, ±0.01", "samples", "f(x)"]
+
+
 def test_other_data_and_other_machines(wave):
     X, y = wave
     model = SVR(epsilon=0.2).fit(X, y)

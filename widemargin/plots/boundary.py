@@ -19,9 +19,28 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from widemargin.plots.multipliers import INSIDE_MARGIN, bounded_support, is_training_data
-from widemargin.plots.palette import Theme, axes_or_new, legend_below, marker_size, pyplot, theme_of, tidy
+from widemargin.plots.palette import (
+    LEGIBLE_RINGS,
+    Theme,
+    axes_or_new,
+    legend_below,
+    marker_size,
+    pyplot,
+    rim,
+    theme_of,
+    tidy,
+)
 from widemargin.plots.plane import Plane, choose_plane
-from widemargin.plots.reading import as_fitted, class_numbers, dense, dense_features, kind_of, prepared, unwrap
+from widemargin.plots.reading import (
+    as_fitted,
+    class_name,
+    class_numbers,
+    dense,
+    dense_features,
+    kind_of,
+    prepared,
+    unwrap,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +50,7 @@ REGION_TINT = 0.24  # the same where regions have one even colour
 TINT_SATURATES = 2.0  # |f| at which the tint is deepest: one margin width beyond the margin
 FINEST_GRID, COARSEST_GRID = 300, 100  # points along each axis: smooth lines on a screen, and still readable ones
 KERNEL_VALUES = 2e8  # evaluated for one picture, a second or so: machines with many support vectors get a coarser grid
+KERNEL_WORK = 6e9  # the same in products of features
 CHUNK_ENTRIES = 10_000_000  # entries of the lifted grid held at once, 80 MB
 EDGE = 0.08  # room left around the data, as a share of their range
 LEGIBLE_SLACKS = 40  # lines up to which slack is drawn unless asked for
@@ -134,7 +154,7 @@ class BoundaryDisplay:
         labels, names = np.zeros(len(points), np.int64), ["data"]
         if kind == "classifier":
             labels = class_numbers(machine.classes_, y, len(points))
-            names = [f"class {name}" for name in machine.classes_]
+            names = [f"class {class_name(name)}" for name in machine.classes_]
         resolution = resolution or _resolution(machine)
         grid, xs, ys = _grid(points, resolution)
         two_sides = kind == "one class" or len(names) == 2
@@ -160,7 +180,13 @@ class BoundaryDisplay:
         )
 
     def plot(
-        self, ax: Axes | None = None, *, slack: bool | None = None, contours: bool = False, legend: bool = True
+        self,
+        ax: Axes | None = None,
+        *,
+        rings: bool | None = None,
+        slack: bool | None = None,
+        contours: bool = False,
+        legend: bool = True,
     ) -> BoundaryDisplay:
         """Draw.
 
@@ -168,6 +194,8 @@ class BoundaryDisplay:
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
+        rings : bool, default None
+            Whether support vectors are ringed; by default where there are at most 250 of them.
         slack : bool, default None
             Whether samples inside the margin are tied to it; by default where there are at most 40 of them.
         contours : bool, default False
@@ -187,15 +215,19 @@ class BoundaryDisplay:
         if self.slack_from is not None and (len(self.slack_from) <= LEGIBLE_SLACKS if slack is None else slack):
             self._draw_slack(ax, theme)
         self._draw_points(ax, theme)
-        self._draw_support_vectors(ax, theme)
+        notes = [self.plane.note] if self.plane.note else []
+        if len(self.support) <= LEGIBLE_RINGS if rings is None else rings:
+            self._draw_support_vectors(ax, theme)
+        elif len(self.support):
+            notes.append(f"{len(self.support):,} support vectors, not ringed")
         ax.set(
             xlim=(self.xs[0], self.xs[-1]),
             ylim=(self.ys[0], self.ys[-1]),
             xlabel=self.plane.names[0],
             ylabel=self.plane.names[1],
         )
-        if self.plane.note:
-            ax.set_title(self.plane.note, loc="left", fontsize="small")
+        if notes:
+            ax.set_title("; ".join(notes), loc="left", fontsize="small")
         tidy(ax)
         if legend:
             legend_below(ax)
@@ -293,7 +325,7 @@ class BoundaryDisplay:
                 color=theme.colour(k),
                 marker=theme.marker(k),
                 edgecolors=[theme.paper],
-                linewidths=0.5,
+                linewidths=rim(len(self.points)),
                 label=name,
                 zorder=3,
                 rasterized=len(chosen) > RASTER_FROM,
@@ -326,6 +358,7 @@ def plot_boundary(
     *,
     features: Sequence[int | str] | str | None = None,
     at: Any = None,
+    rings: bool | None = None,
     slack: bool | None = None,
     contours: bool = False,
     resolution: int | None = None,
@@ -345,7 +378,7 @@ def plot_boundary(
         Where to draw; a new figure by default.
     features, at, resolution
         Which plane to draw when there are more than two features: see `BoundaryDisplay.from_estimator`.
-    slack, contours, legend
+    rings, slack, contours, legend
         What to draw: see `BoundaryDisplay.plot`.
 
     Returns
@@ -364,13 +397,15 @@ def plot_boundary(
     """
     pyplot()
     display = BoundaryDisplay.from_estimator(model, X, y, features=features, at=at, resolution=resolution)
-    return display.plot(ax, slack=slack, contours=contours, legend=legend).ax_
+    return display.plot(ax, rings=rings, slack=slack, contours=contours, legend=legend).ax_
 
 
 def _resolution(machine: Any) -> int:
     """A grid as fine as the number of support vectors allows."""
     n_support = max(1, len(getattr(machine, "support_", [0])))
-    return int(np.clip(np.sqrt(KERNEL_VALUES / n_support), COARSEST_GRID, FINEST_GRID))
+    n_features = max(1, getattr(machine, "n_features_in_", 1))
+    points = min(KERNEL_VALUES / n_support, KERNEL_WORK / (n_support * n_features))
+    return int(np.clip(np.sqrt(points), COARSEST_GRID, FINEST_GRID))
 
 
 def _grid(points: Vector, resolution: int) -> tuple[Vector, Vector, Vector]:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples
 from widemargin.estimators.base import is_precomputed
 from widemargin.kernels import Kernel, make_kernel
 from widemargin.plots.palette import axes_or_new, pyplot, theme_of
-from widemargin.plots.reading import check_length, kind_of, prepared, unwrap
+from widemargin.plots.reading import check_length, class_name, kind_of, prepared, unwrap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,7 +100,7 @@ class KernelMatrixDisplay:
         names, starts = [], []
         if y is not None and not regression:
             values, first = np.unique(y[order], return_index=True)
-            names, starts = [str(value) for value in values], [int(place) for place in first]
+            names, starts = [class_name(value) for value in values], [int(place) for place in first]
         sample_name = "sample" if y is None else f"sample, sorted by {'target' if regression else 'class'}"
         return cls(matrix, order, n_samples, names, starts, sample_name)
 

@@ -18,9 +18,22 @@ if TYPE_CHECKING:
 
 Colour = tuple[float, float, float]
 
-ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D31", "#6A51A3")
-ON_DARK = ("#56B4E9", "#F58A45", "#1FC79A", "#F0A6CE", "#F0C541", "#4C86E0", "#BFA06A", "#A793F0")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "h")  # one more than colours: 72 pairs before one comes twice
+ON_LIGHT = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    "#8C6D31",
+    "#6A51A3",
+    "#4D4D4D",
+    "#A50F15",
+)
+ON_DARK = ("#56B4E9", "#F58A45", "#1FC79A", "#F0A6CE", "#F0C541", "#4C86E0", "#BFA06A", "#A793F0", "#D9D9D9", "#FF6B6B")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "<")  # nine to ten colours: 90 pairs before one comes twice
+LARGEST_MARKER = 34.0  # area in points^2
+LEGIBLE_RINGS = 250  # support vectors up to which each is ringed unless asked for: more would hide the data
 DARK = 0.4  # relative luminance of the paper below which it counts as dark
 
 
@@ -117,12 +130,24 @@ def legend_below(ax: Axes, ncols: int = 3) -> None:
         loc="upper center",
         bbox_to_anchor=(0.5, -0.55 / max(height, 1.0)),  # 0.55 inches: tick labels and the axis label
         ncols=ncols,
+        markerscale=_enlarging(handles),
         frameon=False,
         columnspacing=1.6,
         handletextpad=0.6,
     )
 
 
+def _enlarging(handles: list[Any]) -> float:
+    """How much larger markers must be in the legend so that small ones can be told apart there."""
+    areas = [area for handle in handles if hasattr(handle, "get_sizes") for area in handle.get_sizes()]
+    return float(np.sqrt(LARGEST_MARKER / min(areas))) if areas else 1.0
+
+
 def marker_size(n_points: int) -> float:
     """Area of a marker in points^2: smaller where there are many."""
-    return float(np.clip(9000.0 / max(1, n_points), 9.0, 34.0))
+    return float(np.clip(9000.0 / max(1, n_points), 9.0, LARGEST_MARKER))
+
+
+def rim(n_points: int) -> float:
+    """Width of the rim, in the colour of the paper, that tells markers apart; small ones would be nothing but rim."""
+    return 0.5 if n_points <= 600 else 0.15

@@ -75,6 +75,11 @@ def kind_of(model: Any) -> str:
     return "one class" if hasattr(model, "offset_") else "other"
 
 
+def class_name(value: Any) -> str:
+    """A class as people write it: 1 rather than 1.0."""
+    return f"{value:g}" if isinstance(value, (float, np.floating)) else str(value)
+
+
 def class_numbers(classes: NDArray, y: Any, n_samples: int) -> NDArray[np.int64]:
     """Place of each label among the classes of the model."""
     labels = check_length(y, n_samples)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.plots.multipliers import Conditions, conditions_of, is_training_data, parameters, tube_of
-from widemargin.plots.palette import axes_or_new, legend_below, marker_size, pyplot, theme_of, tidy
+from widemargin.plots.palette import LEGIBLE_RINGS, axes_or_new, legend_below, marker_size, pyplot, rim, theme_of, tidy
 from widemargin.plots.reading import as_fitted, check_length, dense_features, feature_names, kind_of, prepared, unwrap
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ class TubeDisplay:
         diagonal = self.names[0].startswith("prediction")
         label = "target = prediction" if diagonal else "f(x)"
         ax.plot(self.along, self.curve, color=theme.ink, linewidth=1.8, label=label, zorder=2)
-        if not self.note:
+        legible = int(self.support.sum()) <= LEGIBLE_RINGS
+        if legible and not self.note:
             self._draw_slack(ax, theme.faint, diagonal)
         ax.scatter(
             self.x,
@@ -142,7 +143,7 @@ class TubeDisplay:
             s=marker_size(len(self.x)),
             color=theme.colour(1),
             edgecolors=[theme.paper],
-            linewidths=0.5,
+            linewidths=rim(len(self.x)),
             label="samples",
             zorder=3,
         )
@@ -151,7 +152,7 @@ class TubeDisplay:
             "at its bound": (self.bounded, 0.7, theme.faint),
         }
         for name, (chosen, width, colour) in rings.items():
-            if chosen.any():
+            if legible and chosen.any():
                 ax.scatter(
                     self.x[chosen],
                     self.y[chosen],
@@ -163,8 +164,11 @@ class TubeDisplay:
                     zorder=4,
                 )
         ax.set(xlim=(self.along[0], self.along[-1]), xlabel=self.names[0], ylabel=self.names[1])
-        if self.note:
-            ax.set_title(self.note, loc="left", fontsize="small")
+        notes = [self.note] if self.note else []
+        if not legible:
+            notes.append(f"{int(self.support.sum()):,} support vectors, not ringed")
+        if notes:
+            ax.set_title("; ".join(notes), loc="left", fontsize="small")
         tidy(ax)
         if legend:
             legend_below(ax)
