@@ -10,6 +10,7 @@ from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.colors import to_rgb
 from PIL import Image
 
@@ -28,15 +29,17 @@ FIGURES: dict[str, Callable[[], Any]] = {
 DOTS_PER_INCH = 110
 IN_DOCS = 72  # dots per inch: a picture of 7 inches is as wide as a column of text
 LARGEST_IN_DOCS = 58_000  # bytes; pages with a dozen pictures should load at once
+TOO_CLOSE = 8  # of 255: a palette colour as near as this to an exact one would be taken for it
 PALETTES = (160, 96, 64, 48, 32)  # numbers of colours to try until a file is small enough
 
 
 def with_palette(picture: Image.Image, colours: int) -> Image.Image:
     """The picture in few colours, among which those of points and lines stay exactly as they are."""
-    found = picture.quantize(colours, dither=Image.Dither.NONE).getpalette() or []
-    kept = [round(255 * part) for colour in (*ON_LIGHT, *ON_DARK, "#222222", "white") for part in to_rgb(colour)]
+    kept = np.array([to_rgb(colour) for colour in (*ON_LIGHT, *ON_DARK, "#222222", "white")]) * 255
+    found = np.array(picture.quantize(colours, dither=Image.Dither.NONE).getpalette()).reshape(-1, 3)[:colours]
+    apart = np.abs(found[:, None] - kept[None]).max(axis=2).min(axis=1) > TOO_CLOSE
     palette = Image.new("P", (1, 1))
-    palette.putpalette(kept + found[: 3 * colours])
+    palette.putpalette(np.vstack([kept.round(), found[apart]]).astype(np.uint8).tobytes())
     return picture.quantize(palette=palette, dither=Image.Dither.NONE)
 
 

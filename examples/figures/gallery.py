@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import sklearn.svm
 from sklearn.datasets import load_diabetes, load_iris, load_wine, make_moons
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -24,7 +25,7 @@ from widemargin.plots import (
 )
 from widemargin.trace import Trace
 
-SCALING_SIZES = (250, 500, 1000, 2000)
+SCALING_SIZES = (1000, 2000, 4000, 8000)
 STEPS_TO_SEE = 2_000  # samples of the convergence picture: enough that the solver takes some rounds
 
 
@@ -91,8 +92,8 @@ def grid_search() -> Any:
 
 def scaling() -> Any:
     X, y = moons(max(SCALING_SIZES))
-    solvers = {"block solver": SVC(C=1), "Platt's SMO": SVC(C=1, solver="platt")}
-    return ScalingDisplay.from_estimator(solvers, X, y, sizes=SCALING_SIZES).plot().figure_
+    libraries = {"widemargin": SVC(C=10), "scikit-learn": sklearn.svm.SVC(C=10)}
+    return ScalingDisplay.from_estimator(libraries, X, y, sizes=SCALING_SIZES, repeats=5).plot().figure_
 
 
 PICTURES: dict[str, Callable[[], Any]] = {
