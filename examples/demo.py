@@ -104,8 +104,8 @@ def compare(title: str, X: np.ndarray, y: np.ndarray, **settings: float) -> None
     console.print()
 
 
-def draw() -> None:
-    """The boundary of a machine on two features, as a picture."""
+def draw() -> str:
+    """The boundary of a machine on two features, as a picture, and in words for people who cannot see it."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -114,7 +114,13 @@ def draw() -> None:
     ax = plot_boundary(model, X, y)
     ax.set_title(f"SVC(C=4, gamma=1): relative gap {model.certificate_.gap:.0e}", loc="left", fontsize=11)
     PICTURE.parent.mkdir(exist_ok=True)
-    ax.figure.savefig(PICTURE, dpi=130)
+    support, free = model.certificate_.n_support, model.certificate_.n_free
+    in_words = (
+        f"{len(X)} points in two half moons; the boundary winds between them. {free} points lie on the margins and "
+        f"{support - free} inside or on the wrong side; the other {len(X) - support} could be left out without a change."
+    )
+    ax.figure.savefig(PICTURE, dpi=130, metadata={"Description": in_words})
+    return in_words
 
 
 def main() -> int:
@@ -123,8 +129,8 @@ def main() -> int:
     console.print(f"Times are the best of up to {TURNS} turns; the libraries take turns.\n")
     compare("Handwritten digits", *load_digits(return_X_y=True), C=10.0, gamma=1e-3)
     compare("Platt's artificial set", *platt_separable(PLATT_SAMPLES), C=10.0, gamma=0.01)
-    draw()
-    console.print(f"A boundary with its margins and support vectors: [bold]{PICTURE}[/]")
+    in_words = draw()
+    console.print(f"A boundary with its margins and support vectors: [bold]{PICTURE}[/]\n{in_words}")
     return 0
 
 

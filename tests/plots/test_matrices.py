@@ -62,7 +62,7 @@ def test_precomputed_and_models_without_a_kernel(moons):
     np.testing.assert_array_equal(display.matrix, K[np.ix_(order, order)])
     with pytest.raises(ValueError, match="must be square"):
         KernelMatrixDisplay.from_estimator(SVC(kernel="precomputed").fit(K, y), K[:, :5], y)
-    with pytest.raises(ValueError, match="LinearSVC has no kernel"):
+    with pytest.raises(ValueError, match="LinearSVC has no kernel known here"):
         plot_kernel(LinearSVC().fit(X, y), X, y)
 
 

@@ -108,7 +108,7 @@ def test_pipeline_precomputed_and_hard_margin(moons):
     found = conditions_of(hard, X, y)
     assert np.isinf(found.bound).all() and not found.at_bound.any() and not bounded_support(hard).any()
     ax = plot_kkt(hard, X, y)
-    assert ax.get_xlim()[0] <= 1.0 <= ax.get_xlim()[1]
+    assert ax.get_xlim()[0] < 1.0 and ax.lines[0].get_xdata().min() == 1.0  # no line where nothing may lie
 
 
 def test_sparse_data_frames_and_strings(moons):
@@ -145,9 +145,19 @@ def test_unsuitable_input(moons):
         conditions_of(model, X)
 
 
+LINES = [
+    *MACHINES.items(),
+    ("SVC", {"C": 3.0, "class_weight": {0: 2.5}}),
+    ("SVC", {"C": 3.0, "class_weight": {0: 2.5}, "loss": "squared_hinge"}),
+    ("SVC", {"C": 3.0, "loss": "squared_hinge"}),
+    ("SVC", {"C": np.inf, "gamma": 20.0}),
+    ("SVR", {"C": 3.0, "loss": "squared_epsilon_insensitive"}),
+]
+
+
 def test_the_line_of_the_picture_passes_through_all_samples(moons):
     X, y = moons
-    for name, settings in MACHINES.items():
+    for name, settings in LINES:
         t = targets(name, X, y)
         model = getattr(ours, name)(tol=TOL, **settings).fit(X, t)
         ax = plot_kkt(model, X, t)

@@ -78,8 +78,8 @@ class KernelMatrixDisplay:
             precomputed = is_precomputed(kernel)
         else:
             machine, before = unwrap(model)
-            if not hasattr(machine, "kernel"):
-                raise ValueError(f"{type(machine).__name__} has no kernel; give a kernel machine or a Kernel.")
+            if not hasattr(machine, "kernel") or not hasattr(machine, "_gamma"):
+                raise ValueError(f"{type(machine).__name__} has no kernel known here; give a Kernel instead.")
             precomputed = is_precomputed(machine.kernel)
             X = prepared(before, X)
             regression = kind_of(machine) == "regressor"

@@ -35,7 +35,7 @@ class KKTDisplay:
     ----------
     conditions : Conditions
     scale : array of shape (m,)
-        What multipliers are divided by: one, or their bound where samples have different bounds.
+        What multipliers are divided by: one, or C_i where it differs between samples.
     ax_, figure_ : set by `plot`
 
     Examples
@@ -51,9 +51,11 @@ class KKTDisplay:
 
     def __init__(self, conditions: Conditions) -> None:
         self.conditions = conditions
-        finite = conditions.bound[np.isfinite(conditions.bound)]
-        self.one_bound = len(finite) == 0 or float(np.ptp(finite)) <= 1e-9 * float(finite.max())
-        self.scale = np.ones(len(conditions.bound)) if self.one_bound else conditions.bound
+        with np.errstate(divide="ignore"):
+            own = np.where(conditions.curvature > 0.0, 1.0 / conditions.curvature, conditions.bound)
+        finite = own[np.isfinite(own)]
+        self.same_for_all = len(finite) == 0 or float(np.ptp(finite)) <= 1e-9 * float(finite.max())
+        self.scale = np.ones(len(own)) if self.same_for_all else own
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any = None, *, sample_weight: Any = None) -> KKTDisplay:
@@ -96,8 +98,8 @@ class KKTDisplay:
                     rasterized=int(chosen.sum()) > RASTER_FROM,
                 )
         position, multiplier = AXES[found.kind]
-        ax.set(xlabel=position, ylabel=multiplier if self.one_bound else f"{multiplier}, as a share of its bound")
-        ax.set_xlim(curve[0].min(), curve[0].max())
+        ax.set(xlabel=position, ylabel=multiplier if self.same_for_all else f"{multiplier}, as a share of C")
+        ax.set_xlim(*self._ends())
         worst = float(found.violation.max(initial=0.0))
         ax.set_title(f"largest violation {worst:.1e}", loc="left", fontsize="small")
         tidy(ax)
@@ -108,26 +110,30 @@ class KKTDisplay:
     def ideal(self) -> tuple[Vector, Vector]:
         """The line with corners on which every sample lies at the optimum."""
         found = self.conditions
-        low, high = float(found.position.min()), float(found.position.max())
-        room = 0.05 * (high - low) or 1.0
-        ends = min(low - room, found.corners[0] - room), max(high + room, found.corners[-1] + room)
-        if found.curvature.any():
-            steepness = 1.0 / float(np.median(found.curvature))
+        left, right = self._ends()
+        first, last = found.corners[0], found.corners[-1]
+        if found.curvature.any():  # alpha = C (1 - u), and likewise outside the tube
+            steepness = 1.0 / float(np.median(found.curvature)) if self.same_for_all else 1.0
             if found.kind == "regressor":
-                outer = steepness * (ends[0] - found.corners[0]), steepness * (ends[1] - found.corners[1])
-                return np.array([ends[0], *found.corners, ends[1]]), np.array([outer[0], 0.0, 0.0, outer[1]])
-            return np.array([ends[0], 1.0, ends[1]]), np.array([steepness * (1.0 - ends[0]), 0.0, 0.0])
-        finite = found.bound[np.isfinite(found.bound)]
-        height = np.abs(found.multiplier / self.scale)
-        top = (float(finite.max()) if self.one_bound else 1.0) if len(finite) else 1.08 * float(height.max(initial=0.0))
-        start = ends[0] if len(finite) else found.corners[0]  # without a bound nothing lies beyond the corner
+                ends = steepness * (left - first), steepness * (right - last)
+                return np.array([left, first, last, right]), np.array([ends[0], 0.0, 0.0, ends[1]])
+            return np.array([left, first, right]), np.array([steepness * (first - left), 0.0, 0.0])
+        bounded = bool(np.isfinite(found.bound).any())
+        if bounded:
+            top = float(found.bound.max()) if self.same_for_all else 1.0
+        else:  # the vertical goes on for ever, and nothing may lie beyond the corner
+            top = 1.08 * float(np.abs(found.multiplier).max(initial=0.0))
+            left, right = (first, last) if found.kind == "regressor" else (first, right)
         if found.kind == "regressor":
-            left, right = found.corners
-            stop = ends[1] if len(finite) else right
-            start = ends[0] if len(finite) else left
-            return np.array([start, left, left, right, right, stop]), np.array([-top, -top, 0.0, 0.0, top, top])
-        corner = found.corners[0]
-        return np.array([start, corner, corner, ends[1]]), np.array([top, top, 0.0, 0.0])
+            return np.array([left, first, first, last, last, right]), np.array([-top, -top, 0.0, 0.0, top, top])
+        return np.array([left, first, first, right]), np.array([top, top, 0.0, 0.0])
+
+    def _ends(self) -> tuple[float, float]:
+        """From where to where the picture reaches: all samples and the corners, with some room."""
+        position, corners = self.conditions.position, self.conditions.corners
+        low, high = min(float(position.min()), corners[0]), max(float(position.max()), corners[-1])
+        room = 0.05 * (high - low) or 1.0
+        return low - room, high + room
 
 
 def plot_kkt(
