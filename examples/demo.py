@@ -117,7 +117,7 @@ def draw() -> str:
     support, free = model.certificate_.n_support, model.certificate_.n_free
     in_words = (
         f"{len(X)} points in two half moons; the boundary winds between them. {free} points lie on the margins and "
-        f"{support - free} inside or on the wrong side; the other {len(X) - support} could be left out without a change."
+        f"{support - free} inside or on the wrong side; the other {len(X) - support} could go without a change."
     )
     ax.figure.savefig(PICTURE, dpi=130, metadata={"Description": in_words})
     return in_words
