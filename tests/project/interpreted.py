@@ -19,10 +19,26 @@ from widemargin import threads
 
 SECONDS = float(os.environ.get("SECONDS_PER_TEST", "0.5"))
 CUTS = 2  # per test function
+LATER = 0.01  # seconds after which a cut that came at a bad moment is tried again
+COVERAGE = os.path.dirname(coverage.__file__)
+CALLS_BACK = 12  # frames searched for coverage at work; at the far end of the stack stands the one that runs pytest
 
 _cuts: Counter[str] = Counter()
 
-threads.available_cores = lambda: 1  # a cut-off test should not leave a thread behind that goes on as plain Python
+
+def pytest_configure():
+    threads.available_cores = lambda: 1  # a cut-off test should not leave a thread behind that goes on as plain Python
+
+
+def coverage_at_work(frame):
+    """Whether the running line is one of coverage's own: cut off there, it would keep its lock for ever."""
+    for _ in range(CALLS_BACK):
+        if frame is None:
+            return False
+        if frame.f_code.co_filename.startswith(COVERAGE):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager
@@ -31,7 +47,10 @@ def limited(name):
     if _cuts[name] >= CUTS:
         pytest.skip("cut off with other parameters")
 
-    def give_up(*_):
+    def give_up(_, frame):
+        if coverage_at_work(frame):
+            signal.setitimer(signal.ITIMER_REAL, LATER)
+            return
         _cuts[name] += 1
         pytest.skip(f"more than {SECONDS:g} s as plain Python")
 
