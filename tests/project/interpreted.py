@@ -19,7 +19,7 @@ from widemargin import threads
 
 SECONDS = float(os.environ.get("SECONDS_PER_TEST", "0.5"))
 CUTS = 2  # per test function
-LATER = 0.01  # seconds after which a cut that came at a bad moment is tried again
+AGAIN = 0.2  # seconds after which a cut is tried again that came at a bad moment, or that a clean-up swallowed
 COVERAGE = os.path.dirname(coverage.__file__)
 CALLS_BACK = 12  # frames searched for coverage at work; at the far end of the stack stands the one that runs pytest
 
@@ -47,19 +47,20 @@ def limited(name):
     if _cuts[name] >= CUTS:
         pytest.skip("cut off with other parameters")
 
+    tried = []
+
     def give_up(_, frame):
-        if coverage_at_work(frame):
-            signal.setitimer(signal.ITIMER_REAL, LATER)
-            return
-        _cuts[name] += 1
-        pytest.skip(f"more than {SECONDS:g} s as plain Python")
+        if not coverage_at_work(frame):
+            tried.append(frame.f_lineno)
+            pytest.skip(f"more than {SECONDS:g} s as plain Python")
 
     before = signal.signal(signal.SIGALRM, give_up)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS, AGAIN)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
+        _cuts[name] += bool(tried)
         signal.signal(signal.SIGALRM, before)
 
 

@@ -1,4 +1,4 @@
-"""The plugin of `make cover` cuts tests off, but never inside coverage itself, whose lock would stay shut for ever."""
+"""The plugin of `make cover` cuts every test off, but never inside coverage itself, whose lock would stay shut."""
 
 import time
 from pathlib import Path
@@ -38,3 +38,14 @@ def test_code_of_coverage_is_run_to_its_end(path, expected, monkeypatch):
         busy_in(__file__)(5.0, time.perf_counter, [])
         pytest.fail("was not cut off")
     assert done == expected
+
+
+def test_a_cut_that_was_swallowed_comes_again(monkeypatch):
+    monkeypatch.setattr(interpreted, "SECONDS", 0.05)
+    with pytest.raises(pytest.skip.Exception), interpreted.limited("swallowed"):
+        try:
+            busy_in(__file__)(5.0, time.perf_counter, [])
+        except BaseException:  # as the interpreter does with what is raised in __del__ or in a callback
+            busy_in(__file__)(5.0, time.perf_counter, [])
+        pytest.fail("was not cut off")
+    assert interpreted._cuts["swallowed"] == 1

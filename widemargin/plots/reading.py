@@ -67,7 +67,7 @@ def prepared(before: Any, X: Any) -> Any:
 
 
 def kind_of(model: Any) -> str:
-    """ "classifier", "regressor" or "one class"."""
+    """What a model is to the pictures: "classifier", "regressor", "one class" or "other"."""
     if is_classifier(model):
         return "classifier"
     if is_regressor(model):
