@@ -47,6 +47,7 @@ def test_exercise_3(capsys, tmp_path):
     extra = tmp_path / "extra"
     extra.write_text("".join(f"{1 if i % 2 else -1} 1:{i % 2 + 0.1 * i / 40} 2:{i / 40}\n" for i in range(40)))
     module = example("exercise_3_smo")
+    module.SECONDS = 120.0  # the first fit of each solver compiles it, and that counts
     duals = module.main([str(extra)])
     names = {name for name, _ in duals}
     assert len(names) == 5
