@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
+from sklearn.tree import DecisionTreeClassifier
 
 import widemargin
 from widemargin.plots import BoundaryDisplay, plot_boundary
@@ -156,7 +157,10 @@ def test_sparse_data_weights_and_machines_without_support_vectors(moons):
     np.testing.assert_allclose(sparse.values, model.decision_function(_grid_of(sparse)).reshape(30, 30))
     assert len(sparse.support) == len(model.support_)
     other = BoundaryDisplay.from_estimator(LogisticRegression().fit(X, y), X, y, resolution=30).plot()
-    assert len(other.support) == 0 and legend(other.ax_)[:2] == ["class 0", "class 1"]
+    assert len(other.support) == 0 and other.slack_from is None
+    assert legend(other.ax_)[:2] == ["class 0", "class 1"]
+    tree = BoundaryDisplay.from_estimator(DecisionTreeClassifier().fit(X, y), X, y, resolution=30)
+    assert tree.kind == "regions" and set(np.unique(tree.values)) == {0, 1}  # it has no decision function
     weight = np.where(y == 1, 5.0, 0.2)
     heavy = SVC(C=1.0, tol=1e-5).fit(X, y, sample_weight=weight)
     bounded = BoundaryDisplay.from_estimator(heavy, X, y, resolution=30).bounded
@@ -215,6 +219,8 @@ def test_unsuitable_input_is_refused_with_a_sentence(moons):
         plot_boundary(SVC().fit(np.c_[X, y], y), np.c_[X, y], y)
     with pytest.raises(ValueError, match="SVR is neither"):
         plot_boundary(SVR().fit(X, y), X, y)
+    with pytest.raises(ValueError, match="knows no features to draw"):
+        plot_boundary(SVC(kernel="precomputed").fit(X @ X.T, y), X @ X.T, y, features="pca")
     with pytest.raises(ValueError, match="needs y"):
         plot_boundary(SVC().fit(X, y), X)
     with pytest.raises(ValueError, match="classes the model does not know; it was fitted on 0, 1"):

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
+from widemargin.estimators.base import is_precomputed
 from widemargin.plots.multipliers import INSIDE_MARGIN, bounded_support, is_training_data
 from widemargin.plots.palette import (
     LEGIBLE_RINGS,
@@ -147,6 +148,10 @@ class BoundaryDisplay:
             )
         if kind == "classifier" and y is None:
             raise ValueError("plot_boundary needs y, the class of each point, to draw a classifier: pass it after X.")
+        if is_precomputed(getattr(machine, "kernel", None)):
+            raise ValueError(
+                "A machine on a precomputed kernel knows no features to draw: plot_kkt and plot_kernel do."
+            )
         samples = dense_features(X)
         given = as_fitted(model, samples, X)
         plane = choose_plane(X, features, at)
@@ -157,11 +162,11 @@ class BoundaryDisplay:
             names = [f"class {class_name(name)}" for name in machine.classes_]
         resolution = resolution or _resolution(machine)
         grid, xs, ys = _grid(points, resolution)
-        two_sides = kind == "one class" or len(names) == 2
+        two_sides = kind == "one class" or (len(names) == 2 and hasattr(model, "decision_function"))
         values = _evaluate(model, plane, grid, X, two_sides).reshape(resolution, resolution)
         support, bounded = _support_on(plane, machine, before, samples, given)
         slack_from = None
-        if plane.whole and kind == "classifier" and len(names) == 2:
+        if plane.whole and kind == "classifier" and two_sides and hasattr(machine, "support_"):
             position = np.where(labels == 1, 1.0, -1.0) * np.asarray(model.decision_function(given))
             slack_from = np.flatnonzero(position < 1.0 - INSIDE_MARGIN)
         drawn_as = "one class" if kind == "one class" else "two classes" if two_sides else "regions"
