@@ -66,6 +66,18 @@ def test_the_theme_is_read_off_the_paper(axes, figure, dark):
     assert (theme_of(ax).colours is ON_DARK) == dark
 
 
+def test_legends_and_notes_fit_narrow_axes():
+    X, y = make_moons(60, noise=0.2, random_state=0)
+    wide = np.column_stack([X, X[:, ::-1], X**2])
+    model = SVC().fit(wide, y)
+    figure, axes = plt.subplots(1, 3, figsize=(12.0, 4.0))
+    ax = plot_boundary(model, wide, y, ax=axes[1], features="pca", resolution=40)
+    figure.canvas.draw()
+    drawn = ax.get_legend().get_window_extent()
+    assert ax.get_title(loc="left").count("\n") == 1
+    assert drawn.x0 >= axes[0].get_window_extent().x1 and drawn.x1 <= axes[2].get_window_extent().x0
+
+
 def test_pictures_follow_dark_styles():
     X, y = make_moons(40, noise=0.1, random_state=0)
     model = SVC().fit(X, y)

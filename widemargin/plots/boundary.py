@@ -26,6 +26,7 @@ from widemargin.plots.palette import (
     axes_or_new,
     legend_below,
     marker_size,
+    put_note,
     pyplot,
     rim,
     theme_of,
@@ -220,19 +221,18 @@ class BoundaryDisplay:
         if self.slack_from is not None and (len(self.slack_from) <= LEGIBLE_SLACKS if slack is None else slack):
             self._draw_slack(ax, theme)
         self._draw_points(ax, theme)
-        notes = [self.plane.note] if self.plane.note else []
+        unringed = ""
         if len(self.support) <= LEGIBLE_RINGS if rings is None else rings:
             self._draw_support_vectors(ax, theme)
         elif len(self.support):
-            notes.append(f"{len(self.support):,} support vectors, not ringed")
+            unringed = f"{len(self.support):,} support vectors, not ringed"
         ax.set(
             xlim=(self.xs[0], self.xs[-1]),
             ylim=(self.ys[0], self.ys[-1]),
             xlabel=self.plane.names[0],
             ylabel=self.plane.names[1],
         )
-        if notes:
-            ax.set_title("; ".join(notes), loc="left", fontsize="small")
+        put_note(ax, self.plane.note, unringed)
         tidy(ax)
         if legend:
             legend_below(ax)

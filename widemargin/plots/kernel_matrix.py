@@ -11,7 +11,7 @@ from sklearn.utils.validation import _num_samples
 
 from widemargin.estimators.base import is_precomputed
 from widemargin.kernels import Kernel, make_kernel
-from widemargin.plots.palette import axes_or_new, pyplot, theme_of
+from widemargin.plots.palette import axes_or_new, put_note, pyplot, theme_of
 from widemargin.plots.reading import check_length, class_name, kind_of, prepared, unwrap
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class KernelMatrixDisplay:
         else:
             ax.set(xlabel=self.sample_name, ylabel=self.sample_name)
         if shown < self.n_samples:
-            ax.set_title(f"{shown:,} of {self.n_samples:,} samples", loc="left", fontsize="small")
+            put_note(ax, f"{shown:,} of {self.n_samples:,} samples")
         if colorbar:
             ax.get_figure(root=True).colorbar(image, ax=ax, label="k(x, z)", shrink=0.85)  # type: ignore[union-attr]
         return self

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.plots.multipliers import Conditions, conditions_of
-from widemargin.plots.palette import axes_or_new, legend_below, pyplot, theme_of, tidy
+from widemargin.plots.palette import axes_or_new, legend_below, put_note, pyplot, theme_of, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +101,7 @@ class KKTDisplay:
         ax.set(xlabel=position, ylabel=multiplier if self.same_for_all else f"{multiplier}, as a share of C")
         ax.set_xlim(*self._ends())
         worst = float(found.violation.max(initial=0.0))
-        ax.set_title(f"largest violation {worst:.1e}", loc="left", fontsize="small")
+        put_note(ax, f"largest violation {worst:.1e}")
         tidy(ax)
         if legend:
             legend_below(ax, ncols=4)

@@ -8,6 +8,7 @@ notebooks without being told.
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,8 @@ ON_DARK = ("#56B4E9", "#F58A45", "#1FC79A", "#F0A6CE", "#F0C541", "#4C86E0", "#B
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "<")  # nine to ten colours: 90 pairs before one comes twice
 LARGEST_MARKER = 34.0  # area in points^2
 LEGIBLE_RINGS = 250  # support vectors up to which each is ringed unless asked for: more would hide the data
+COLUMN = 1.45  # inches, of a legend
+LETTERS_PER_INCH = 14  # of small print
 DARK = 0.4  # relative luminance of the paper below which it counts as dark
 
 
@@ -123,18 +126,32 @@ def legend_below(ax: Axes, ncols: int = 3) -> None:
     handles, labels = legend_entries(ax)
     if not handles:
         return
-    height = ax.get_window_extent().height / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
+    width, height = _inches(ax)
     ax.legend(
         handles,
         labels,
         loc="upper center",
         bbox_to_anchor=(0.5, -0.55 / max(height, 1.0)),  # 0.55 inches: tick labels and the axis label
-        ncols=ncols,
+        ncols=min(ncols, max(1, int(width / COLUMN))),
         markerscale=_enlarging(handles),
         frameon=False,
         columnspacing=1.6,
         handletextpad=0.6,
     )
+
+
+def put_note(ax: Axes, *sentences: str) -> None:
+    """Small print above the picture, in as many lines as its width asks for."""
+    text = "; ".join(sentence for sentence in sentences if sentence)
+    if text:
+        width = max(24, int(LETTERS_PER_INCH * _inches(ax)[0]))
+        ax.set_title("\n".join(textwrap.wrap(text, width)), loc="left", fontsize="small")
+
+
+def _inches(ax: Axes) -> tuple[float, float]:
+    """Width and height of an Axes on paper."""
+    extent, dpi = ax.get_window_extent(), ax.get_figure(root=True).dpi  # type: ignore[union-attr]
+    return extent.width / dpi, extent.height / dpi
 
 
 def _enlarging(handles: list[Any]) -> float:

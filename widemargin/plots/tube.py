@@ -16,7 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.plots.multipliers import Conditions, conditions_of, is_training_data, parameters, tube_of
-from widemargin.plots.palette import LEGIBLE_RINGS, axes_or_new, legend_below, marker_size, pyplot, rim, theme_of, tidy
+from widemargin.plots.palette import (
+    LEGIBLE_RINGS,
+    axes_or_new,
+    legend_below,
+    marker_size,
+    put_note,
+    pyplot,
+    rim,
+    theme_of,
+    tidy,
+)
 from widemargin.plots.reading import as_fitted, check_length, dense_features, feature_names, kind_of, prepared, unwrap
 
 if TYPE_CHECKING:
@@ -164,11 +174,7 @@ class TubeDisplay:
                     zorder=4,
                 )
         ax.set(xlim=(self.along[0], self.along[-1]), xlabel=self.names[0], ylabel=self.names[1])
-        notes = [self.note] if self.note else []
-        if not legible:
-            notes.append(f"{int(self.support.sum()):,} support vectors, not ringed")
-        if notes:
-            ax.set_title("; ".join(notes), loc="left", fontsize="small")
+        put_note(ax, self.note, "" if legible else f"{int(self.support.sum()):,} support vectors, not ringed")
         tidy(ax)
         if legend:
             legend_below(ax)
