@@ -19,24 +19,25 @@ from widemargin import threads
 
 SECONDS = float(os.environ.get("SECONDS_PER_TEST", "0.5"))
 CUTS = 2  # per test function
-AGAIN = 0.2  # seconds after which a cut is tried again that came at a bad moment, or that was swallowed all the same
+AGAIN = 0.2  # seconds after which a cut is tried again that came at a bad moment or was swallowed
 COVERAGE = os.path.dirname(coverage.__file__)
-SWALLOWING = {"__del__", "gc_callback"}  # what is raised there the interpreter only prints; hypothesis has the second
-CALLS_BACK = 12  # frames searched for these; at the far end of the stack stands the coverage that runs pytest
+CALLS_BACK = 12  # frames searched for coverage at work; at the far end of the stack stands the one that runs pytest
 
 _cuts: Counter[str] = Counter()
 
 
-def pytest_configure():
+def pytest_configure(config):
+    # a cut in the middle of __del__ or of a callback is swallowed by the interpreter with this warning, and comes again
+    config.addinivalue_line("filterwarnings", "ignore::pytest.PytestUnraisableExceptionWarning")
     threads.available_cores = lambda: 1  # a cut-off test should not leave a thread behind that goes on as plain Python
 
 
-def is_bad_moment(frame):
-    """Whether a cut here would do harm or nothing: coverage would keep its lock for ever, clean-ups swallow it."""
+def coverage_at_work(frame):
+    """Whether the running line is one of coverage's own: cut off there, it would keep its lock for ever."""
     for _ in range(CALLS_BACK):
         if frame is None:
             return False
-        if frame.f_code.co_filename.startswith(COVERAGE) or frame.f_code.co_name in SWALLOWING:
+        if frame.f_code.co_filename.startswith(COVERAGE):
             return True
         frame = frame.f_back
     return False
@@ -51,7 +52,7 @@ def limited(name):
     tried = []
 
     def give_up(_, frame):
-        if not is_bad_moment(frame):
+        if not coverage_at_work(frame):
             tried.append(frame.f_lineno)
             pytest.skip(f"more than {SECONDS:g} s as plain Python")
 

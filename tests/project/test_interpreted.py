@@ -40,21 +40,6 @@ def test_code_of_coverage_is_run_to_its_end(path, expected, monkeypatch):
     assert done == expected
 
 
-def test_clean_ups_are_run_to_their_end(monkeypatch):
-    monkeypatch.setattr(interpreted, "SECONDS", 0.05)
-    done = []
-
-    class Holding:
-        def __del__(self):
-            busy_in(__file__)(0.2, time.perf_counter, done)
-
-    with pytest.raises(pytest.skip.Exception), interpreted.limited("clean-up"):
-        Holding().__del__()
-        busy_in(__file__)(5.0, time.perf_counter, [])
-        pytest.fail("was not cut off")
-    assert done[0] == "whole"
-
-
 def test_a_cut_that_was_swallowed_comes_again(monkeypatch):
     monkeypatch.setattr(interpreted, "SECONDS", 0.05)
     with pytest.raises(pytest.skip.Exception), interpreted.limited("swallowed"):
