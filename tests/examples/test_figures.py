@@ -68,7 +68,7 @@ def test_bishop_the_hard_margin_is_one_and_nu_bounds_the_support_vectors():
 @pytest.mark.parametrize("name", ["cs229-margins", "marsland-8-7", "marsland-8-9", "bishop-7-2", "plots-kkt"])
 def test_figures_are_written(name, tmp_path, capsys, monkeypatch):
     for setting, value in {"FINEST_GRID": 40, "COARSEST_GRID": 40}.items():  # a rough drawing is enough here
-        monkeypatch.setattr(f"widemargin.plots.boundary.{setting}", value)
+        monkeypatch.setattr(f"widemargin.plots.evaluation.{setting}", value)
     monkeypatch.setattr(figures, "DOTS_PER_INCH", 40)
     [path] = figures.main([name, "--folder", str(tmp_path)])
     assert path == tmp_path / f"{name}.png" and path.stat().st_size > 5_000

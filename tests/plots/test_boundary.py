@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import widemargin
 from widemargin.plots import BoundaryDisplay, plot_boundary
+from widemargin.plots.evaluation import resolution_for
 
 
 @pytest.fixture(scope="module")
@@ -178,9 +179,7 @@ def test_machines_with_many_support_vectors_get_a_coarser_grid(rng):
     model = SVC().fit(X, y)
     assert len(BoundaryDisplay.from_estimator(model, X, y).xs) == 300
     model.support_ = np.zeros(20_000, np.int32)
-    from widemargin.plots.boundary import _resolution
-
-    assert _resolution(model) == 100
+    assert resolution_for(model) == 100
 
 
 def test_a_machine_of_one_opinion_is_drawn_without_a_boundary(moons):

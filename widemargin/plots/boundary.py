@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from widemargin.estimators.base import is_precomputed
-from widemargin.plots.multipliers import INSIDE_MARGIN, bounded_support, is_training_data
+from widemargin.plots.evaluation import (
+    contour_pieces,
+    evaluate_on,
+    grid_over,
+    nearest_on,
+    resolution_for,
+    support_on,
+)
+from widemargin.plots.multipliers import INSIDE_MARGIN
 from widemargin.plots.palette import (
     LEGIBLE_RINGS,
     Theme,
@@ -37,10 +45,8 @@ from widemargin.plots.reading import (
     as_fitted,
     class_name,
     class_numbers,
-    dense,
     dense_features,
     kind_of,
-    prepared,
     unwrap,
 )
 
@@ -50,11 +56,6 @@ if TYPE_CHECKING:
 DEEPEST_TINT = 0.42  # share of the class colour where |f| is largest: points of the same colour must still stand out
 REGION_TINT = 0.24  # the same where regions have one even colour
 TINT_SATURATES = 2.0  # |f| at which the tint is deepest: one margin width beyond the margin
-FINEST_GRID, COARSEST_GRID = 300, 100  # points along each axis: smooth lines on a screen, and still readable ones
-KERNEL_VALUES = 2e8  # evaluated for one picture, a second or so: machines with many support vectors get a coarser grid
-KERNEL_WORK = 6e9  # the same in products of features
-CHUNK_ENTRIES = 10_000_000  # entries of the lifted grid held at once, 80 MB
-EDGE = 0.08  # room left around the data, as a share of their range
 LEGIBLE_SLACKS = 40  # lines up to which slack is drawn unless asked for
 RASTER_FROM = 5_000  # points from which they are drawn as pixels in vector files
 
@@ -161,11 +162,11 @@ class BoundaryDisplay:
         if kind == "classifier":
             labels = class_numbers(machine.classes_, y, len(points))
             names = [f"class {class_name(name)}" for name in machine.classes_]
-        resolution = resolution or _resolution(machine)
-        grid, xs, ys = _grid(points, resolution)
+        resolution = resolution or resolution_for(machine)
+        grid, xs, ys = grid_over(points, resolution)
         two_sides = kind == "one class" or (len(names) == 2 and hasattr(model, "decision_function"))
-        values = _evaluate(model, plane, grid, X, two_sides).reshape(resolution, resolution)
-        support, bounded = _support_on(plane, machine, before, samples, given)
+        values = evaluate_on(model, plane, grid, X, two_sides).reshape(resolution, resolution)
+        support, bounded = support_on(plane, machine, before, samples, given)
         slack_from = None
         if plane.whole and kind == "classifier" and two_sides and hasattr(machine, "support_"):
             position = np.where(labels == 1, 1.0, -1.0) * np.asarray(model.decision_function(given))
@@ -311,10 +312,10 @@ class BoundaryDisplay:
             spread[:] = 1.0
         segments = []
         for side, level in ((0, -1.0), (1, 1.0)):
-            starts, ends = _contour_pieces(self.xs, self.ys, self.values, level)
+            starts, ends = contour_pieces(self.xs, self.ys, self.values, level)
             for point in self.points[self.slack_from[self.labels[self.slack_from] == side]]:
                 if len(starts):
-                    segments.append([point, _nearest(point, starts, ends, spread)])
+                    segments.append([point, nearest_on(point, starts, ends, spread)])
         if segments:
             lines = LineCollection(segments, colors=theme.faint, linewidths=0.9, label="slack", zorder=2.5)
             ax.add_collection(lines)
@@ -403,70 +404,3 @@ def plot_boundary(
     pyplot()
     display = BoundaryDisplay.from_estimator(model, X, y, features=features, at=at, resolution=resolution)
     return display.plot(ax, rings=rings, slack=slack, contours=contours, legend=legend).ax_
-
-
-def _resolution(machine: Any) -> int:
-    """A grid as fine as the number of support vectors allows."""
-    n_support = max(1, len(getattr(machine, "support_", [0])))
-    n_features = max(1, getattr(machine, "n_features_in_", 1))
-    points = min(KERNEL_VALUES / n_support, KERNEL_WORK / (n_support * n_features))
-    return int(np.clip(np.sqrt(points), COARSEST_GRID, FINEST_GRID))
-
-
-def _grid(points: Vector, resolution: int) -> tuple[Vector, Vector, Vector]:
-    """Points at which the machine is evaluated, row by row, with the two axes."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    room = EDGE * np.where(high > low, high - low, 1.0)
-    xs, ys = (np.linspace(low[k] - room[k], high[k] + room[k], resolution) for k in (0, 1))
-    return np.column_stack([axis.ravel() for axis in np.meshgrid(xs, ys)]), xs, ys
-
-
-def _evaluate(model: Any, plane: Plane, grid: Vector, X: Any, two_sides: bool) -> NDArray:
-    """f, or the class number, on the grid; in chunks, because a lifted grid can be many times larger than the data."""
-    machine = unwrap(model)[0]
-    step = max(1, CHUNK_ENTRIES // len(plane.origin))
-    parts = []
-    for start in range(0, len(grid), step):
-        lifted = as_fitted(model, plane.lift(grid[start : start + step]), X)
-        if two_sides:
-            parts.append(np.asarray(model.decision_function(lifted)).ravel())
-        else:
-            parts.append(np.searchsorted(machine.classes_, model.predict(lifted)))
-    return np.concatenate(parts)
-
-
-def _support_on(
-    plane: Plane, machine: Any, before: Any, samples: Vector, given: Any
-) -> tuple[Vector, NDArray[np.bool_]]:
-    """Support vectors on the plane, and which are at their bound; none where the model does not know where they are."""
-    nowhere = np.empty((0, 2)), np.empty(0, bool)
-    if not hasattr(machine, "support_vectors_") or len(machine.support_) == 0:
-        return nowhere
-    if before is None:
-        vectors = dense(machine.support_vectors_)
-        if vectors.shape != (len(vectors), len(plane.origin)):  # a kernel on objects keeps no coordinates
-            return nowhere
-    elif is_training_data(machine, prepared(before, given)):
-        vectors = samples[machine.support_]
-    else:
-        return nowhere
-    return plane.project(vectors), bounded_support(machine)
-
-
-def _contour_pieces(xs: Vector, ys: Vector, values: Vector, level: float) -> tuple[Vector, Vector]:
-    """Starts and ends of the straight pieces of a contour line, without drawing it."""
-    from contourpy import contour_generator
-
-    lines: Any = contour_generator(xs, ys, values).lines(level)
-    if not lines:
-        return np.empty((0, 2)), np.empty((0, 2))
-    return np.concatenate([line[:-1] for line in lines]), np.concatenate([line[1:] for line in lines])
-
-
-def _nearest(point: Vector, starts: Vector, ends: Vector, spread: Vector) -> Vector:
-    """The point on the pieces that is nearest when distances are counted in units of `spread`."""
-    ahead = (ends - starts) / spread
-    back = (point - starts) / spread
-    share = np.clip((back * ahead).sum(axis=1) / np.maximum((ahead**2).sum(axis=1), 1e-300), 0.0, 1.0)
-    closest = int(np.argmin(((back - share[:, None] * ahead) ** 2).sum(axis=1)))
-    return starts[closest] + share[closest] * (ends[closest] - starts[closest])
