@@ -1,11 +1,50 @@
 """Support vector machines with the face of scikit-learn, trained fast, each answer with a certificate."""
 
-from widemargin.certificate import Certificate
-from widemargin.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from widemargin.margins import margins
-from widemargin.solvers.solution import Status
-from widemargin.verification import verify
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from widemargin.certificate import Certificate
+    from widemargin.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+    from widemargin.margin_sizes import margins
+    from widemargin.solvers.solution import Status
+    from widemargin.verification import verify
 
 __version__ = "0.1.0"
 
 __all__ = ["SVC", "SVR", "Certificate", "NuSVC", "NuSVR", "OneClassSVM", "Status", "__version__", "margins", "verify"]
+
+# Where each public name stands. Names are imported when first used, so that `widemargin --help` does not wait for
+# scikit-learn. None of them may also be the name of a module of this package: importing that would take its place.
+_HOME = {
+    "Certificate": "certificate",
+    "NuSVC": "estimators",
+    "NuSVR": "estimators",
+    "OneClassSVM": "estimators",
+    "SVC": "estimators",
+    "SVR": "estimators",
+    "Status": "solvers.solution",
+    "margins": "margin_sizes",
+    "verify": "verification",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, or a module of the package that nobody has imported yet."""
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"widemargin.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
+    if not name.startswith("_"):
+        try:
+            return importlib.import_module(f"widemargin.{name}")
+        except ModuleNotFoundError as missing:
+            if missing.name != f"widemargin.{name}":
+                raise
+    raise AttributeError(f"module 'widemargin' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,1 +1,1 @@
-"""The command line: `widemargin train`, `widemargin predict`, `widemargin verify`."""
+"""The command line, `widemargin COMMAND`: one module per command, imported when its command is used."""

@@ -6,81 +6,84 @@
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any
 
-import widemargin
+import click
+
+from widemargin.cli.command import option
+from widemargin.cli.parameters import ANY_NUMBER, FROM_ZERO, POSITIVE, Named, Number, Whole
 
 MACHINES = ("svc", "nusvc", "oneclass", "svr", "nusvr")
 CLASSES = {"svc": "SVC", "nusvc": "NuSVC", "oneclass": "OneClassSVM", "svr": "SVR", "nusvr": "NuSVR"}
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 MORE_KERNELS = ("laplacian", "chi2", "cosine")  # without a number in LIBSVM
+STRING_KERNELS = ("spectrum", "blended", "mismatch", "gapped", "subsequence")  # of FASTA and lines of text
 LOSSES = {  # machine -> word of the command line -> word of the estimator
     "svc": {"linear": "hinge", "quadratic": "squared_hinge"},
     "svr": {"linear": "epsilon_insensitive", "quadratic": "squared_epsilon_insensitive"},
 }
 
+MACHINE_WORDS, KERNEL_WORDS = Named(MACHINES), Named(KERNELS, MORE_KERNELS + STRING_KERNELS)
+_MACHINE, _KERNEL, _EFFORT = "The machine", "The kernel", "How exactly, at what cost"
 
-def add_machine_options(parser: argparse.ArgumentParser) -> None:
-    """The options of `train` that say which machine, which kernel, and how exactly."""
-    machine = parser.add_argument_group("the machine")
-    machine.add_argument(
-        "-s", "--machine", type=_machine, default="svc", metavar="M", help=_listed(MACHINES) + " (svc)"
-    )
-    machine.add_argument("-c", "--C", type=_positive, default=1.0, metavar="C", help="price of errors; inf: none (1)")
-    machine.add_argument(
-        "-n", "--nu", type=_positive, default=0.5, metavar="NU", help="nu of nusvc, oneclass, nusvr (0.5)"
-    )
-    machine.add_argument(
-        "-p", "--epsilon", type=_number, default=0.1, metavar="EPS", help="width of the tube of svr without loss (0.1)"
-    )
-    machine.add_argument(
-        "--loss", choices=("linear", "quadratic"), default="linear", help="how errors of svc and svr count (linear)"
-    )
-    machine.add_argument(
-        "-w",
-        "--weight",
-        nargs=2,
-        action="append",
-        default=[],
-        metavar=("LABEL", "W"),
-        help="C of a class becomes W * C; -w1 5 works too; repeat for more classes",
-    )
-    kernel = parser.add_argument_group("the kernel")
-    kernel.add_argument(
-        "-t",
-        "--kernel",
-        type=_kernel,
-        default="rbf",
-        metavar="K",
-        help=_listed(KERNELS) + "; or " + ", ".join(MORE_KERNELS) + " (rbf)",
-    )
-    kernel.add_argument(
-        "-g", "--gamma", type=_gamma, default="auto", metavar="G", help="a number, auto = 1/features, or scale (auto)"
-    )
-    kernel.add_argument("-d", "--degree", type=int, default=3, metavar="D", help="degree of poly (3)")
-    kernel.add_argument("-r", "--coef0", type=_number, default=0.0, metavar="R", help="r of poly and sigmoid (0)")
-    effort = parser.add_argument_group("how exactly, at what cost")
-    effort.add_argument("-e", "--tol", type=_positive, default=1e-3, metavar="TOL", help="largest violation (0.001)")
-    effort.add_argument(
-        "--stopping", choices=("kkt", "gap", "objective"), default="kkt", help="what TOL is compared with (kkt)"
-    )
-    effort.add_argument("--time-limit", type=_positive, metavar="S", help="seconds after which the best so far is kept")
-    effort.add_argument(
-        "-m", "--cache", type=_positive, metavar="MB", help="memory for kernel rows (a share of what is free)"
-    )
-    effort.add_argument("-j", "--jobs", type=int, metavar="N", help="threads (all cores)")
+OPTIONS = (
+    option("-s", "--machine", type=MACHINE_WORDS, default="svc", metavar="M", heading=_MACHINE,
+           help=f"{MACHINE_WORDS.listed()}.  [svc]"),
+    option("-c", "--C", "C", type=POSITIVE, default="1", metavar="C", heading=_MACHINE,
+           help="Price of errors; inf: none allowed.  [1]"),
+    option("-n", "--nu", type=POSITIVE, default="0.5", metavar="NU", heading=_MACHINE,
+           help="nu of nusvc, oneclass and nusvr.  [0.5]"),
+    option("-p", "--epsilon", type=FROM_ZERO, default="0.1", metavar="EPS", heading=_MACHINE,
+           help="Half-width of the tube of svr without loss.  [0.1]"),
+    option("--loss", type=click.Choice(["linear", "quadratic"]), default="linear", heading=_MACHINE,
+           help="How errors of svc and svr count.  [linear]"),
+    option("-w", "--weight", nargs=2, multiple=True, metavar="LABEL W", heading=_MACHINE,
+           help="C of a class becomes W * C; -w1 5 works too; repeat for more classes."),
+    option("-b", "--probability", type=click.Choice(["0", "1"]), default="0", heading=_MACHINE,
+           help="1: also probabilities of classes.  [0]"),
+    option("-t", "--kernel", type=KERNEL_WORDS, default="rbf", metavar="K", heading=_KERNEL,
+           help=f"{KERNEL_WORDS.listed()}.  [rbf]"),
+    option("-g", "--gamma", type=Number(0.0, words=("auto", "scale")), default="auto", metavar="G", heading=_KERNEL,
+           help="A number, auto = 1/features, or scale = 1/(features * variance).  [auto]"),
+    option("-d", "--degree", type=Whole(0), default=3, metavar="D", heading=_KERNEL,
+           help="Degree of poly; length of substrings of string kernels.  [3]"),
+    option("-r", "--coef0", type=ANY_NUMBER, default="0", metavar="R", heading=_KERNEL,
+           help="r of poly and sigmoid.  [0]"),
+    option("-e", "--tol", type=POSITIVE, default="1e-3", metavar="TOL", heading=_EFFORT,
+           help="Largest violation of the optimality conditions.  [0.001]"),
+    option("--stopping", type=click.Choice(["kkt", "gap", "objective"]), default="kkt", heading=_EFFORT,
+           help="What TOL is compared with.  [kkt]"),
+    option("--time-limit", type=POSITIVE, metavar="S", heading=_EFFORT,
+           help="Seconds after which the best machine so far is kept."),
+    option("-m", "--cache", type=POSITIVE, metavar="MB", heading=_EFFORT,
+           help="Memory for kernel rows.  [a share of what is free]"),
+    option("-h", "--shrinking", type=click.Choice(["0", "1"]), default="1", heading=_EFFORT,
+           help="As in LIBSVM; accepted, of no effect on the answer.  [1]"),
+    option("-j", "--jobs", type=int, metavar="N", heading=_EFFORT, help="Threads.  [all cores]"),
+)  # fmt: skip
 
 
-def make_machine(options: argparse.Namespace, *, verbose: bool) -> Any:
+def machine_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say which machine, which kernel, and how exactly."""
+    for add in reversed(OPTIONS):
+        function = add(function)
+    return function
+
+
+def make_machine(options: SimpleNamespace, *, verbose: bool | int = False) -> Any:
     """The unfitted estimator that the options describe."""
+    import widemargin
+
     machine = options.machine
     settings: dict[str, Any] = {
-        "kernel": options.kernel,
+        "kernel": string_kernel(options) if options.kernel in STRING_KERNELS else options.kernel,
         "gamma": options.gamma,
         "degree": options.degree,
         "coef0": options.coef0,
         "tol": options.tol,
+        "shrinking": options.shrinking == "1",
         "stopping": options.stopping,
         "time_limit": options.time_limit,
         "cache_size": options.cache,
@@ -97,9 +100,30 @@ def make_machine(options: argparse.Namespace, *, verbose: bool) -> Any:
         settings["loss"] = LOSSES[machine][options.loss]
     elif options.loss != "linear":
         raise ValueError(f"--loss is for svc and svr; {machine} has only the linear loss: leave --loss out.")
-    if options.weight:
-        settings["class_weight"] = _class_weight(machine, options.weight)
+    if options.probability == "1":
+        _only_classifiers(machine, "--probability")
+        settings["probability"] = True
     return getattr(widemargin, CLASSES[machine])(**settings)
+
+
+def set_class_weight(model: Any, options: SimpleNamespace, classes: Iterable[Any]) -> None:
+    """Weights by label. Labels come as text: each is matched with a class, by value where classes are numbers."""
+    if not options.weight:
+        return
+    _only_classifiers(options.machine, "--weight")
+    known = list(classes)
+    weights = {}
+    for label, weight in options.weight:
+        try:
+            number = float(weight)
+        except ValueError:
+            raise ValueError(f"--weight needs a label and a number, such as -w1 5; got {label} {weight}.") from None
+        found = [one for one in known if _same_label(one, label)]
+        if not found:
+            shown = ", ".join(str(one) for one in known[:10])
+            raise ValueError(f"--weight {label}: no class is called {label}; there are {shown}.")
+        weights[found[0]] = number
+    model.set_params(class_weight=weights)
 
 
 def is_classifier(machine: str) -> bool:
@@ -107,74 +131,28 @@ def is_classifier(machine: str) -> bool:
     return machine in ("svc", "nusvc")
 
 
-def attach_weight_labels(arguments: list[str]) -> list[str]:
-    """LIBSVM glues the label to the letter, `-w1 5` or `-w-1 5`: take them apart for the parser.
+def string_kernel(options: SimpleNamespace) -> Any:
+    """A kernel between strings; -d is the length of the substrings it looks at."""
+    from widemargin.kernels import strings
 
-    Examples
-    --------
-    >>> attach_weight_labels(["-w1", "5", "-w-1", "2", "-c", "1"])
-    ['-w', '1', '5', '-w', '-1', '2', '-c', '1']
-    """
-    apart = []
-    for argument in arguments:
-        label = argument[2:]
-        if argument.startswith("-w") and label and label.lstrip("+-").replace(".", "", 1).isdigit():
-            apart += ["-w", label]
-        else:
-            apart.append(argument)
-    return apart
+    kinds = {
+        "spectrum": "Spectrum",
+        "blended": "BlendedSpectrum",
+        "mismatch": "Mismatch",
+        "gapped": "GappedKmer",
+        "subsequence": "Subsequence",
+    }
+    return getattr(strings, kinds[options.kernel])(options.degree)
 
 
-def _class_weight(machine: str, pairs: list[list[str]]) -> dict[float, float]:
-    """Weights by label, as numbers."""
+def _only_classifiers(machine: str, name: str) -> None:
     if not is_classifier(machine):
-        raise ValueError(f"--weight is for svc and nusvc; {machine} has no classes: leave --weight out.")
-    weights = {}
-    for label, weight in pairs:
-        try:
-            weights[float(label)] = float(weight)
-        except ValueError:
-            raise ValueError(f"--weight needs two numbers, a label and its weight; got {label} {weight}.") from None
-    return weights
+        raise ValueError(f"{name} is for svc and nusvc; {machine} has no classes: leave {name} out.")
 
 
-def _machine(text: str) -> str:
-    return _word_or_number(text, MACHINES, ())
-
-
-def _kernel(text: str) -> str:
-    return _word_or_number(text, KERNELS, MORE_KERNELS)
-
-
-def _word_or_number(text: str, numbered: tuple[str, ...], more: tuple[str, ...]) -> str:
-    """A word, or its number in LIBSVM's list."""
-    if text.isdigit() and int(text) < len(numbered):
-        return numbered[int(text)]
-    if text in numbered + more:
-        return text
-    raise argparse.ArgumentTypeError(
-        f"{text!r} is unknown, expected {_listed(numbered)}{', ' if more else ''}{', '.join(more)}"
-    )
-
-
-def _number(text: str) -> float:
+def _same_label(label: Any, text: str) -> bool:
+    """Whether a class is the one written as `text`: 1, +1 and 1.0 are the same."""
     try:
-        return float(text)
+        return float(label) == float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-
-
-def _positive(text: str) -> float:
-    value = _number(text)
-    if not value > 0:
-        raise argparse.ArgumentTypeError(f"{text} is not positive, expected a number above 0")
-    return value
-
-
-def _gamma(text: str) -> float | str:
-    return text if text in ("auto", "scale") else _positive(text)
-
-
-def _listed(words: tuple[str, ...]) -> str:
-    """Words with their numbers, as shown in help and errors."""
-    return ", ".join(f"{number} {word}" for number, word in enumerate(words))
+        return str(label) == text

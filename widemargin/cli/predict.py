@@ -2,47 +2,129 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from rich.console import Console
-from sklearn.base import is_classifier
+import click
 
-from widemargin.cli.samples import labels_as_written, read_samples
-from widemargin.io.errors import FileError
-from widemargin.io.model_file import load
+from widemargin.cli.command import FINE, new_command, option, said_options
+from widemargin.cli.data import FORMAT_OPTION, HEADER_OPTION, labels_as_written, read_like
+from widemargin.cli.parameters import FILE
+from widemargin.cli.screen import Screen
+
+EXAMPLES = (
+    ("predict a9a.t a9a.model > answers.txt", "One answer per line."),
+    ("predict a9a.t a9a.model answers.txt -b 1", "With probabilities, as svm-predict writes them."),
+    ("predict new.csv people.csv.model --json", "Answers and accuracy as JSON."),
+)
 
 
-def predict(options: argparse.Namespace) -> None:
+@new_command("predict", examples=EXAMPLES)
+@click.argument("data", type=FILE)
+@click.argument("model", type=FILE)
+@click.argument("answers", type=FILE, metavar="[OUTPUT]", required=False)
+@option("-o", "--output", type=FILE, metavar="OUT", help="File for the answers.  [standard output]")
+@option("-b", "--probability", type=click.Choice(["0", "1"]), default="0",
+        help="1: probabilities of the classes behind each answer.  [0]")  # fmt: skip
+@option("--decision", is_flag=True, help="Decision values behind each answer.")
+@FORMAT_OPTION
+@HEADER_OPTION
+@said_options
+def command(**given: Any) -> int:
+    """Predict each sample of DATA with a saved MODEL, ours or LIBSVM's.
+
+    Labels in DATA are compared with the answers, and the agreement is said on the error stream; where labels are not
+    known, any number will do. Features that the model does not know are ignored, and that is said.
+    """
+    return predict(SimpleNamespace(**given))
+
+
+def predict(options: SimpleNamespace) -> int:
     """Predict, write the answers, and say how many are right."""
-    console = Console(stderr=True, quiet=options.quiet, highlight=False)
-    model = load(options.model)
-    n_features = int(model.n_features_in_)
-    precomputed = model.kernel == "precomputed"
-    X, y = read_samples(options.data, precomputed=precomputed, n_features=n_features, ignore_more=True)
-    answers = model.predict(X)
-    text = "".join(f"{answer:.17g}\n" if answer.dtype.kind == "f" else f"{answer}\n" for answer in answers)
-    if options.output is None or options.output == "-":
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    else:
-        try:
-            with open(options.output, "w", encoding="utf-8") as out:
-                out.write(text)
-        except OSError as error:
-            raise FileError(f"{options.output} cannot be written: {error.strerror or error}.") from None
-    console.print(agreement(model, answers, y))
+    from widemargin.cli.models import open_model
+
+    screen = Screen(quiet=options.quiet, as_json=options.as_json)
+    output = options.output or options.answers
+    model = open_model(options.model)
+    data = read_like(options.data, model, options, screen)
+    for note in data.notes:
+        screen.note(note)
+    answers = model.predict(data.X)
+    heading, columns = _more(model, data.X, options)
+    if not options.as_json or output not in (None, "-"):
+        _write(_lines(answers, heading, columns), output)
+    agreed = agreement(model, answers, data.y)
+    if agreed:
+        screen.say(agreed.pop("words"))
+    facts = {"command": "predict", "model": options.model, "data": options.data, "samples": len(data), **agreed}
+    if output in (None, "-"):
+        facts["answers"] = answers
+        if columns is not None:
+            facts["decision" if options.decision else "probability"] = columns
+    screen.finish(**facts)
+    return FINE
 
 
-def agreement(model: Any, answers: NDArray, y: NDArray[np.float64]) -> str:
+def agreement(model: Any, answers: Any, y: Any) -> dict[str, Any]:
     """How well the answers agree with the labels: the share that is right, or a regression's error."""
-    if is_classifier(model) or hasattr(model, "offset_"):
-        right = int(np.sum(answers == labels_as_written(y)))
-        return f"accuracy {right / len(y):.4%} ({right:,} of {len(y):,})"
+    import numpy as np
+
+    if y is None:
+        return {}
+    if hasattr(model, "classes_") or hasattr(model, "offset_"):
+        given = labels_as_written(y)
+        if (given.dtype.kind == "U") != (answers.dtype.kind == "U"):
+            return {}
+        right = int(np.sum(answers == given))
+        words = f"accuracy {right / len(y):.4%} ({right:,} of {len(y):,})"
+        return {"words": words, "accuracy": right / len(y), "right": right}
+    if y.dtype.kind not in "fiub":
+        return {}
     error = float(np.mean((answers - y) ** 2))
     varies = np.ptp(answers) > 0 and np.ptp(y) > 0
     correlation = float(np.corrcoef(answers, y)[0, 1] ** 2) if varies else float("nan")
-    return f"mean squared error {error:.6g}, squared correlation {correlation:.6g}"
+    words = f"mean squared error {error:.6g}, squared correlation {correlation:.6g}"
+    return {"words": words, "mean_squared_error": error, "squared_correlation": correlation}
+
+
+def _more(model: Any, X: Any, options: SimpleNamespace) -> tuple[str | None, Any]:
+    """Heading and columns that stand behind the answers: probabilities as svm-predict writes them, decision values."""
+    if options.probability == "1":
+        if not hasattr(model, "predict_proba"):
+            raise ValueError(f"{options.model} gives no probabilities: train it with -b 1.")
+        return "labels " + " ".join(_word(label) for label in model.classes_), model.predict_proba(X)
+    if options.decision:
+        if not hasattr(model, "decision_function"):
+            raise ValueError("A regression has no decision values beside its answers: leave --decision out.")
+        values = model.decision_function(X)
+        return None, values.reshape(len(values), -1)
+    return None, None
+
+
+def _lines(answers: Any, heading: str | None, columns: Any) -> str:
+    """The text of the answers."""
+    words = [_word(answer) for answer in answers]
+    if columns is not None:
+        words = [" ".join([word, *map(_word, row)]) for word, row in zip(words, columns)]
+    return "\n".join(([heading] if heading else []) + words) + "\n"
+
+
+def _word(value: Any) -> str:
+    """A label as it was written, a number in full."""
+    return f"{value:.17g}" if getattr(value, "dtype", None) is not None and value.dtype.kind == "f" else str(value)
+
+
+def _write(text: str, output: str | None) -> None:
+    """Write to a file, or to standard output."""
+    from widemargin.io.errors import FileError
+
+    if output is None or output == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    try:
+        with open(output, "w", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise FileError(f"{output} cannot be written: {error.strerror or error}.") from None

@@ -1,40 +1,45 @@
-"""What the commands show: certificates as small tables, counts with their nouns."""
+"""`widemargin report`: one self-contained HTML page about a machine."""
 
 from __future__ import annotations
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
+from types import SimpleNamespace
+from typing import Any
 
-from widemargin.certificate import Certificate
+import click
 
+from widemargin.cli.command import FINE, new_command, option, said_options
+from widemargin.cli.data import FORMAT_OPTION, HEADER_OPTION, read_like, targets_for
+from widemargin.cli.parameters import FILE
+from widemargin.cli.screen import Screen
 
-def certificate_table(certificate: Certificate) -> Table:
-    """A certificate as a table of two columns; the verdict stands first, in colour."""
-    verdict, *rest = str(certificate).splitlines()
-    table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False, padding=(0, 1))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column()
-    name, value = _cut(verdict)
-    table.add_row(name, Text(value, style="bold green" if certificate.holds else "bold red"))
-    for name, value in map(_cut, rest):
-        if value != "nan":  # not known of a model that was trained elsewhere or loaded from a file
-            table.add_row(name, value)
-    return table
+EXAMPLES = (("report a9a.model a9a.t -o a9a.html", "What was trained, how well, on which examples it fails."),)
 
 
-def plural(count: int, noun: str, nouns: str | None = None) -> str:
-    """A count with its noun.
+@new_command("report", examples=EXAMPLES)
+@click.argument("model", type=FILE)
+@click.argument("data", type=FILE)
+@option("-o", "--output", type=FILE, default="report.html", metavar="HTML", help="File to write.  [report.html]")
+@FORMAT_OPTION
+@HEADER_OPTION
+@said_options
+def command(**given: Any) -> int:
+    """Write one HTML page about a saved MODEL and how it does on DATA."""
+    return report(SimpleNamespace(**given))
 
-    Examples
-    --------
-    >>> plural(1, "class", "classes"), plural(1234, "feature")
-    ('1 class', '1,234 features')
-    """
-    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
+def report(options: SimpleNamespace) -> int:
+    """Read, write."""
+    from widemargin.cli.models import open_model
+    from widemargin.io.archive import check_writable
 
-def _cut(line: str) -> tuple[str, str]:
-    """Name and value of a line of the printed certificate, which stand at least two spaces apart."""
-    name, _, value = line.partition("  ")
-    return name, value.strip()
+    screen = Screen(quiet=options.quiet, as_json=options.as_json)
+    check_writable(options.output)
+    from widemargin.report import write_report
+
+    model = open_model(options.model)
+    data = read_like(options.data, model, options, screen)
+    y = None if hasattr(model, "offset_") else targets_for(model, data, options.data)
+    write_report(model, data.X, y, options.output)
+    screen.say(f"{options.output} written")
+    screen.finish(command="report", model=options.model, data=options.data, output=options.output)
+    return FINE

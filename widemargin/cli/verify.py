@@ -2,27 +2,78 @@
 
 from __future__ import annotations
 
-import argparse
+from types import SimpleNamespace
+from typing import Any
 
-from rich.console import Console
+import click
 
-import widemargin
-from widemargin.cli.report import certificate_table
-from widemargin.cli.samples import labels_as_written, read_samples
-from widemargin.io.errors import FileError
-from widemargin.io.model_file import load
+from widemargin.cli.command import FINE, NOT_CERTIFIED, new_command, option, said_options
+from widemargin.cli.data import FORMAT_OPTION, HEADER_OPTION, read_like, targets_for
+from widemargin.cli.parameters import FILE, FROM_ZERO, POSITIVE
+from widemargin.cli.screen import Screen, certificate_facts, certificate_table
+
+EXAMPLES = (
+    ("verify a9a.model a9a", "Does the certificate hold? The exit code says so too."),
+    ("verify a9a.model a9a -e 1e-6", "Would it hold at another tolerance?"),
+    ("verify libsvm.model a9a -c 10", "A model of LIBSVM, whose file does not say what C was."),
+)
 
 
-def verify(options: argparse.Namespace) -> bool:
-    """Show the certificate; True if it holds."""
-    model = load(options.model)
-    precomputed = model.kernel == "precomputed"
-    X, y = read_samples(options.data, precomputed=precomputed, n_features=None if precomputed else model.n_features_in_)
-    if X.shape[0] != model.shape_fit_[0]:
+@new_command("verify", examples=EXAMPLES)
+@click.argument("model", type=FILE)
+@click.argument("data", type=FILE)
+@option("-e", "--tol", type=POSITIVE, metavar="TOL", help="Tolerance to hold.  [the model's; 0.001 for LIBSVM's]")
+@option("-c", "--C", "C", type=POSITIVE, metavar="C", heading="For models of LIBSVM", help="C it was trained with.")
+@option("-n", "--nu", type=POSITIVE, metavar="NU", heading="For models of LIBSVM", help="nu it was trained with.")
+@option("-p", "--epsilon", type=FROM_ZERO, metavar="EPS", heading="For models of LIBSVM", help="Its epsilon.")
+@FORMAT_OPTION
+@HEADER_OPTION
+@said_options
+def command(**given: Any) -> int:
+    """Compute afresh, from the training DATA, how far a saved MODEL is from the optimum.
+
+    MODEL may be a file of ours or of LIBSVM; scikit-learn's models come through `widemargin convert`.
+    """
+    return verify(SimpleNamespace(**given))
+
+
+def verify(options: SimpleNamespace) -> int:
+    """Show the certificate; the exit code says whether it holds."""
+    import widemargin
+    from widemargin.cli.models import find_support, kind_of_model, open_model
+    from widemargin.io.errors import FileError
+
+    screen = Screen(quiet=options.quiet, as_json=options.as_json)
+    model = open_model(options.model)
+    data = read_like(options.data, model, options, screen)
+    y = None if hasattr(model, "offset_") else targets_for(model, data, options.data)
+    if kind_of_model(options.model) == "libsvm":
+        model = open_model(options.model, data.X.shape[1])
+        find_support(model, data.X, y)
+        _set_what_libsvm_leaves_out(model, options, screen)
+    elif any(getattr(options, name) is not None for name in ("C", "nu", "epsilon")):
+        raise ValueError(f"{options.model} says what it was trained with: -c, -n and -p are for models of LIBSVM.")
+    if len(data) != model.shape_fit_[0]:
         raise FileError(
-            f"{options.model} was trained on {model.shape_fit_[0]:,} samples, but {options.data} has {X.shape[0]:,}: "
+            f"{options.model} was trained on {model.shape_fit_[0]:,} samples, but {options.data} has {len(data):,}: "
             "give the file it was trained on."
         )
-    certificate = widemargin.verify(model, X, labels_as_written(y) if hasattr(model, "classes_") else y)
-    Console(quiet=options.quiet, highlight=False).print(certificate_table(certificate))
-    return bool(certificate.holds)
+    certificate = widemargin.verify(model, data.X, y, tol=options.tol)
+    screen.show(certificate_table(certificate))
+    screen.finish(command="verify", model=options.model, data=options.data, certificate=certificate_facts(certificate))
+    return FINE if certificate.holds else NOT_CERTIFIED
+
+
+def _set_what_libsvm_leaves_out(model: Any, options: SimpleNamespace, screen: Screen) -> None:
+    """C, nu and epsilon are not in LIBSVM's files: those given, or what the coefficients suggest, and a word about it."""
+    for name, letter in (("C", "-c"), ("nu", "-n"), ("epsilon", "-p")):
+        if name not in model.get_params():
+            continue
+        value = getattr(options, name)
+        if value is not None:
+            model.set_params(**{name: value})
+        else:
+            screen.note(
+                f"LIBSVM's file does not say what {name} was: {name} = {getattr(model, name):g} is assumed; {letter} "
+                "says otherwise."
+            )

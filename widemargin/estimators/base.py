@@ -138,7 +138,7 @@ class KernelMachine(ShowsCertificate, BaseEstimator):
         """Solve all problems of the fit, from the last fit's multipliers where that is asked for."""
         starts = self._restart(duals)
         tasks = [Task(dual, index, start) for dual, index, start in zip(duals, indices, starts, strict=True)]
-        with ProgressBar(type(self).__name__) if self.verbose else nullcontext() as watch:
+        with ProgressBar(type(self).__name__, always=self.verbose > 1) if self.verbose else nullcontext() as watch:
             trained = training.train(tasks, self._stopping(), watch)
         self.certificates_ = [answer.certificate for answer in trained]
         self.certificate_ = combine_certificates(self.certificates_)

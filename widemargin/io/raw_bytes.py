@@ -92,7 +92,5 @@ def _decompressed(stream: BinaryIO, ending: str, name: str, report: Report | Non
             if report is not None:
                 report(stream.tell() / max(size, 1))
     except DAMAGE as damage:
-        raise FileError(
-            f"{name} is damaged or not what its ending says ({damage}): make or fetch it anew."
-        ) from None
+        raise FileError(f"{name} is damaged or not what its ending says ({damage}): make or fetch it anew.") from None
     return b"".join(blocks)

@@ -1,0 +1,143 @@
+"""`widemargin bench`: fit and predict beside scikit-learn on the user's own file, every answer certified.
+
+The two take turns, so that a busy moment of the machine hits both; figures are medians. Functions are compiled before.
+scikit-learn gets the same data, parameters and tolerance, and 2000 MB of cache instead of its 200.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+import warnings
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import click
+
+from widemargin.cli.command import FINE, new_command, option, said_options
+from widemargin.cli.data import data_options, read_training
+from widemargin.cli.machines import STRING_KERNELS, machine_options
+from widemargin.cli.parameters import FILE, Whole
+from widemargin.cli.screen import Screen
+
+THEIR_CACHE = 2000  # megabytes; the default of 200 would slow them down
+THEIR_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+
+EXAMPLES = (
+    ("bench a9a", "On at most 5,000 samples, three times each."),
+    ("bench a9a --samples 20000 -c 10 -g 0.05", "Larger; nothing stops scikit-learn once it has begun."),
+)
+
+
+@new_command("bench", examples=EXAMPLES)
+@click.argument("data", type=FILE, metavar="FILE")
+@option("--samples", type=Whole(2), default="5000", metavar="N", help="Samples at most, drawn at random.  [5000]")
+@option("--repeats", type=Whole(1), default="3", metavar="N", help="Runs of each, taking turns.  [3]")
+@machine_options
+@data_options
+@said_options
+def command(**given: Any) -> int:
+    """Fit and predict beside scikit-learn on FILE: times, accuracy, certificates."""
+    return bench(SimpleNamespace(**given))
+
+
+def bench(options: SimpleNamespace) -> int:
+    """Measure both and show them side by side."""
+    from widemargin.cli.train import prepared_machine
+
+    if options.kernel not in THEIR_KERNELS or options.loss != "linear" or options.kernel in STRING_KERNELS:
+        raise ValueError("scikit-learn has no such machine to compare with: choose a kernel of LIBSVM, linear loss.")
+    screen = Screen(quiet=options.quiet, as_json=options.as_json)
+    data = read_training(options.data, options, screen, precomputed=options.kernel == "precomputed")
+    model, y = prepared_machine(options, data, verbose=False)
+    X, y = _drawn(data.X, y, options)
+    makers = {"widemargin": lambda: _clone(model), "scikit-learn": lambda: _theirs(model)}
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in makers}
+    fitted: dict[str, Any] = {}
+    with screen.progress("bench", len(makers) * (options.repeats + 1)) as steps, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an early end shows in the certificate
+        for turn in range(options.repeats + 1):
+            for name, make in makers.items():
+                if turn == 0 and name == "scikit-learn":  # nothing to compile there
+                    steps.advance()
+                    continue
+                machine = make()
+                seconds = _timed(lambda: machine.fit(X, y)), _timed(lambda: machine.predict(X))  # noqa: B023
+                fitted[name] = machine
+                if turn:
+                    times[name].append(seconds)
+                steps.advance(label=name)
+    facts = {name: _facts(machine, times[name], X, y) for name, machine in fitted.items()}
+    _show(screen, facts, X)
+    screen.finish(command="bench", data=options.data, samples=X.shape[0], features=X.shape[1], results=facts)
+    return FINE
+
+
+def _clone(model: Any) -> Any:
+    from sklearn.base import clone
+
+    return clone(model)
+
+
+def _theirs(model: Any) -> Any:
+    """scikit-learn's machine with the parameters of ours that it knows."""
+    import sklearn.svm
+
+    kind = getattr(sklearn.svm, type(model).__name__)
+    known = kind().get_params()
+    parameters = {name: value for name, value in model.get_params().items() if name in known}
+    parameters.pop("n_jobs", None)
+    return kind(**{**parameters, "cache_size": THEIR_CACHE})
+
+
+def _drawn(X: Any, y: Any, options: SimpleNamespace) -> tuple[Any, Any]:
+    """At most `samples` rows, drawn with a fixed seed."""
+    import numpy as np
+
+    if X.shape[0] <= options.samples:
+        return X, y
+    rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[: options.samples])
+    chosen = X[rows][:, rows] if options.kernel == "precomputed" else X[rows]
+    return chosen, None if y is None else y[rows]
+
+
+def _timed(action: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    action()
+    return time.perf_counter() - began
+
+
+def _facts(machine: Any, times: list[tuple[float, float]], X: Any, y: Any) -> dict[str, Any]:
+    """Medians, agreement with the labels, and the certificate, computed afresh for both."""
+    import widemargin
+
+    fit, predict = (statistics.median(column) for column in zip(*times))
+    certificate = widemargin.verify(machine, X, y)
+    return {
+        "fit_seconds": fit,
+        "predict_seconds": predict,
+        "score": None if y is None else machine.score(X, y),
+        "violation": certificate.violation,
+        "gap": certificate.gap,
+        "holds": certificate.holds,
+        "n_support": len(machine.support_),
+    }
+
+
+def _show(screen: Screen, facts: dict[str, dict[str, Any]], X: Any) -> None:
+    """The two side by side."""
+    from rich.table import Table
+
+    ours, theirs = facts["widemargin"], facts["scikit-learn"]
+    table = Table(title=f"{X.shape[0]:,} samples, {X.shape[1]:,} features", title_justify="left")
+    for heading in ("", "widemargin", "scikit-learn", "ratio"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for name, words in (("fit_seconds", "fit, s"), ("predict_seconds", "predict, s")):
+        table.add_row(words, f"{ours[name]:.4f}", f"{theirs[name]:.4f}", f"{theirs[name] / ours[name]:.1f}x")
+    if ours["score"] is not None:
+        table.add_row("score on these samples", f"{ours['score']:.4f}", f"{theirs['score']:.4f}", "")
+    for name, words in (("violation", "largest violation"), ("gap", "relative gap")):
+        table.add_row(words, f"{ours[name]:.1e}", f"{theirs[name]:.1e}", "")
+    table.add_row("certificate", *("holds" if one["holds"] else "does not hold" for one in (ours, theirs)), "")
+    screen.show(table)

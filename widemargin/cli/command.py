@@ -1,0 +1,118 @@
+"""How commands look: options under headings, examples, exit codes; and a group that imports a command when it is used.
+
+`widemargin --help` lists a dozen commands, but imports none of them: reading scikit-learn alone takes over a second.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+FINE, NOT_CERTIFIED, UNUSABLE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+
+EXIT_CODES = (
+    ("0", "done; where there is a certificate it holds"),
+    ("1", "done, but the certificate does not hold"),
+    ("2", "wrong usage, or a file that cannot be used"),
+    ("3", "a mistake in widemargin; --debug shows where"),
+    ("130", "interrupted before there was anything to keep"),
+)
+
+
+class Option(click.Option):
+    """An option that knows under which heading the help shows it."""
+
+    def __init__(self, *arguments: Any, heading: str = "Options", **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.heading = heading
+
+
+class Command(click.Command):
+    """A command whose help groups options by heading and ends with examples and exit codes."""
+
+    def __init__(self, *arguments: Any, examples: Sequence[tuple[str, str]] = (), **settings: Any) -> None:
+        settings.setdefault("context_settings", {})["help_option_names"] = ["--help"]  # -h is LIBSVM's shrinking
+        super().__init__(*arguments, **settings)
+        self.examples = examples
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """One section for each heading, in the order in which they first occur."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(context):
+            record = parameter.get_help_record(context)
+            if record is not None and isinstance(parameter, click.Option):
+                sections.setdefault(getattr(parameter, "heading", "Options"), []).append(record)
+        general = sections.pop("Options", [])
+        for heading, records in [*sections.items(), ("Options", general)]:
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Examples and exit codes come last: that is where the eye rests in a terminal."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for line, meaning in self.examples:
+                    formatter.write(f"{'':{formatter.current_indent}}widemargin {line}\n")
+                    formatter.indent()
+                    formatter.write_text(meaning)
+                    formatter.dedent()
+        with formatter.section("Exit codes"):
+            formatter.write_dl(EXIT_CODES)
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and one line each, and imports a command's module when it is called."""
+
+    def __init__(self, *arguments: Any, modules: dict[str, tuple[str, str]], **settings: Any) -> None:
+        settings.setdefault("context_settings", {})["max_content_width"] = 110
+        super().__init__(*arguments, **settings)
+        self.modules = modules  # name -> (module, what it does)
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(self.modules)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in self.modules:
+            return None
+        return importlib.import_module(self.modules[name][0]).command
+
+    def resolve_command(self, context: click.Context, arguments: list[str]) -> Any:
+        """An unknown command gets the nearest known one as advice."""
+        import difflib
+
+        name = arguments[0]
+        if name not in self.modules and not name.startswith("-"):
+            near = difflib.get_close_matches(name, self.modules, 1)
+            advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.modules)}."
+            raise click.UsageError(f"No command is called {name!r}; {advice}", context)
+        return super().resolve_command(context, arguments)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, meaning) for name, (_, meaning) in self.modules.items()])
+
+    def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(context, formatter)
+        with formatter.section("Exit codes"):
+            formatter.write_dl(EXIT_CODES)
+
+
+def new_command(name: str, *, examples: Sequence[tuple[str, str]] = ()) -> Callable[..., Any]:
+    """Decorator for the function of a command; its docstring is the help text."""
+    return click.command(name, cls=Command, examples=examples)
+
+
+def option(*names: str, heading: str = "Options", **settings: Any) -> Callable[..., Any]:
+    """Decorator for one option."""
+    return click.option(*names, cls=Option, heading=heading, **settings)
+
+
+def said_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What every command has: --quiet, --json, --debug."""
+    function = option("--debug", is_flag=True, hidden=True)(function)
+    function = option("--json", "as_json", is_flag=True, help="Write one JSON object to standard output.")(function)
+    return option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")(function)

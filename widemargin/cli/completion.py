@@ -1,0 +1,28 @@
+"""`widemargin completion`: a script that completes commands, options and their values in a shell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.shell_completion import get_completion_class
+
+from widemargin.cli.command import FINE, new_command
+
+EXAMPLES = (
+    ("completion bash >> ~/.bashrc", "For bash; open a new shell afterwards."),
+    ("completion zsh >> ~/.zshrc", "For zsh."),
+    ("completion fish > ~/.config/fish/completions/widemargin.fish", "For fish."),
+)
+
+
+@new_command("completion", examples=EXAMPLES)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str, **_: Any) -> int:
+    """Print the completion script for a SHELL."""
+    from widemargin.cli.main import widemargin
+
+    kind = get_completion_class(shell)
+    assert kind is not None  # the three are click's own
+    click.echo(kind(widemargin, {}, "widemargin", "_WIDEMARGIN_COMPLETE").source())
+    return FINE

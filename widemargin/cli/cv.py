@@ -1,0 +1,172 @@
+"""`widemargin cv`: cross-validation, for one choice of parameters or over a grid of C and gamma.
+
+Parts are drawn at random with a fixed seed, with equal shares of the classes. In a grid C grows while everything else
+stays, so that each fit begins at the answer of the one before. As in LIBSVM's grid.py, both grids are powers of two.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from widemargin.cli.command import FINE, new_command, option, said_options
+from widemargin.cli.data import Data, data_options, read_training
+from widemargin.cli.machines import is_classifier, machine_options
+from widemargin.cli.parameters import FILE, LogRange, Whole
+from widemargin.cli.predict import agreement
+from widemargin.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+WITHOUT_GAMMA = ("linear", "precomputed", "cosine")
+SHADES = ("red", "yellow", "green", "bold green")  # of a grid's cells, from worst to best
+
+EXAMPLES = (
+    ("cv heart_scale -v 10 -c 10", "Accuracy in ten parts, each predicted by a machine trained on the others."),
+    ("cv heart_scale --grid", "Which C and gamma? As LIBSVM's grid.py."),
+    ("cv heart_scale --grid --log2c 0,10,1 --log2g -10,0,1", "A finer grid."),
+)
+
+GRID = "The grid"
+
+
+@new_command("cv", examples=EXAMPLES)
+@click.argument("data", type=FILE, metavar="FILE")
+@option("-v", "--folds", type=Whole(2), default="5", metavar="N", help="Number of parts.  [5]")
+@option("--seed", type=Whole(0), default="0", metavar="N", help="Which random parts.  [0]")
+@option("--grid", is_flag=True, heading=GRID, help="Try all pairs of C and gamma.")
+@option("--log2c", type=LogRange(), default="-5,15,2", metavar="RANGE", heading=GRID,
+        help="begin,end,step of log2 C.  [-5,15,2]")  # fmt: skip
+@option("--log2g", type=LogRange(), default="-15,3,2", metavar="RANGE", heading=GRID,
+        help="begin,end,step of log2 gamma.  [-15,3,2]")  # fmt: skip
+@machine_options
+@data_options
+@said_options
+def command(**given: Any) -> int:
+    """Cross-validate a machine on FILE: train on all parts but one, predict that one, in turn."""
+    options = SimpleNamespace(**given)
+    return search(options) if options.grid else cross_validate(options)
+
+
+def cross_validate(options: SimpleNamespace) -> int:
+    """Accuracy or error of one choice of parameters."""
+    screen, model, X, y, parts = _begin(options)
+    with screen.progress("cross-validation", len(parts)) as steps:
+        answers = _empty_answers(y)
+        for train, test in parts:
+            answers[test] = _fitted(model, X, y, train).predict(_rows(model, X, test, train))
+            steps.advance()
+    agreed = agreement(model, answers, y)
+    screen.show(f"cross-validation in {len(parts)} parts: {agreed.pop('words')}")
+    screen.finish(command="cv", data=options.data, folds=len(parts), **agreed)
+    return FINE
+
+
+def search(options: SimpleNamespace) -> int:
+    """The best of a grid of C and gamma."""
+    import numpy as np
+    from sklearn.base import clone
+
+    if options.machine not in ("svc", "svr", "nusvr"):
+        raise ValueError(f"--grid is for machines with C: svc, svr and nusvr; {options.machine} has none.")
+    screen, model, X, y, parts = _begin(options)
+    gammas = [None] if options.kernel in WITHOUT_GAMMA or isinstance(X, list) else sorted(options.log2g)
+    prices = sorted(options.log2c)
+    scores = np.empty((len(prices), len(gammas)))
+    with screen.progress("grid", scores.size * len(parts)) as steps:
+        for column, gamma in enumerate(gammas):
+            machines = [clone(model).set_params(warm_start=True) for _ in parts]
+            for row, C in enumerate(prices):
+                answers = _empty_answers(y)
+                for machine, (train, test) in zip(machines, parts):
+                    machine.set_params(C=C, **({} if gamma is None else {"gamma": gamma}))
+                    _fitted(machine, X, y, train)
+                    answers[test] = machine.predict(_rows(model, X, test, train))
+                    steps.advance(label=f"C = {C:g}" + ("" if gamma is None else f", gamma = {gamma:g}"))
+                agreed = agreement(machines[0], answers, y)
+                scores[row, column] = agreed.get("accuracy", -agreed.get("mean_squared_error", 0.0))
+    row, column = np.unravel_index(int(np.argmax(scores)), scores.shape)  # the first of equals: the smallest C
+    best = {"C": prices[row]} | ({} if gammas[column] is None else {"gamma": gammas[column]})
+    screen.show(_heat_map(scores, prices, gammas))
+    score = scores[row, column]
+    words = f"accuracy {score:.4%}" if is_classifier(options.machine) else f"mean squared error {-score:.6g}"
+    letters = f"-c {best['C']:g}" + (f" -g {best['gamma']:g}" if "gamma" in best else "")
+    screen.show(f"best: {letters}   {words}")
+    screen.finish(command="cv", data=options.data, folds=len(parts), best=best, score=score, C=prices, gamma=gammas,
+                  scores=scores)  # fmt: skip
+    return FINE
+
+
+def _begin(options: SimpleNamespace) -> tuple[Screen, Any, Any, Any, list]:
+    """What both need: machine, data, parts."""
+    import numpy as np
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    from widemargin.cli.train import prepared_machine
+    from widemargin.io.errors import FileError
+
+    screen = Screen(quiet=options.quiet, as_json=options.as_json)
+    data: Data = read_training(options.data, options, screen, precomputed=options.kernel == "precomputed")
+    model, y = prepared_machine(options, data, verbose=False)
+    if y is None:  # a one-class machine is judged by the labels, 1 usual and -1 not
+        if data.y is None:
+            raise FileError(f"{options.data} has no labels, 1 for usual and -1 for unusual, to compare answers with.")
+        y = data.y
+    if len(data) < options.folds:
+        raise FileError(f"{options.data} has {len(data)} samples: fewer than the {options.folds} parts asked for.")
+    seed = getattr(options, "seed", 0)
+    if is_classifier(options.machine):
+        counts = np.unique(y, return_counts=True)[1]
+        if counts.min() >= options.folds:
+            parts = StratifiedKFold(options.folds, shuffle=True, random_state=seed)
+            return screen, model, data.X, y, list(parts.split(np.zeros(len(y)), y))
+        screen.note(f"A class has only {counts.min()} samples: parts are drawn without regard to classes.")
+    parts = KFold(options.folds, shuffle=True, random_state=seed)
+    return screen, model, data.X, y, list(parts.split(np.zeros(len(y))))
+
+
+def _fitted(model: Any, X: Any, y: Any, train: Any) -> Any:
+    """The machine fitted on some rows. Its warnings would come once per fit: accuracy is what is asked for here."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows = _rows(model, X, train, train)
+        return model.fit(rows) if hasattr(model, "offset_") or _is_one_class(model) else model.fit(rows, y[train])
+
+
+def _is_one_class(model: Any) -> bool:
+    return type(model).__name__ == "OneClassSVM"
+
+
+def _rows(model: Any, X: Any, chosen: Any, train: Any) -> Any:
+    """Some rows of the data; of a kernel matrix also the columns of the training samples."""
+    if isinstance(X, list):
+        return [X[row] for row in chosen]
+    return X[chosen][:, train] if model.kernel == "precomputed" else X[chosen]
+
+
+def _empty_answers(y: Any) -> Any:
+    import numpy as np
+
+    return np.empty(len(y), y.dtype)
+
+
+def _heat_map(scores: Any, prices: list[float], gammas: list[Any]) -> Table:
+    """The grid in colours: a row for each C, a column for each gamma."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title="C by gamma" if gammas[0] is not None else "C", title_justify="left")
+    table.add_column("C \\ gamma" if gammas[0] is not None else "C", style="dim")
+    for gamma in gammas:
+        table.add_column("" if gamma is None else f"{gamma:.3g}", justify="right")
+    low, high = scores.min(), scores.max()
+    for price, row in zip(prices, scores):
+        shades = [int((len(SHADES) - 1) * (value - low) / (high - low)) if high > low else 0 for value in row]
+        cells = [f"{value:.2%}" if low >= 0 else f"{-value:.3g}" for value in row]
+        table.add_row(f"{price:g}", *(Text(cell, style=SHADES[shade]) for cell, shade in zip(cells, shades)))
+    return table

@@ -1,0 +1,43 @@
+"""Which format a data file has: by the ending of its name, or else by its first byte."""
+
+from __future__ import annotations
+
+import os
+
+FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy", "fasta", "strings")
+TABLES = ("csv", "tsv", "parquet", "arrow")
+STRINGS = ("fasta", "strings")
+
+BY_ENDING = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".npz": "npz",
+    ".npy": "npy",
+    ".fasta": "fasta",
+    ".fa": "fasta",
+    ".fna": "fasta",
+    ".faa": "fasta",
+    ".libsvm": "libsvm",
+    ".svm": "libsvm",
+    ".svmlight": "libsvm",
+}
+
+
+def format_of(path: str | os.PathLike, given: str | None = None) -> str:
+    """Format of a file: the one given, the one its ending stands for, or LIBSVM text.
+
+    Examples
+    --------
+    >>> format_of("people.csv.gz"), format_of("a9a.t"), format_of("-"), format_of("-", "csv")
+    ('csv', 'libsvm', 'libsvm', 'csv')
+    """
+    from widemargin.io.raw_bytes import without_compression
+
+    if given is not None:
+        return given
+    return BY_ENDING.get(without_compression(path).suffix.lower(), "libsvm")

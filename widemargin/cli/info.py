@@ -1,0 +1,94 @@
+"""`widemargin info`: what is installed and what it runs on, for bug reports and for oneself."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from widemargin import __version__
+from widemargin.cli.command import FINE, new_command, said_options
+from widemargin.cli.screen import Screen, two_columns
+
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "rich", "click", "pyarrow", "matplotlib", "onnx", "dask")
+
+
+@new_command("info", examples=(("info", "Versions, threads, memory, cache folder, CPU."), ("info --json", "As JSON.")))
+@said_options
+def command(**given: Any) -> int:
+    """Versions, threads, memory, the folder of compiled functions, the CPU."""
+    return info(SimpleNamespace(**given))
+
+
+def info(options: SimpleNamespace) -> int:
+    """Show everything."""
+    from widemargin.gram.budget import cache_budget, free_memory
+    from widemargin.threads import available_cores
+
+    folder = cache_folder()
+    facts = {
+        "widemargin": __version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "cpu": cpu_name(),
+        "threads": available_cores(),
+        "free memory, MB": free_memory() >> 20,
+        "kernel rows by default, MB": cache_budget(None) >> 20,
+        "compiled functions in": str(folder) if folder else "memory only, no folder can be written",
+        "compiled functions, MB": round(_size(folder) / 1e6, 1),
+        **{package: _version(package) for package in PACKAGES},
+    }
+    screen = Screen(quiet=options.quiet, as_json=options.as_json)
+    table = two_columns()
+    for name, value in facts.items():
+        table.add_row(
+            name, "not installed" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+        )
+    screen.show(table)
+    screen.finish(command="info", **{name.replace(",", "").replace(" ", "_"): value for name, value in facts.items()})
+    return FINE
+
+
+def cache_folder() -> Path | None:
+    """Where Numba keeps the compiled functions of this installation."""
+    from numba import config
+
+    import widemargin.solvers
+
+    if config.CACHE_DIR:
+        return Path(config.CACHE_DIR)
+    beside = Path(widemargin.solvers.__file__).parent.parent
+    if os.access(beside, os.W_OK):
+        return beside  # in the __pycache__ folders
+    from numba.misc.appdirs import AppDirs
+
+    return Path(AppDirs(appname="numba", appauthor=False).user_cache_dir)
+
+
+def cpu_name() -> str:
+    """The processor as its maker calls it."""
+    try:
+        with open("/proc/cpuinfo") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _size(folder: Path | None) -> int:
+    """Bytes of compiled functions below a folder."""
+    if folder is None or not folder.is_dir():
+        return 0
+    return sum(path.stat().st_size for ending in ("*.nbc", "*.nbi") for path in folder.rglob(ending))
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,86 @@
+"""Models that commands open: our own files, and LIBSVM's; what kind a file is shows in its first bytes."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from widemargin.io.errors import FileError
+
+ZIP, PICKLES = b"PK", (b"\x80", b"(", b"ccopy_reg", b"\x78\x9c")  # first bytes; the last is joblib's zlib
+LIBSVM_HEADS = (b"svm_type", b"kernel_type", b"nr_class")
+DIGITS = ".8g"  # LIBSVM prints the features of support vectors with eight digits
+
+
+def open_model(path: str, n_features: int | None = None) -> Any:
+    """A fitted machine from a file of ours or of LIBSVM.
+
+    n_features : of the data at hand; LIBSVM's files do not say how many features there were.
+    """
+    kind = kind_of_model(path)
+    if kind == "libsvm":
+        from widemargin.io.libsvm_model import read_libsvm_model
+
+        return read_libsvm_model(path, n_features)
+    if kind == "pickle":
+        raise FileError(
+            f"{path} is a pickle, and reading one can run code that is in it. If you trust where it comes from: "
+            f"widemargin convert --trust-pickle {path} {os.path.basename(path)}.model"
+        )
+    from widemargin.io.model_file import load
+
+    return load(path)
+
+
+def kind_of_model(path: str) -> str:
+    """ "libsvm", "pickle", or "widemargin" for all the rest, whose reader says what is wrong."""
+    try:
+        with open(path, "rb") as stream:
+            head = stream.read(16)
+    except OSError:
+        return "widemargin"
+    if head.startswith(LIBSVM_HEADS):
+        return "libsvm"
+    return "pickle" if head.startswith(PICKLES) else "widemargin"
+
+
+def find_support(model: Any, X: Any, y: Any) -> None:
+    """Tell a model read from LIBSVM which rows of its training data X are its support vectors.
+
+    The file holds the vectors rounded to eight digits, but not their places: rows are found by printing them likewise.
+    Of equal rows those of the right class are taken, each once.
+    """
+    if model.kernel == "precomputed":
+        model.shape_fit_ = X.shape
+        return
+    rows = defaultdict(list)
+    classes = getattr(model, "classes_", None)
+    labels = y if classes is not None else np.zeros(X.shape[0])
+    for row, key in enumerate(_printed(X)):
+        rows[key, labels[row]].append(row)
+    for places in rows.values():
+        places.reverse()  # the first of equal rows is taken first
+    own = np.repeat(classes, model.n_support_) if classes is not None else np.zeros(len(model.support_))
+    support = []
+    for key, label in zip(_printed(model.support_vectors_), own, strict=True):
+        if not rows.get((key, label)):
+            raise FileError(
+                "A support vector of the model is not among the given samples: give the file it was trained on."
+            )
+        support.append(rows[key, label].pop())
+    model.support_ = np.array(support, model.support_.dtype)
+    model.shape_fit_ = X.shape
+
+
+def _printed(X: Any) -> list[tuple]:
+    """Each row as LIBSVM would print it."""
+    X = sp.csr_matrix(X)
+    X.sort_indices()
+    words = [(index, format(value, DIGITS)) for index, value in zip(X.indices.tolist(), X.data.tolist())]
+    return [
+        tuple(word for word in words[begin:end] if float(word[1]) != 0.0) for begin, end in zip(X.indptr, X.indptr[1:])
+    ]

@@ -1,0 +1,61 @@
+"""`widemargin plot`: a picture of a machine and its data."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import click
+
+from widemargin.cli.command import FINE, new_command, option, said_options
+from widemargin.cli.data import FORMAT_OPTION, HEADER_OPTION, read_like, targets_for
+from widemargin.cli.parameters import FILE, Whole
+from widemargin.cli.screen import Screen
+
+KINDS = ("auto", "boundary", "tube", "kkt", "kernel", "scaling")
+
+EXAMPLES = (
+    ("plot moons.model moons -o moons.png", "Boundary, margins and support vectors."),
+    ("plot a9a.model a9a --kind kkt -o a9a.pdf", "Multipliers against positions: the optimality conditions."),
+)
+
+
+@new_command("plot", examples=EXAMPLES)
+@click.argument("model", type=FILE)
+@click.argument("data", type=FILE)
+@option("-o", "--output", type=FILE, default="plot.png", metavar="PICTURE",
+        help="File to write; .png, .pdf, .svg.  [plot.png]")  # fmt: skip
+@option(
+    "--kind", type=click.Choice(KINDS), default="auto", help="Which picture.  [tube for regressions, else boundary]"
+)
+@option("--dpi", type=Whole(10), default="150", metavar="N", help="Dots per inch.  [150]")
+@FORMAT_OPTION
+@HEADER_OPTION
+@said_options
+def command(**given: Any) -> int:
+    """Draw a picture of a saved MODEL and its DATA. Needs matplotlib: pip install 'widemargin[plots]'."""
+    return plot(SimpleNamespace(**given))
+
+
+def plot(options: SimpleNamespace) -> int:
+    """Draw and write."""
+    from widemargin.cli.models import open_model
+    from widemargin.io.archive import check_writable
+
+    screen = Screen(quiet=options.quiet, as_json=options.as_json)
+    check_writable(options.output)
+    try:
+        import matplotlib
+    except ImportError:
+        raise ImportError("Pictures are drawn by matplotlib: pip install 'widemargin[plots]'.") from None
+    matplotlib.use("Agg")  # a file is wanted, no window
+    from widemargin.plots import plot as draw
+
+    model = open_model(options.model)
+    data = read_like(options.data, model, options, screen)
+    y = None if hasattr(model, "offset_") else targets_for(model, data, options.data)
+    axes = draw(model, data.X, y, kind=options.kind)
+    axes.figure.savefig(options.output, dpi=options.dpi, bbox_inches="tight")
+    screen.say(f"{options.output} written")
+    screen.finish(command="plot", model=options.model, data=options.data, output=options.output)
+    return FINE

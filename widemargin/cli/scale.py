@@ -1,0 +1,206 @@
+"""`widemargin scale`: every feature of a LIBSVM file into a range, as LIBSVM's svm-scale does.
+
+    x'  =  lower + (upper - lower) (x - min) / (max - min)
+
+min and max of each feature are those of the file, in which a feature that is left out counts as zero, or those saved
+with another file (-s, -r). Files of ranges are exchanged with svm-scale:
+
+    y                   only with -y: range wanted, range found
+    x
+    lower upper
+    index min max       one line per feature, indices from 1
+
+A feature with a single value carries nothing and is left out, as there.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import click
+
+from widemargin.cli.command import FINE, new_command, option, said_options
+from widemargin.cli.parameters import ANY_NUMBER, FILE
+from widemargin.cli.screen import Screen
+
+EXAMPLES = (
+    ("scale -s ranges a9a > a9a.scaled", "To [-1, 1]; what was found is saved."),
+    ("scale -r ranges a9a.t > a9a.t.scaled", "The test file in the same way."),
+    ("scale -l 0 -u 1 counts -o counts.scaled", "To [0, 1], which keeps zeros that are minima."),
+)
+
+
+@dataclass
+class Ranges:
+    """What svm-scale saves: the range wanted, and the one found of each feature (index from 1) and of the labels."""
+
+    lower: float
+    upper: float
+    found: dict[int, tuple[float, float]]
+    labels: tuple[float, float, float, float] | None = None
+
+
+@new_command("scale", examples=EXAMPLES)
+@click.argument("data", type=FILE)
+@option("-l", "--lower", type=ANY_NUMBER, default="-1", metavar="L", help="Lower end of the range.  [-1]")
+@option("-u", "--upper", type=ANY_NUMBER, default="1", metavar="U", help="Upper end of the range.  [1]")
+@option("-y", "--labels", nargs=2, type=ANY_NUMBER, metavar="L U", help="Bring the labels into this range too.")
+@option("-s", "--save", type=FILE, metavar="RANGES", help="Save what was found, for other files.")
+@option("-r", "--restore", type=FILE, metavar="RANGES", help="Use what was saved before.")
+@option("-o", "--output", type=FILE, metavar="OUT", help="File to write.  [standard output]")
+@said_options
+def command(**given: Any) -> int:
+    """Scale the features of a LIBSVM file DATA into a range, by default [-1, 1]."""
+    return scale(SimpleNamespace(**given))
+
+
+def scale(options: SimpleNamespace) -> int:
+    """Read, find or restore the ranges, write."""
+    from widemargin.io.errors import FileError
+    from widemargin.io.libsvm_text import read_libsvm, write_libsvm
+
+    screen = Screen(quiet=options.quiet, as_json=options.as_json)
+    if options.save and options.restore:
+        raise ValueError("-s saves ranges that are found, -r uses saved ones: give one of them.")
+    if not options.lower < options.upper:
+        raise ValueError(f"The range {options.lower:g} to {options.upper:g} is empty: -l must be below -u.")
+    if options.as_json and options.output in (None, "-"):
+        raise ValueError("With --json the scaled data needs a file: say -o OUT.")
+    with screen.progress(f"reading {options.data}", 1.0) as steps:
+        X, y = read_libsvm(options.data, report=steps.reach)
+    if options.restore:
+        ranges = read_ranges(options.restore)
+    else:
+        ranges = find_ranges(X, y, options)
+        if options.save:
+            _write_text(options.save, format_ranges(ranges))
+    before = X.nnz
+    unknown = [index + 1 for index in set(X.indices.tolist()) if index + 1 not in ranges.found]
+    if unknown and options.restore:
+        screen.note(f"Features that {options.restore} does not know are left out, such as {min(unknown)}.")
+    X = scaled(X, ranges)
+    if ranges.labels:
+        y = _stretch(y, *ranges.labels[2:], *ranges.labels[:2])
+    if X.nnz > 2 * before:
+        screen.note(
+            f"{before:,} values that are not zero became {X.nnz:,}: -l 0 keeps zeros that are the minimum of a feature."
+        )
+    if options.output in (None, "-"):
+        write_libsvm(X, y, sys.stdout)
+    else:
+        try:
+            with open(options.output, "w", encoding="ascii") as stream:
+                write_libsvm(X, y, stream)
+        except OSError as error:
+            raise FileError(f"{options.output} cannot be written: {error.strerror or error}.") from None
+    screen.finish(command="scale", data=options.data, output=options.output, samples=len(y), values=X.nnz)
+    return FINE
+
+
+def find_ranges(X: Any, y: Any, options: SimpleNamespace) -> Ranges:
+    """Minima and maxima of the features; what is left out counts as zero."""
+    low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+    found = {
+        index + 1: (float(low[index]), float(high[index])) for index in range(X.shape[1]) if low[index] < high[index]
+    }
+    labels = (*options.labels, float(y.min()), float(y.max())) if options.labels else None
+    return Ranges(options.lower, options.upper, found, labels)
+
+
+def scaled(X: Any, ranges: Ranges) -> Any:
+    """The features in their range; a feature of which zeros do not stay zero becomes dense."""
+    import numpy as np
+    from scipy.sparse import csc_matrix, hstack
+
+    columns = X.tocsc()
+    parts = []
+    for index in range(max([X.shape[1], *ranges.found])):
+        if index + 1 not in ranges.found:
+            parts.append(csc_matrix((X.shape[0], 1)))
+            continue
+        low, high = ranges.found[index + 1]
+        column = np.zeros(X.shape[0])
+        if index < X.shape[1]:
+            own = slice(columns.indptr[index], columns.indptr[index + 1])
+            column[columns.indices[own]] = columns.data[own]
+        parts.append(csc_matrix(_stretch(column, low, high, ranges.lower, ranges.upper)[:, None]))
+    return hstack(parts, format="csr")
+
+
+def _stretch(values: Any, low: float, high: float, lower: float, upper: float) -> Any:
+    """Map [low, high] to [lower, upper]; both ends exactly, whatever the rounding."""
+    import numpy as np
+
+    if not low < high:
+        return values
+    moved = lower + (upper - lower) * (values - low) / (high - low)
+    return np.where(values == low, lower, np.where(values == high, upper, moved))
+
+
+def format_ranges(ranges: Ranges) -> str:
+    """The text of a file of ranges.
+
+    Examples
+    --------
+    >>> print(format_ranges(Ranges(-1.0, 1.0, {2: (0.0, 4.5)})), end="")
+    x
+    -1 1
+    2 0 4.5
+    """
+    from widemargin.io.libsvm_text import shortest
+
+    lines = []
+    if ranges.labels:
+        wanted, found = ranges.labels[:2], ranges.labels[2:]
+        lines += ["y", *(f"{shortest(low)} {shortest(high)}" for low, high in (wanted, found))]
+    lines += ["x", f"{shortest(ranges.lower)} {shortest(ranges.upper)}"]
+    lines += [f"{index} {shortest(low)} {shortest(high)}" for index, (low, high) in ranges.found.items()]
+    return "\n".join(lines) + "\n"
+
+
+def read_ranges(path: str) -> Ranges:
+    """A file of ranges, ours or svm-scale's."""
+    from widemargin.io.errors import FileError
+    from widemargin.io.raw_bytes import read_bytes
+
+    lines = read_bytes(path).decode("utf-8", "replace").splitlines()
+    number = 0
+
+    def numbers(count: int) -> list[float]:
+        nonlocal number
+        number += 1
+        try:
+            values = [float(word) for word in lines[number - 1].split()]
+        except (ValueError, IndexError):
+            values = []
+        if len(values) != count:
+            raise FileError(f"{path}, line {number}: expected {count} numbers, as `widemargin scale -s` writes them.")
+        return values
+
+    labels = None
+    if lines[:1] == ["y"]:
+        number = 1
+        wanted, found = numbers(2), numbers(2)
+        labels = (wanted[0], wanted[1], found[0], found[1])
+    if lines[number : number + 1] != ["x"]:
+        raise FileError(f"{path}, line {number + 1}: expected 'x': this is no file of ranges by `widemargin scale -s`.")
+    number += 1
+    lower, upper = numbers(2)
+    features: dict[int, tuple[float, float]] = {}
+    while number < len(lines) and lines[number].strip():
+        index, low, high = numbers(3)
+        features[int(index)] = (low, high)
+    return Ranges(lower, upper, features, labels)
+
+
+def _write_text(path: str, text: str) -> None:
+    from widemargin.io.errors import FileError
+
+    try:
+        with open(path, "w", encoding="ascii") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None

@@ -1,0 +1,190 @@
+"""What commands say: words and tables for people on the error stream, or one JSON object for programs.
+
+Results that are the purpose of a command (answers, a scaled file, a certificate) go to standard output; the rest goes
+to the error stream, where it does not mix with them. With --json there is nothing on standard output but the object.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+    from rich.table import Table
+
+    from widemargin.certificate import Certificate
+
+PATIENCE = 1.0  # seconds after which work that has not ended shows how far it is
+SECONDS_PER_LINE = 5.0  # pace of plain lines where no bar can be drawn
+
+
+class Screen:
+    """The two streams of a command, with --quiet and --json applied."""
+
+    def __init__(self, *, quiet: bool, as_json: bool) -> None:
+        from rich.console import Console
+
+        self.quiet, self.as_json = quiet, as_json
+        self.notes: list[str] = []
+        self.console = Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
+        self.results = Console(quiet=quiet or as_json, highlight=False)
+
+    @property
+    def draws(self) -> bool:
+        """Whether a bar can be drawn."""
+        return not self.quiet and self.console.is_terminal
+
+    def say(self, words: str) -> None:
+        """A line for people; programs get their object."""
+        if not self.as_json:
+            self.console.print(words, markup=False)
+
+    def note(self, words: str) -> None:
+        """Something the user should know, though the command goes on; programs find it under "notes"."""
+        self.notes.append(words)
+        if not self.as_json:
+            self.console.print(words, style="yellow", markup=False)
+
+    def show(self, table: Table | str) -> None:
+        """A result for people, on standard output."""
+        self.results.print(table)
+
+    def finish(self, **facts: Any) -> None:
+        """The object for programs."""
+        if self.as_json:
+            if self.notes:
+                facts["notes"] = self.notes
+            sys.stdout.write(json.dumps(plain(facts), indent=2, allow_nan=False) + "\n")
+            sys.stdout.flush()
+
+    @contextmanager
+    def progress(self, label: str, total: float) -> Iterator[Steps]:
+        """Steps towards a total: a bar with the time left on a terminal, plain lines in a log, nothing if quiet."""
+        steps = Steps(self, label, total)
+        try:
+            yield steps
+        finally:
+            steps.close()
+
+
+class Steps:
+    """Progress of work whose total is known; shows itself only once the work takes longer than PATIENCE."""
+
+    def __init__(self, screen: Screen, label: str, total: float) -> None:
+        self.screen, self.label, self.total = screen, label, total
+        self.done = 0.0
+        self.began = time.monotonic()
+        self.next_line = PATIENCE
+        self._bar: Progress | None = None
+        self._task: Any = None
+
+    def advance(self, amount: float = 1.0, label: str | None = None) -> None:
+        """Say that more is done, and on what work goes on."""
+        self.reach(self.done + amount, label)
+
+    def reach(self, done: float, label: str | None = None) -> None:
+        """Say how much is done."""
+        self.done, self.label = done, label or self.label
+        elapsed = time.monotonic() - self.began
+        if self.screen.quiet or elapsed < PATIENCE:
+            return
+        if self.screen.draws:
+            self._draw()
+        elif elapsed >= self.next_line:
+            self.next_line = elapsed + SECONDS_PER_LINE
+            left = elapsed * (self.total - done) / done if done else math.nan
+            share = f"{done / self.total:4.0%}" if self.total else ""
+            rest = f", about {left:.0f} s left" if math.isfinite(left) else ""
+            self.screen.console.print(f"{self.label} {share}  {elapsed:.0f} s{rest}", markup=False)
+
+    def _draw(self) -> None:
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        if self._bar is None:
+            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+            self._bar = Progress(*columns, console=self.screen.console, transient=True)
+            self._task = self._bar.add_task(self.label, total=self.total)
+            self._bar.start()
+        self._bar.update(self._task, completed=self.done, description=self.label)
+
+    def close(self) -> None:
+        """Give the terminal back."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def plain(value: Any) -> Any:
+    """A value in the types of JSON; numbers that JSON does not have become null or words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain({"a": np.float64("nan"), "b": np.arange(2), "c": float("inf")})
+    {'a': None, 'b': [0, 1], 'c': 'Infinity'}
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def certificate_facts(certificate: Certificate) -> dict[str, Any]:
+    """A certificate for programs."""
+    names = ("holds", "violation", "tol", "criterion", "gap", "primal", "dual", "infeasibility", "n_support", "n_free")
+    facts = {name: getattr(certificate, name) for name in (*names, "iterations", "rows_computed", "seconds")}
+    facts["status"] = certificate.status.name if certificate.status is not None else None
+    return facts
+
+
+def certificate_table(certificate: Certificate) -> Table:
+    """A certificate as a table of two columns; the verdict stands first, in colour."""
+    from rich.text import Text
+
+    verdict, *rest = str(certificate).splitlines()
+    table = two_columns()
+    name, value = _cut(verdict)
+    table.add_row(name, Text(value, style="bold green" if certificate.holds else "bold red"))
+    for name, value in map(_cut, rest):
+        if value != "nan":  # not known of a model that was trained elsewhere or loaded from a file
+            table.add_row(name, value)
+    return table
+
+
+def two_columns() -> Table:
+    """A table of names and values."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False, padding=(0, 1))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    return table
+
+
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    """A count with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "class", "classes"), plural(1234, "feature")
+    ('1 class', '1,234 features')
+    """
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def _cut(line: str) -> tuple[str, str]:
+    """Name and value of a line of the printed certificate, which stand at least two spaces apart."""
+    name, _, value = line.partition("  ")
+    return name, value.strip()

@@ -1,0 +1,146 @@
+"""`widemargin warmup`: compile everything now, so that no fit has to wait for the compiler.
+
+Compiled functions are kept on disk, one version for each kind of data they meet. Small problems of every kind of
+machine, kernel and data are solved here; whatever they need is then there for every process to come.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from widemargin.cli.command import FINE, new_command, said_options
+from widemargin.cli.screen import Screen, plural
+
+KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "chi2", "cosine")
+MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
+LARGE = 2300  # samples: beyond the 2,048 up to which the whole kernel matrix is kept in float64
+WIDE = 40  # features: beyond those few whose differences are taken one by one
+
+EXAMPLES = (("warmup", "Once after an installation or upgrade; for containers, while the image is built."),)
+
+
+@new_command("warmup", examples=EXAMPLES)
+@said_options
+def command(**given: Any) -> int:
+    """Compile every function now rather than when it is first used."""
+    return warmup(SimpleNamespace(**given))
+
+
+def warmup(options: SimpleNamespace) -> int:
+    """Run all tasks, and say how many functions were compiled."""
+    from widemargin._jit import INTERPRETED
+
+    screen = Screen(quiet=options.quiet, as_json=options.as_json)
+    if INTERPRETED:
+        screen.note("NUMBA_DISABLE_JIT is set: functions run as plain Python, there is nothing to compile.")
+        screen.finish(command="warmup", compiled=0)
+        return FINE
+    began = time.perf_counter()
+    todo = list(tasks())
+    with Compilations() as compiled, screen.progress("compiling", len(todo)) as steps, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for label, run in todo:
+            steps.reach(steps.done, label)
+            run()
+            steps.advance()
+    seconds = time.perf_counter() - began
+    what = plural(compiled.count, "function") if compiled.count else "nothing new"
+    screen.say(f"compiled {what} in {seconds:.1f} s")
+    screen.finish(command="warmup", compiled=compiled.count, seconds=seconds)
+    return FINE
+
+
+class Compilations:
+    """Counts what Numba compiles while it is active; functions loaded from disk do not count."""
+
+    def __init__(self, on_first: Callable[[], None] | None = None) -> None:
+        self.count = 0
+        self.on_first = on_first
+
+    def __enter__(self) -> Compilations:
+        from numba.core import event
+
+        outer = self
+
+        class Listener(event.Listener):
+            def on_start(self, happening: Any) -> None:
+                outer.count += 1
+                if outer.count == 1 and outer.on_first is not None:
+                    outer.on_first()
+
+            def on_end(self, happening: Any) -> None:
+                pass
+
+        self._listener = Listener()
+        event.register("numba:compile", self._listener)
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        from numba.core import event
+
+        event.unregister("numba:compile", self._listener)
+
+
+def tasks() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Names and functions of small problems that together need every compiled function of the machines."""
+    import numpy as np
+    from scipy.sparse import csr_matrix
+
+    import widemargin
+    from widemargin.io.libsvm_text import matrix_from_text
+
+    rng = np.random.default_rng(0)
+    narrow, wide = rng.random((60, 3)), rng.random((60, WIDE))
+    bits = (rng.random((60, 70)) < 0.3).astype(float)
+    kinds = {
+        "few features": narrow,
+        "many features": wide,
+        "sparse": csr_matrix(np.where(wide < 0.8, 0.0, wide)),
+        "bits": bits,
+        "sparse bits": csr_matrix(bits),
+    }
+    labels, classes = np.tile([0, 1], 30), np.tile([0, 1, 2], 20)
+
+    def fit(machine: str, X: Any, **parameters: Any) -> Callable[[], Any]:
+        def run() -> None:
+            model = getattr(widemargin, machine)(**parameters)
+            y = labels[: X.shape[0]] if machine.endswith("SVC") else rng.random(X.shape[0])
+            model.fit(X) if machine == "OneClassSVM" else model.fit(X, y)
+            model.predict(X)
+
+        return run
+
+    yield "LIBSVM text", lambda: matrix_from_text(b"1 1:0.5 3:1e-9\n", "text")
+    for kernel in KERNELS:
+        for words, X in kinds.items():
+            yield f"{kernel}, {words}", fit("SVC", X, kernel=kernel)
+    yield "precomputed", fit("SVC", narrow @ narrow.T, kernel="precomputed")
+    for machine in MACHINES:
+        yield machine, fit(machine, narrow)
+    for loss in ("squared_hinge", "squared_epsilon_insensitive"):
+        yield loss, fit("SVC" if loss == "squared_hinge" else "SVR", narrow, loss=loss)
+    yield "three classes", lambda: widemargin.SVC().fit(narrow, classes).predict(narrow)
+    yield "probabilities", lambda: widemargin.SVC(probability=True).fit(narrow, classes).predict_proba(narrow)
+    yield "stopping by gap", fit("SVC", narrow, stopping="gap")
+    yield "certificates", lambda: widemargin.verify(widemargin.SVC().fit(narrow, labels), narrow, labels)
+    big = rng.random((LARGE, WIDE))
+    targets = (big[:, 0] + 0.1 * rng.normal(size=LARGE) > 0.5).astype(int)
+    for words, X in (
+        ("many features", big),
+        ("few features", np.ascontiguousarray(big[:, :3])),
+        ("sparse", csr_matrix(np.where(big < 0.8, 0.0, big))),
+        ("bits", (big < 0.3).astype(float)),
+    ):
+        for kernel in ("linear", "rbf", "poly"):
+            yield f"{kernel}, {words}, large", _large(X, targets, kernel)
+
+
+def _large(X: Any, y: Any, kernel: str) -> Callable[[], Any]:
+    """A problem large enough for float32 rows under a cache."""
+    import widemargin
+
+    return lambda: widemargin.SVC(kernel=kernel, time_limit=20.0).fit(X, y).predict(X)

@@ -1,0 +1,112 @@
+"""NumPy's files: .npz with the arrays X and y (or a sparse matrix of SciPy), .npy with the target in one column.
+
+Nothing is unpickled: arrays of objects are refused, so a file from a stranger cannot run code.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from widemargin.io.errors import FileError
+from widemargin.io.raw_bytes import Report, read_bytes, shown_name
+
+SAMPLES, TARGETS = ("X", "x", "data"), ("y", "Y", "target", "targets", "labels")  # names people give the arrays
+SPARSE_PARTS = ("data", "indices", "indptr", "shape")
+
+
+def read_arrays(
+    path: str | os.PathLike, kind: str | None = None, *, target: str | None = None, report: Report | None = None
+) -> tuple[Any, NDArray | None]:
+    """Samples and targets of an .npz or .npy file.
+
+    Parameters
+    ----------
+    path : path or "-"
+    kind : {"npz", "npy"} or None, default None
+        None goes by the ending of the name.
+    target : str or None, default None
+        .npz: name of the array of targets; None looks for y, target or labels. .npy: place of the column of targets,
+        1 the first, -1 the last; None means that there are none.
+    report : callable or None, default None
+        Called with the share of the file that has been read.
+
+    Returns
+    -------
+    X : array or CSR matrix of shape (n_samples, n_features)
+    y : array of shape (n_samples,), or None
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "two.npz"
+    >>> np.savez(path, X=np.eye(2), y=np.array(["low", "high"]))
+    >>> X, y = read_arrays(path)
+    >>> X.shape, y.tolist()
+    ((2, 2), ['low', 'high'])
+    """
+    name = shown_name(path)
+    kind = kind or ("npy" if str(path).lower().endswith(".npy") else "npz")
+    data = read_bytes(path, report)
+    try:
+        loaded = np.load(io.BytesIO(data), allow_pickle=False)
+        arrays = {"": loaded} if isinstance(loaded, np.ndarray) else {part: loaded[part] for part in loaded.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, SyntaxError) as refused:
+        if "pickle" in str(refused) and data.startswith((b"PK", b"\x93NUMPY")):
+            raise FileError(
+                f"{name} holds Python objects, which are not read for safety: save plain numbers."
+            ) from None
+        raise FileError(f"{name} is not a file of NumPy, or it is damaged: expected .{kind}.") from None
+    X, y = _column_apart(arrays[""], target, name) if "" in arrays else _named(arrays, target, name)
+    if X.ndim != 2 or not X.shape[0]:
+        raise FileError(f"{name}: the samples have the shape {X.shape}, expected rows and columns.")
+    if X.dtype.kind not in "fiub":
+        raise FileError(f"{name}: the samples have the type {X.dtype}, expected numbers.")
+    if y is not None and y.shape != (X.shape[0],):
+        raise FileError(f"{name}: the targets have the shape {y.shape}, expected ({X.shape[0]},), one for each row.")
+    entries = X.data if isinstance(X, csr_matrix) else X
+    if not np.isfinite(entries).all():
+        where = "" if isinstance(X, csr_matrix) else ", row {} column {}".format(*(np.argwhere(~np.isfinite(X))[0] + 1))
+        raise FileError(f"{name}{where}: a value is nan or infinite, expected finite numbers.")
+    return X.astype(np.float64, copy=False) if X.dtype.kind != "f" else X, y
+
+
+def _column_apart(matrix: NDArray, target: str | None, name: str) -> tuple[NDArray, NDArray | None]:
+    """A matrix whose column `target` holds the targets."""
+    if target is None:
+        return matrix, None
+    width = matrix.shape[1] if matrix.ndim == 2 else 0
+    try:
+        place = int(target)
+    except ValueError:
+        place = 0
+    if not (place and -width <= place <= width):
+        raise FileError(f"{name} has no column {target!r}: give a number from 1 to {width}, or -1 for the last.")
+    column = place - 1 if place > 0 else width + place
+    return np.delete(matrix, column, axis=1), matrix[:, column]
+
+
+def _named(arrays: dict[str, NDArray], target: str | None, name: str) -> tuple[Any, NDArray | None]:
+    """X and y among the arrays of an .npz file."""
+    targets = (target,) if target is not None else TARGETS
+    y = next((arrays[label] for label in targets if label in arrays), None)
+    if target is not None and y is None:
+        raise FileError(f"{name} has no array {target!r}: it holds {', '.join(arrays)}.")
+    if all(part in arrays for part in SPARSE_PARTS):
+        try:
+            matrix = csr_matrix(tuple(arrays[part] for part in SPARSE_PARTS[:3]), shape=tuple(arrays["shape"]))
+            matrix.check_format(full_check=True)
+            matrix.sum_duplicates()
+        except (ValueError, TypeError) as refused:
+            raise FileError(f"{name} is not a sparse matrix in CSR form ({refused}).") from None
+        return matrix, y
+    X = next((arrays[label] for label in SAMPLES if label in arrays), None)
+    if X is None:
+        raise FileError(f"{name} holds the arrays {', '.join(arrays) or '(none)'}, expected X and y.")
+    return X, y

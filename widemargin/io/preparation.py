@@ -1,0 +1,217 @@
+"""From a table to the matrix a machine learns from: texts to 0/1 columns, numbers scaled on request.
+
+What was found in the training table (names, categories, ranges) is a `Preparation`. It is kept in the model file as
+plain data, so that new tables become the same features in the same places.
+
+    number     (x - shift) / unit, one feature; standard: mean and standard deviation; minmax: to [0, 1]
+    category   one 0/1 feature per category, in alphabetical order; an unknown one is all zeros
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from widemargin.io.errors import FileError
+from widemargin.io.libsvm_text import shortest
+from widemargin.io.tables import Table
+
+SCALINGS = ("none", "standard", "minmax")
+DENSE_FROM = 0.25  # share of features that are not zero from which on the matrix is dense
+MOST_CATEGORIES = 10_000  # of one column; a column with more is a name or a number of each row, not a category
+
+
+@dataclass(frozen=True)
+class Column:
+    """How one column becomes features."""
+
+    name: str
+    kind: str = "number"
+    shift: float = 0.0
+    unit: float = 1.0
+    categories: tuple[str, ...] = ()
+
+    @property
+    def n_features(self) -> int:
+        return 1 if self.kind == "number" else len(self.categories)
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How a table becomes a matrix and targets.
+
+    Examples
+    --------
+    >>> table = Table("people", {"age": np.array([20.0, 40.0]), "town": np.array(["Oslo", "Rome"], object)})
+    >>> preparation = Preparation.fit(table, target=None, scaling="minmax")
+    >>> preparation.matrix(table)[0].tolist(), preparation.feature_names
+    ([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]], ['age', 'town=Oslo', 'town=Rome'])
+    """
+
+    target: str | None
+    columns: tuple[Column, ...] = field(default=())
+
+    @classmethod
+    def fit(
+        cls,
+        table: Table,
+        target: str | None,
+        scaling: str = "none",
+        categorical: Collection[str] = (),
+        drop: Collection[str] = (),
+    ) -> Preparation:
+        """Learn from the training table.
+
+        target : name or place of the column to predict; None if there is none.
+        categorical : columns of numbers that are names of something. drop : columns to leave out.
+        """
+        target = None if target is None else table.resolve(target)
+        as_names = {table.resolve(name) for name in categorical}
+        left_out = {table.resolve(name) for name in drop} | {target}
+        columns = []
+        for name, cells in table.columns.items():
+            if name in left_out:
+                continue
+            if cells.dtype != object and name not in as_names:
+                columns.append(_number_column(name, cells, scaling, table))
+            else:
+                columns.append(_category_column(name, cells, table))
+        if not columns:
+            raise FileError(f"{table.name} has no columns beside the target: there is nothing to learn from.")
+        return cls(target, tuple(columns))
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features, in their order."""
+        names: list[str] = []
+        for column in self.columns:
+            named = [f"{column.name}={category}" for category in column.categories]
+            names += [column.name] if column.kind == "number" else named
+        return names
+
+    def matrix(self, table: Table) -> tuple[Any, list[str]]:
+        """The features of a table, dense or CSR, and notes about what was left out."""
+        missing = [column.name for column in self.columns if column.name not in table.columns]
+        if missing:
+            raise FileError(
+                f"{table.name} has no column {missing[0]!r}, which the model was trained on: expected the columns "
+                f"{', '.join(column.name for column in self.columns)}."
+            )
+        notes = []
+        extra = [name for name in table.columns if name not in {column.name for column in self.columns}]
+        extra = [name for name in extra if name != self.target]
+        if extra:
+            notes.append(f"{table.name} has columns the model does not use, ignored: {', '.join(extra[:10])}.")
+        blocks, places = [], []
+        begin = 0
+        for column in self.columns:
+            cells = table.columns[column.name]
+            if column.kind == "number":
+                blocks.append((_numbers(cells, column.name, table) - column.shift) / column.unit)
+                places.append(np.full(len(table), begin))
+            else:
+                code, unknown = _codes(cells, column, table)
+                blocks.append((code >= 0).astype(np.float64))
+                places.append(begin + np.maximum(code, 0))
+                if unknown:
+                    notes.append(
+                        f"{table.name}, column {column.name!r}: categories the training data did not have, such as "
+                        f"{unknown!r}, count as none."
+                    )
+            begin += column.n_features
+        return _assembled(np.column_stack(blocks), np.column_stack(places), begin), notes
+
+    def targets(self, table: Table) -> NDArray | None:
+        """The column to predict, if the table has it: numbers, or texts."""
+        if self.target is None or self.target not in table.columns:
+            return None
+        cells = table.columns[self.target]
+        empty = np.array([cell is None for cell in cells]) if cells.dtype == object else np.isnan(cells)
+        if empty.any():
+            where = table.place(int(np.argmax(empty)))
+            raise FileError(f"{table.name}, {where}: no target in column {self.target!r}: fill it in or leave it out.")
+        return cells.astype(np.str_) if cells.dtype == object else cells
+
+    def as_plain(self) -> dict[str, Any]:
+        """Plain data for a model file."""
+        columns = [{**asdict(column), "categories": list(column.categories)} for column in self.columns]
+        return {"format": "table", "target": self.target, "columns": columns}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Preparation:
+        """The preparation of a model file."""
+        columns = [Column(**{**column, "categories": tuple(column["categories"])}) for column in plain["columns"]]
+        return cls(plain["target"], tuple(columns))
+
+
+def _number_column(name: str, cells: NDArray, scaling: str, table: Table) -> Column:
+    """Shift and unit of a column of numbers; a constant column keeps its unit."""
+    numbers = _numbers(cells, name, table)
+    if scaling == "none":
+        return Column(name)
+    low, spread = (numbers.mean(), numbers.std()) if scaling == "standard" else (numbers.min(), np.ptp(numbers))
+    return Column(name, shift=float(low), unit=float(spread) if spread > 0 else 1.0)
+
+
+def _category_column(name: str, cells: NDArray, table: Table) -> Column:
+    """The categories of a column."""
+    categories = sorted({word for word in _words(cells, name, table)})
+    if len(categories) > MOST_CATEGORIES:
+        raise FileError(
+            f"{table.name}, column {name!r} has {len(categories):,} different texts, more than {MOST_CATEGORIES:,}: it "
+            f"looks like a name of each row; leave it out with --drop {name!r}."
+        )
+    return Column(name, kind="category", categories=tuple(categories))
+
+
+def _numbers(cells: NDArray, name: str, table: Table) -> NDArray[np.float64]:
+    """A column that must be finite numbers."""
+    if cells.dtype == object:
+        raise FileError(
+            f"{table.name}, column {name!r} holds texts such as {cells[0]!r}, but the model was trained on numbers there."
+        )
+    if not np.isfinite(cells).all():
+        row = int(np.argmin(np.isfinite(cells)))
+        what = "is empty" if np.isnan(cells[row]) else "is infinite"
+        raise FileError(
+            f"{table.name}, {table.place(row)}, column {name!r} {what}, expected a number: fill it in, or leave the row "
+            "out."
+        )
+    return cells
+
+
+def _words(cells: NDArray, name: str, table: Table) -> list[str]:
+    """A column as texts; whole numbers without a point."""
+    if cells.dtype != object:
+        return [shortest(number) for number in _numbers(cells, name, table).tolist()]
+    for row, cell in enumerate(cells):
+        if cell is None:
+            raise FileError(
+                f"{table.name}, {table.place(row)}, column {name!r} is empty, expected a text: fill it in, or leave the "
+                "row out."
+            )
+    return cells.tolist()
+
+
+def _codes(cells: NDArray, column: Column, table: Table) -> tuple[NDArray[np.int64], str | None]:
+    """Number of each cell's category, -1 for an unknown one, and one of the unknown."""
+    number = {category: place for place, category in enumerate(column.categories)}
+    words = _words(cells, column.name, table)
+    codes = np.array([number.get(word, -1) for word in words], np.int64)
+    return codes, words[int(np.argmin(codes))] if (codes < 0).any() else None
+
+
+def _assembled(values: NDArray, places: NDArray, n_features: int) -> Any:
+    """One value per column and row, put in its place of a dense or a sparse matrix."""
+    n_rows, n_columns = values.shape
+    starts = np.arange(n_rows + 1) * n_columns
+    matrix = csr_matrix((values.ravel(), places.ravel(), starts), shape=(n_rows, n_features))
+    if n_columns >= DENSE_FROM * n_features:
+        return matrix.toarray()
+    matrix.eliminate_zeros()
+    return matrix

@@ -1,0 +1,254 @@
+"""Tables with named columns: CSV, TSV, Parquet and Arrow, read by pyarrow (extra `tables`).
+
+A column is numbers (float64, nan where nothing stands) or texts (None where nothing stands). In CSV all cells are read
+as text first and a column becomes numbers only if every cell is one: what a column is then does not depend on which of
+its cells stand near the beginning of the file. A column of numbers with a few other words in it is more likely a slip
+than a list of categories, and is reported with the line and the cell.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.io.errors import FileError
+from widemargin.io.raw_bytes import Report, read_bytes, shown_name, without_compression
+
+MOSTLY = 0.9  # share of numbers from which on the other cells of a column count as slips
+SEPARATORS = ",;\t|"  # tried on the first line of a CSV file, the most frequent one is taken
+EMPTY_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # cells that mean: nothing stands here
+
+
+@dataclass
+class Table:
+    """Named columns of equal length. `line(row)` says where a row stands in its file, for messages."""
+
+    name: str
+    columns: dict[str, NDArray]
+    text: bytes | None = field(default=None, repr=False)  # of a CSV file, to find lines again
+    separator: str = ","
+    has_header: bool = True
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+    def place(self, row: int) -> str:
+        """Where a row stands: its line in a text, its number elsewhere."""
+        if self.text is None:
+            return f"row {row + 1}"
+        records = csv.reader(io.StringIO(self.text.decode("utf-8", "replace"), newline=""), delimiter=self.separator)
+        seen = -1 if self.has_header else 0
+        for record in records:
+            if record:
+                if seen == row:
+                    return f"line {records.line_num}"
+                seen += 1
+        return f"row {row + 1}"
+
+    def resolve(self, column: str) -> str:
+        """The name of a column given by its name or its place, 1 the first, -1 the last."""
+        if column in self.columns:
+            return column
+        names = list(self.columns)
+        try:
+            place = int(column)
+        except ValueError:
+            place = 0
+        if place and -len(names) <= place <= len(names):
+            return names[place - 1 if place > 0 else place]
+        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
+        raise FileError(f"{self.name} has no column {column!r}: its columns are {shown}.")
+
+
+def read_table(
+    path: str | os.PathLike,
+    kind: str | None = None,
+    *,
+    header: bool = True,
+    texts: Collection[str] = (),
+    report: Report | None = None,
+) -> Table:
+    """Read a table.
+
+    Parameters
+    ----------
+    path : path or "-"
+        CSV and TSV may be compressed as .gz, .bz2, .xz; "-" is standard input.
+    kind : {"csv", "tsv", "parquet", "arrow"} or None, default None
+        None goes by the ending of the name.
+    header : bool, default True
+        Whether the first line of a CSV or TSV file names the columns; otherwise they are called "1", "2", ...
+    texts : names of columns of a CSV or TSV file that stay texts even where all cells are numbers
+    report : callable or None, default None
+        Called with the share of the file that has been read.
+
+    Returns
+    -------
+    table : Table
+
+    Raises
+    ------
+    FileError
+        The file cannot be read, or a line is wrong; the message names it and says what was expected.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "people.csv"
+    >>> _ = path.write_text("age,town\\n31,Oslo\\n47,Rome\\n")
+    >>> table = read_table(path)
+    >>> table.columns["age"].tolist(), table.columns["town"].tolist()
+    ([31.0, 47.0], ['Oslo', 'Rome'])
+    """
+    name = shown_name(path)
+    kind = kind or without_compression(path).suffix.lower().lstrip(".")
+    data = read_bytes(path, report)
+    if kind in ("parquet", "pq", "arrow", "feather"):
+        columns = _read_arrow(data, "parquet" if kind in ("parquet", "pq") else "arrow", name)
+        table = Table(name, {label: _from_arrow(column, label, name) for label, column in columns})
+    else:
+        table = _read_csv(data, "\t" if kind == "tsv" else None, name, header, texts)
+    if not len(table):
+        raise FileError(f"{name} holds no rows: expected a table with named columns and at least one row.")
+    return table
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise ImportError("Tables are read by pyarrow: pip install 'widemargin[tables]'.") from None
+    return pyarrow
+
+
+def _read_arrow(data: bytes, kind: str, name: str) -> list[tuple[str, Any]]:
+    """Columns of a Parquet or Arrow file."""
+    arrow = _pyarrow()
+    try:
+        if kind == "parquet":
+            import pyarrow.parquet
+
+            table = pyarrow.parquet.read_table(arrow.BufferReader(data))
+        else:
+            try:
+                table = arrow.ipc.open_file(arrow.BufferReader(data)).read_all()
+            except arrow.ArrowInvalid:
+                table = arrow.ipc.open_stream(arrow.BufferReader(data)).read_all()
+    except (arrow.ArrowException, OSError, ValueError) as refused:
+        raise FileError(f"{name} is not a {kind} file, or it is damaged ({_first_line(refused)}).") from None
+    return list(zip(table.column_names, table.columns))
+
+
+def _from_arrow(column: Any, label: str, name: str) -> NDArray:
+    """A column of any Arrow type as numbers or texts."""
+    arrow = _pyarrow()
+    kind = column.type
+    if arrow.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_boolean(kind):
+        if arrow.types.is_boolean(kind):
+            column = column.cast(arrow.int8())
+        return column.cast(arrow.float64(), safe=False).to_numpy().astype(np.float64)
+    if arrow.types.is_decimal(kind):
+        return column.cast(arrow.float64()).to_numpy().astype(np.float64)
+    if arrow.types.is_string(kind) or arrow.types.is_large_string(kind) or str(kind) == "string_view":
+        return np.array(column.to_pylist(), object)
+    raise FileError(
+        f"{name}, column {label!r} has the type {kind}, expected numbers, truth values or texts: leave it out with "
+        f"--drop {label!r}, or turn it into numbers first."
+    )
+
+
+def _read_csv(data: bytes, separator: str | None, name: str, header: bool, as_texts: Collection[str]) -> Table:
+    """A table of text; `pyarrow` splits it, what it refuses is looked at record by record."""
+    arrow = _pyarrow()
+    import pyarrow.csv
+
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if not data.strip():
+        raise FileError(f"{name} is empty: expected a table with named columns.")
+    first = data.lstrip(b"\r\n").split(b"\n", 1)[0].decode("utf-8", "replace")
+    separator = separator or max(SEPARATORS, key=first.count)
+    labels = next(csv.reader([first], delimiter=separator))
+    labels = [label.strip() for label in labels] if header else [str(number + 1) for number in range(len(labels))]
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise FileError(f"{name}, line 1: two columns are called {twice!r}, expected different names.")
+    try:
+        table = pyarrow.csv.read_csv(
+            arrow.BufferReader(data),
+            read_options=pyarrow.csv.ReadOptions(column_names=labels, skip_rows_after_names=1 if header else 0),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=b'"' in data),
+            convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(labels, arrow.string())),
+        )
+    except (arrow.ArrowException, ValueError) as refused:
+        raise _explained(data, separator, len(labels), name, refused) from None
+    found = Table(name, {}, data, separator, header)
+    cells = {label: np.array([cell.strip() for cell in table[label].to_pylist()], object) for label in labels}
+    found.columns = dict(cells)  # names given by their place are looked up in it
+    kept = {found.resolve(label) for label in as_texts if label in cells or label.lstrip("-").isdigit()}
+    for label in labels:
+        if label in kept:
+            found.columns[label] = np.where(np.isin(cells[label], EMPTY_WORDS), None, cells[label])
+        else:
+            found.columns[label] = _numbers_or_texts(cells[label], label, found)
+    return found
+
+
+def _numbers_or_texts(cells: NDArray, label: str, table: Table) -> NDArray:
+    """A column of CSV: numbers if every cell that is not empty is one, texts if hardly any is."""
+    filled = ~np.isin(cells, EMPTY_WORDS)
+    numbers = np.full(len(cells), np.nan)
+    try:
+        numbers[filled] = cells[filled].astype(np.float64)
+        return numbers
+    except ValueError:
+        pass
+    is_number = np.array([_is_number(cell) for cell in cells[filled]])
+    if is_number.mean() < MOSTLY:
+        return np.where(filled, cells, None)
+    row = int(np.flatnonzero(filled)[np.argmin(is_number)])
+    raise FileError(
+        f"{table.name}, {table.place(row)}, column {label!r}: {cells[row]!r} is not a number, as {is_number.sum():,} of "
+        f"{len(is_number):,} cells of the column are: correct the cell, or say --categorical {label!r}."
+    )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _explained(data: bytes, separator: str, n_columns: int, name: str, refused: Exception) -> FileError:
+    """Which line of a CSV file is wrong."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        line = data[: wrong.start].count(b"\n") + 1
+        return FileError(f"{name}, line {line}: bytes that are no UTF-8 text: save the file as UTF-8.")
+    records = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        for record in records:
+            if record and len(record) != n_columns:
+                return FileError(
+                    f"{name}, line {records.line_num}: {len(record)} cells, expected {n_columns} as in the first line."
+                )
+    except csv.Error as wrong:
+        return FileError(f"{name}, line {records.line_num}: {wrong}, expected cells separated by {separator!r}.")
+    return FileError(f"{name} is not a table ({_first_line(refused)}): expected cells separated by {separator!r}.")
+
+
+def _first_line(error: Exception) -> str:
+    """Arrow's messages can go on for many lines."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
