@@ -88,7 +88,7 @@ def search(options: SimpleNamespace) -> int:
                     steps.advance(label=f"C = {C:g}" + ("" if gamma is None else f", gamma = {gamma:g}"))
                 agreed = agreement(machines[0], answers, y)
                 scores[row, column] = agreed.get("accuracy", -agreed.get("mean_squared_error", 0.0))
-    row, column = np.unravel_index(int(np.argmax(scores)), scores.shape)  # the first of equals: the smallest C
+    row, column = divmod(int(np.argmax(scores)), len(gammas))  # the first of equals: the smallest C
     best = {"C": prices[row]} | ({} if gammas[column] is None else {"gamma": gammas[column]})
     screen.show(_heat_map(scores, prices, gammas))
     score = scores[row, column]

@@ -123,7 +123,9 @@ def targets_for(model: Any, data: Data, path: str) -> Any:
     if hasattr(model, "class_weight"):
         return labels_as_written(data.y)
     if data.y.dtype.kind not in "fiub":
-        raise FileError(f"{path} has texts such as {data.y[0]!r} as targets, but {type(model).__name__} needs numbers.")
+        raise FileError(
+            f"{path} has texts such as {str(data.y[0])!r} as targets, but {type(model).__name__} needs numbers."
+        )
     return data.y.astype(np.float64)
 
 
@@ -202,7 +204,7 @@ def _read_libsvm(
     notes = []
     if X.shape[1] > n_features:  # type: ignore[operator]
         notes.append(
-            f"{name} has {X.shape[1]:,} features, but the model was trained on {n_features:,}: those beyond are ignored."
+            f"{name} has {X.shape[1]:,} features, the model was trained on {n_features:,}: those beyond are ignored."
         )
     X.resize(len(y), n_features)
     return Data(X, y, {"format": "libsvm", "zero_based": counted}, notes)

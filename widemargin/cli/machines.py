@@ -100,6 +100,8 @@ def make_machine(options: SimpleNamespace, *, verbose: bool | int = False) -> An
         settings["loss"] = LOSSES[machine][options.loss]
     elif options.loss != "linear":
         raise ValueError(f"--loss is for svc and svr; {machine} has only the linear loss: leave --loss out.")
+    if options.weight:
+        _only_classifiers(machine, "--weight")
     if options.probability == "1":
         _only_classifiers(machine, "--probability")
         settings["probability"] = True
@@ -110,7 +112,6 @@ def set_class_weight(model: Any, options: SimpleNamespace, classes: Iterable[Any
     """Weights by label. Labels come as text: each is matched with a class, by value where classes are numbers."""
     if not options.weight:
         return
-    _only_classifiers(options.machine, "--weight")
     known = list(classes)
     weights = {}
     for label, weight in options.weight:
@@ -133,7 +134,7 @@ def is_classifier(machine: str) -> bool:
 
 def string_kernel(options: SimpleNamespace) -> Any:
     """A kernel between strings; -d is the length of the substrings it looks at."""
-    from widemargin.kernels import strings
+    import widemargin.kernels.strings as strings  # type: ignore[import-not-found,unused-ignore]
 
     kinds = {
         "spectrum": "Spectrum",

@@ -53,8 +53,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo(error.format_message())
         return UNUSABLE
     except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx is not None else "widemargin"
-        return _complain(f"{error.format_message()} `{command} --help` shows what is possible.", given, UNUSABLE)
+        command = f"widemargin {given[0]}" if given[0] in COMMANDS else "widemargin"
+        message = error.format_message().rstrip(".")
+        if given[-1] == "-h":
+            message += ", 0 or 1: it is LIBSVM's shrinking"
+        return _complain(f"{message}. `{command} --help` shows what is possible.", given, UNUSABLE)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; nothing was saved.", given, INTERRUPTED)
     except BrokenPipeError:  # the reader of a pipe went away: nobody is left to be told

@@ -20,9 +20,9 @@ class Named(click.ParamType):
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> str:
         if value.isdigit() and int(value) < len(self.numbered):
             return self.numbered[int(value)]
-        if value in self.numbered + self.more:
-            return value
-        self.fail(f"{value!r} is unknown, expected {self.listed()}", parameter, context)
+        if value not in self.numbered + self.more:
+            self.fail(f"{value!r} is unknown, expected {self.listed()}", parameter, context)
+        return value
 
     def listed(self) -> str:
         """The words with their numbers, as shown in help and errors."""

@@ -49,7 +49,7 @@ def plot(options: SimpleNamespace) -> int:
     except ImportError:
         raise ImportError("Pictures are drawn by matplotlib: pip install 'widemargin[plots]'.") from None
     matplotlib.use("Agg")  # a file is wanted, no window
-    from widemargin.plots import plot as draw
+    from widemargin.plots import plot as draw  # type: ignore[attr-defined,unused-ignore]
 
     model = open_model(options.model)
     data = read_like(options.data, model, options, screen)

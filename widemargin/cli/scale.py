@@ -26,6 +26,8 @@ from widemargin.cli.command import FINE, new_command, option, said_options
 from widemargin.cli.parameters import ANY_NUMBER, FILE
 from widemargin.cli.screen import Screen
 
+DIGITS = 15  # of scaled values: 0.7083330000000001 would be rounding of the scaling, not of the data
+
 EXAMPLES = (
     ("scale -s ranges a9a > a9a.scaled", "To [-1, 1]; what was found is saved."),
     ("scale -r ranges a9a.t > a9a.t.scaled", "The test file in the same way."),
@@ -89,11 +91,11 @@ def scale(options: SimpleNamespace) -> int:
             f"{before:,} values that are not zero became {X.nnz:,}: -l 0 keeps zeros that are the minimum of a feature."
         )
     if options.output in (None, "-"):
-        write_libsvm(X, y, sys.stdout)
+        write_libsvm(X, y, sys.stdout, digits=DIGITS)
     else:
         try:
             with open(options.output, "w", encoding="ascii") as stream:
-                write_libsvm(X, y, stream)
+                write_libsvm(X, y, stream, digits=DIGITS)
         except OSError as error:
             raise FileError(f"{options.output} cannot be written: {error.strerror or error}.") from None
     screen.finish(command="scale", data=options.data, output=options.output, samples=len(y), values=X.nnz)

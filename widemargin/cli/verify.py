@@ -65,7 +65,7 @@ def verify(options: SimpleNamespace) -> int:
 
 
 def _set_what_libsvm_leaves_out(model: Any, options: SimpleNamespace, screen: Screen) -> None:
-    """C, nu and epsilon are not in LIBSVM's files: those given, or what the coefficients suggest, and a word about it."""
+    """C, nu and epsilon are not in LIBSVM's files: those given, or a guess, which is said."""
     for name, letter in (("C", "-c"), ("nu", "-n"), ("epsilon", "-p")):
         if name not in model.get_params():
             continue

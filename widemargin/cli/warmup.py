@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from widemargin.cli.command import FINE, new_command, said_options
+from widemargin.cli.compiling import Compilations
 from widemargin.cli.screen import Screen, plural
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "chi2", "cosine")
@@ -52,37 +53,6 @@ def warmup(options: SimpleNamespace) -> int:
     screen.say(f"compiled {what} in {seconds:.1f} s")
     screen.finish(command="warmup", compiled=compiled.count, seconds=seconds)
     return FINE
-
-
-class Compilations:
-    """Counts what Numba compiles while it is active; functions loaded from disk do not count."""
-
-    def __init__(self, on_first: Callable[[], None] | None = None) -> None:
-        self.count = 0
-        self.on_first = on_first
-
-    def __enter__(self) -> Compilations:
-        from numba.core import event
-
-        outer = self
-
-        class Listener(event.Listener):
-            def on_start(self, happening: Any) -> None:
-                outer.count += 1
-                if outer.count == 1 and outer.on_first is not None:
-                    outer.on_first()
-
-            def on_end(self, happening: Any) -> None:
-                pass
-
-        self._listener = Listener()
-        event.register("numba:compile", self._listener)
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        from numba.core import event
-
-        event.unregister("numba:compile", self._listener)
 
 
 def tasks() -> Iterator[tuple[str, Callable[[], Any]]]:

@@ -21,7 +21,7 @@ MOST_DIGITS = 18  # whole numbers of 18 digits fit into int64
 EXACT_POWER = 22  # 10^22 is the largest power of ten that float64 holds exactly
 EXACT_WHOLE = 2**53  # whole numbers up to here are exact in float64
 POWERS = 120  # decimal exponents in the table; numbers of data lie far within
-ENDLESS_EXPONENT = 100_000  # exponents stop growing here: the answer is 0 or infinite long before
+ENDLESS_EXPONENT = 100_000  # exponents stop growing here: the answer is zero or infinite long before
 SPLIT = 134217729.0  # 2^27 + 1 cuts a float64 into two halves of 26 bits (Dekker)
 PAIR_ERROR = 2.0**-98  # relative, of the product of two pairs: three neglected terms of at most 2^-100 together
 
@@ -33,7 +33,7 @@ _PLUS, _MINUS, _POINT, _ZERO, _LOWER_E, _UPPER_E = (ord(letter) for letter in "+
 
 
 @jit
-def parse_number(text, at):  # type: ignore[no-untyped-def]
+def parse_number(text, at):
     """Value, place after the token and kind of the number that begins at `text[at]`; text must end with a newline."""
     negative = text[at] == _MINUS
     if negative or text[at] == _PLUS:
@@ -49,7 +49,7 @@ def parse_number(text, at):  # type: ignore[no-untyped-def]
         any_digit = True
         if digits < MOST_DIGITS:
             whole = whole * 10 + digit
-        digits += whole > 0
+        digits += 1 if whole > 0 else 0
         at += 1
     if text[at] == _POINT:
         at += 1
@@ -60,7 +60,7 @@ def parse_number(text, at):  # type: ignore[no-untyped-def]
             any_digit = True
             if digits < MOST_DIGITS:
                 whole = whole * 10 + digit
-            digits += whole > 0
+            digits += 1 if whole > 0 else 0
             exponent -= 1
             at += 1
     if not any_digit:
@@ -77,7 +77,8 @@ def parse_number(text, at):  # type: ignore[no-untyped-def]
             if digit < 0 or digit > 9:
                 break
             any_digit = True
-            power = min(power * 10 + digit, ENDLESS_EXPONENT)
+            if power < ENDLESS_EXPONENT:
+                power = power * 10 + int(digit)
             at += 1
         if not any_digit:
             return 0.0, at, WRONG
@@ -89,7 +90,7 @@ def parse_number(text, at):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _scaled(whole, exponent):  # type: ignore[no-untyped-def]
+def _scaled(whole, exponent):
     """The float64 nearest to whole * 10^exponent, and whether it is known to be that."""
     if whole == 0:
         return 0.0, True

@@ -132,7 +132,7 @@ def _joined(
 
 
 @jit
-def after_newline(text, at):  # type: ignore[no-untyped-def]
+def after_newline(text, at):
     """Place after the first newline at or behind `at`."""
     while text[at] != _NEWLINE:
         at += 1
@@ -140,7 +140,7 @@ def after_newline(text, at):  # type: ignore[no-untyped-def]
 
 
 @jit
-def count_rows_and_colons(text, begin, end):  # type: ignore[no-untyped-def]
+def count_rows_and_colons(text, begin, end):
     """Upper bounds for the rows and the values of a chunk."""
     newlines = 0
     colons = 0
@@ -151,18 +151,18 @@ def count_rows_and_colons(text, begin, end):  # type: ignore[no-untyped-def]
 
 
 @jit
-def _is_blank(byte):  # type: ignore[no-untyped-def]
+def _is_blank(byte):
     """White space within a line: tab, vertical tab, form feed, carriage return, space."""
     return byte == _SPACE or (_TAB <= byte <= _RETURN and byte != _NEWLINE)
 
 
 @jit
-def _ends_token(byte):  # type: ignore[no-untyped-def]
-    return byte == _NEWLINE or byte == _HASH or _is_blank(byte)
+def _ends_token(byte):
+    return byte in (_NEWLINE, _HASH) or _is_blank(byte)
 
 
 @jit
-def parse_lines(text, begin, end, labels, row_ends, indices, values, odd, report):  # type: ignore[no-untyped-def]
+def parse_lines(text, begin, end, labels, row_ends, indices, values, odd, report):
     """Parse the lines in text[begin:end] into the arrays; `report` says how many and how it ended."""
     largest_allowed = INT32_MAX if indices.itemsize == 4 else np.iinfo(np.int64).max
     row = 0

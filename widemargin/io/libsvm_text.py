@@ -120,8 +120,8 @@ def matrix_from_text(
     return X, parsed.labels, zero_based
 
 
-def write_libsvm(X: Any, y: NDArray, stream: TextIO, *, zero_based: bool = False) -> None:
-    """Write samples as LIBSVM text, every number in the fewest digits that read back to the same float64.
+def write_libsvm(X: Any, y: NDArray, stream: TextIO, *, zero_based: bool = False, digits: int | None = None) -> None:
+    """Write samples as LIBSVM text.
 
     Parameters
     ----------
@@ -130,6 +130,8 @@ def write_libsvm(X: Any, y: NDArray, stream: TextIO, *, zero_based: bool = False
     stream : text stream to write to
     zero_based : bool, default False
         Count features from 0 instead of 1.
+    digits : int or None, default None
+        Significant digits of the values. None writes the fewest that read back to the same float64.
 
     Examples
     --------
@@ -140,12 +142,13 @@ def write_libsvm(X: Any, y: NDArray, stream: TextIO, *, zero_based: bool = False
     X = csr_matrix(X)
     X.sort_indices()
     first = 0 if zero_based else 1
+    write = shortest if digits is None else f"{{:.{digits}g}}".format
     for begin in range(0, X.shape[0], ROWS_PER_WRITE):
         lines = io.StringIO()
         for row in range(begin, min(begin + ROWS_PER_WRITE, X.shape[0])):
             part = slice(X.indptr[row], X.indptr[row + 1])
             entries = zip(X.indices[part].tolist(), X.data[part].tolist())
-            words = [f"{index + first}:{shortest(value)}" for index, value in entries if value != 0.0]
+            words = [f"{index + first}:{write(value)}" for index, value in entries if value != 0.0]
             lines.write(" ".join([shortest(float(y[row])), *words]) + "\n")
         stream.write(lines.getvalue())
 

@@ -160,7 +160,7 @@ def _number_column(name: str, cells: NDArray, scaling: str, table: Table) -> Col
 
 def _category_column(name: str, cells: NDArray, table: Table) -> Column:
     """The categories of a column."""
-    categories = sorted({word for word in _words(cells, name, table)})
+    categories = sorted(set(_words(cells, name, table)))
     if len(categories) > MOST_CATEGORIES:
         raise FileError(
             f"{table.name}, column {name!r} has {len(categories):,} different texts, more than {MOST_CATEGORIES:,}: it "
@@ -173,14 +173,14 @@ def _numbers(cells: NDArray, name: str, table: Table) -> NDArray[np.float64]:
     """A column that must be finite numbers."""
     if cells.dtype == object:
         raise FileError(
-            f"{table.name}, column {name!r} holds texts such as {cells[0]!r}, but the model was trained on numbers there."
+            f"{table.name}, column {name!r} holds texts such as {cells[0]!r}, but the model was trained on numbers."
         )
     if not np.isfinite(cells).all():
         row = int(np.argmin(np.isfinite(cells)))
         what = "is empty" if np.isnan(cells[row]) else "is infinite"
         raise FileError(
-            f"{table.name}, {table.place(row)}, column {name!r} {what}, expected a number: fill it in, or leave the row "
-            "out."
+            f"{table.name}, {table.place(row)}, column {name!r} {what}, expected a number: fill it in, or "
+            "leave the row out."
         )
     return cells
 
@@ -192,8 +192,8 @@ def _words(cells: NDArray, name: str, table: Table) -> list[str]:
     for row, cell in enumerate(cells):
         if cell is None:
             raise FileError(
-                f"{table.name}, {table.place(row)}, column {name!r} is empty, expected a text: fill it in, or leave the "
-                "row out."
+                f"{table.name}, {table.place(row)}, column {name!r} is empty, expected a text: fill it in, or "
+                "leave the row out."
             )
     return cells.tolist()
 

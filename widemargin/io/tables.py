@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import os
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -44,13 +45,11 @@ class Table:
         if self.text is None:
             return f"row {row + 1}"
         records = csv.reader(io.StringIO(self.text.decode("utf-8", "replace"), newline=""), delimiter=self.separator)
-        seen = -1 if self.has_header else 0
-        for record in records:
-            if record:
-                if seen == row:
-                    return f"line {records.line_num}"
-                seen += 1
-        return f"row {row + 1}"
+        filled = (records.line_num for record in records if record)
+        try:
+            return f"line {next(itertools.islice(filled, row + self.has_header, None))}"
+        except (csv.Error, StopIteration):
+            return f"row {row + 1}"
 
     def resolve(self, column: str) -> str:
         """The name of a column given by its name or its place, 1 the first, -1 the last."""
@@ -175,9 +174,12 @@ def _read_csv(data: bytes, separator: str | None, name: str, header: bool, as_te
     data = data.removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
         raise FileError(f"{name} is empty: expected a table with named columns.")
-    first = data.lstrip(b"\r\n").split(b"\n", 1)[0].decode("utf-8", "replace")
+    first = data.lstrip(b"\r\n").splitlines()[0].decode("utf-8", "replace")
     separator = separator or max(SEPARATORS, key=first.count)
-    labels = next(csv.reader([first], delimiter=separator))
+    try:
+        labels = next(csv.reader([first], delimiter=separator))
+    except csv.Error as refused:
+        raise FileError(f"{name}, line 1: {refused}, expected names of columns separated by {separator!r}.") from None
     labels = [label.strip() for label in labels] if header else [str(number + 1) for number in range(len(labels))]
     if len(set(labels)) < len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
@@ -197,7 +199,7 @@ def _read_csv(data: bytes, separator: str | None, name: str, header: bool, as_te
     kept = {found.resolve(label) for label in as_texts if label in cells or label.lstrip("-").isdigit()}
     for label in labels:
         if label in kept:
-            found.columns[label] = np.where(np.isin(cells[label], EMPTY_WORDS), None, cells[label])
+            found.columns[label] = _with_gaps(cells[label], ~np.isin(cells[label], EMPTY_WORDS))
         else:
             found.columns[label] = _numbers_or_texts(cells[label], label, found)
     return found
@@ -214,12 +216,19 @@ def _numbers_or_texts(cells: NDArray, label: str, table: Table) -> NDArray:
         pass
     is_number = np.array([_is_number(cell) for cell in cells[filled]])
     if is_number.mean() < MOSTLY:
-        return np.where(filled, cells, None)
+        return _with_gaps(cells, filled)
     row = int(np.flatnonzero(filled)[np.argmin(is_number)])
     raise FileError(
-        f"{table.name}, {table.place(row)}, column {label!r}: {cells[row]!r} is not a number, as {is_number.sum():,} of "
-        f"{len(is_number):,} cells of the column are: correct the cell, or say --categorical {label!r}."
+        f"{table.name}, {table.place(row)}, column {label!r}: {cells[row]!r} is not a number, as {is_number.sum():,} "
+        f"of {len(is_number):,} cells of the column are: correct the cell, or say --categorical {label!r}."
     )
+
+
+def _with_gaps(cells: NDArray, filled: NDArray) -> NDArray:
+    """The cells, None where nothing stands."""
+    kept = np.full(len(cells), None, object)
+    kept[filled] = cells[filled]
+    return kept
 
 
 def _is_number(cell: str) -> bool:

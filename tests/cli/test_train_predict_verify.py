@@ -1,102 +1,19 @@
-"""The command line: what the three commands do, what LIBSVM's letters mean, and how it ends when things go wrong."""
+"""train, predict and verify: what they do, what they say, and how they end when things go wrong."""
 
+import json
 import lzma
 import os
-import signal
-import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_diabetes, load_iris
-from sklearn.preprocessing import StandardScaler
+from sklearn.datasets import dump_svmlight_file, load_diabetes, load_iris
 from sklearn.svm import SVC as ScikitLearnSVC
 
 import widemargin
-from widemargin.cli.machines import make_machine
-from widemargin.cli.main import _parser, attach_weight_labels, main
+from widemargin.cli.main import main
 from widemargin.io import load, save
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """An empty current folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def cancer(folder):
-    """A file of two classes, labels -1 and 1."""
-    X, y = load_breast_cancer(return_X_y=True)
-    X, y = StandardScaler().fit_transform(X)[:200], np.where(y[:200] == 1, 1, -1)
-    dump_svmlight_file(X, y, "cancer", zero_based=False)
-    return X, y
-
-
-def parsed(*arguments):
-    return make_machine(_parser().parse_args(attach_weight_labels(["train", "x", *arguments])), verbose=False)
-
-
-# ---- options ----
-
-
-@pytest.mark.parametrize("number, name", list(enumerate(["SVC", "NuSVC", "OneClassSVM", "SVR", "NuSVR"])))
-def test_machines_have_the_numbers_of_libsvm(number, name):
-    assert type(parsed("-s", str(number))) is getattr(widemargin, name)
-
-
-@pytest.mark.parametrize("number, name", list(enumerate(["linear", "poly", "rbf", "sigmoid", "precomputed"])))
-def test_kernels_have_the_numbers_of_libsvm(number, name):
-    assert parsed("-t", str(number)).kernel == parsed("--kernel", name).kernel == name
-
-
-def test_letters_and_words_mean_the_same():
-    letters = parsed("-s", "0", "-t", "1", "-c", "2", "-g", "0.5", "-d", "4", "-r", "1", "-e", "0.01", "-m", "50")
-    words = parsed(
-        *("--machine", "svc", "--kernel", "poly", "--C", "2", "--gamma", "0.5", "--degree", "4"),
-        *("--coef0", "1", "--tol", "0.01", "--cache", "50"),
-    )
-    assert letters.get_params() == words.get_params()
-    assert (letters.C, letters.gamma, letters.degree, letters.coef0, letters.tol) == (2.0, 0.5, 4, 1.0, 0.01)
-    assert letters.cache_size == 50.0
-
-
-def test_defaults_are_those_of_svm_train():
-    machine = parsed()
-    assert (machine.C, machine.kernel, machine.gamma, machine.degree, machine.tol) == (1.0, "rbf", "auto", 3, 1e-3)
-    assert parsed("-s", "svr").epsilon == 0.1
-    assert parsed("-s", "nusvc").nu == 0.5
-
-
-def test_more_than_libsvm_has():
-    machine = parsed("--loss", "quadratic", "--stopping", "gap", "--time-limit", "5", "-j", "2", "-c", "inf")
-    assert (machine.loss, machine.stopping, machine.time_limit) == ("squared_hinge", "gap", 5.0)
-    assert (machine.n_jobs, machine.C) == (2, np.inf)
-
-
-@pytest.mark.parametrize("arguments", [["-w1", "5", "-w-1", "2"], ["-w", "1", "5", "-w", "-1", "2"]])
-def test_class_weights_glued_or_apart(arguments):
-    assert parsed(*arguments).class_weight == {1.0: 5.0, -1.0: 2.0}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["-t", "9"], "'9' is unknown, expected 0 linear, 1 poly"),
-        (["-s", "svm"], "'svm' is unknown, expected 0 svc"),
-        (["-c", "-1"], "-1 is not positive"),
-        (["-g", "big"], "'big' is not a number"),
-    ],
-)
-def test_wrong_options_are_usage_errors(arguments, message, capsys):
-    with pytest.raises(SystemExit) as end:
-        main(["train", "x", *arguments])
-    assert end.value.code == 2
-    assert message in capsys.readouterr().err
-
 
 # ---- train, predict, verify ----
 
@@ -204,12 +121,16 @@ def test_quiet_says_nothing(cancer, capsys):
     ("arguments", "message"),
     [
         (["train", "missing"], "missing does not exist"),
-        (["train", "torn"], "torn, line 2: 'oops' has no colon"),
+        (["train", "torn"], "torn, line 2, column 3: 'oops' has no colon"),
         (["train", "cancer", "-o", "nowhere/a.model"], "the folder nowhere does not exist"),
         (["train", "cancer", "-s", "nusvc", "-n", "0.999"], "nu"),
         (["train", "cancer", "-s", "svr", "-w1", "2"], "--weight is for svc and nusvc"),
         (["train", "cancer", "-s", "oneclass", "--loss", "quadratic"], "--loss is for svc and svr"),
-        (["train", "cancer", "-w", "one", "2"], "--weight needs two numbers"),
+        (["train", "cancer", "-w", "1", "two"], "--weight needs a label and a number"),
+        (["train", "cancer", "-w", "one", "2"], "no class is called one; there are -1, 1"),
+        (["train", "cancer", "-s", "svr", "-b", "1"], "--probability is for svc and nusvc"),
+        (["train", "cancer", "--scale", "minmax"], "are for tables (CSV, TSV, Parquet, Arrow): use `widemargin scale`"),
+        (["predict", "cancer", "pickled"], "pickled is a pickle, and reading one can run code"),
         (["predict", "cancer", "missing.model"], "missing.model does not exist"),
         (["predict", "cancer", "cancer"], "cancer is not a widemargin model file"),
         (["verify", "torn", "cancer"], "torn is not a widemargin model file"),
@@ -218,6 +139,8 @@ def test_quiet_says_nothing(cancer, capsys):
 def test_errors_are_one_sentence_and_exit_code_two(cancer, arguments, message, capsys):
     with open("torn", "w") as torn:
         torn.write("1 1:2\n1 oops\n")
+    with open("pickled", "wb") as pickled:
+        pickled.write(b"\x80\x04K\x01.")
     assert main(arguments) == 2
     said = capsys.readouterr().err
     assert message in said
@@ -235,40 +158,89 @@ def test_verify_wants_the_training_data(cancer, capsys):
 
 def test_bugs_do_not_show_a_traceback_unless_asked(cancer, monkeypatch, capsys):
     monkeypatch.setattr(widemargin.SVC, "fit", lambda *_: 1 / 0)
-    assert main(["train", "cancer", "-q"]) == 2
+    assert main(["train", "cancer", "-q"]) == 3
     assert "ZeroDivisionError: division by zero. This should not happen; --debug shows where" in capsys.readouterr().err
     with pytest.raises(ZeroDivisionError):
         main(["train", "cancer", "-q", "--debug"])
 
 
-@pytest.mark.parametrize("command", [[], ["train"], ["predict"], ["verify"]])
-def test_help_teaches_by_example(command, capsys):
-    with pytest.raises(SystemExit) as end:
-        main([*command, "--help"])
-    assert end.value.code == 0
-    assert f"  widemargin {command[0] if command else 'train'} " in capsys.readouterr().out
+# ---- more ways to say it ----
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent to processes in another way there")
-def test_ctrl_c_saves_the_best_model_so_far(folder):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(6000, 8))
-    dump_svmlight_file(X, rng.choice([-1, 1], 6000), "noise", zero_based=False)  # pure noise at large C: long to fit
-    command = [sys.executable, "-m", "widemargin", "train", "noise", "-c", "1e6", "-g", "0.05", "-e", "1e-6"]
-    env = {**os.environ, "PYTHONPATH": os.path.dirname(os.path.dirname(widemargin.__file__)), "PYTHONUNBUFFERED": "1"}
-    for _ in range(2):  # compiling counts against the limit: the second run comes to what the first did not reach
-        warm_up = subprocess.run([*command, "--time-limit", "3", "-q"], env=env, timeout=120)
-        assert warm_up.returncode == 1
-        assert load("noise.model").status_ is widemargin.Status.TIME_LIMIT
-    process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
-    assert process.stderr.readline().startswith("noise: 6,000 samples")
-    time.sleep(3.0)  # loading compiled functions, and some rounds
-    assert process.poll() is None, "the problem is too easy to be interrupted"
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 1, said
-    assert "The fit was interrupted" in " ".join(said.split())
-    model = load("noise.model")
-    assert model.status_ is widemargin.Status.INTERRUPTED
-    assert model.decision_function(csr_matrix(X[:5])).shape == (5,)
+def test_positional_model_and_answers_as_in_libsvm(cancer, capsys):
+    assert main(["train", "-c", "10", "cancer", "mine.model", "-q"]) == 0
+    assert main(["predict", "cancer", "mine.model", "answers.txt", "-q"]) == 0
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "")
+    X, _ = cancer
+    np.testing.assert_array_equal(np.loadtxt("answers.txt", int), load("mine.model").predict(csr_matrix(X)))
+
+
+def test_features_the_model_does_not_know_are_told(cancer, capsys):
+    assert main(["train", "cancer", "-q"]) == 0
+    with open("more", "w") as more:
+        more.write("1 1:0.5 31:7 40:1\n")
+    assert main(["predict", "more", "cancer.model"]) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "more has 40 features, the model was trained on 30: those beyond are ignored" in said
+
+
+def test_a_model_remembers_where_its_indices_began(folder, capsys):
+    with open("zero", "w") as zero:
+        zero.write("1 0:1 1:3\n-1 0:-1 1:3\n" * 5)
+    assert main(["train", "zero", "-t", "linear", "-q"]) == 0
+    with open("new", "w") as new:  # the only feature given is the second: index 1 counts from 0 here too
+        new.write("1 1:5\n")
+    assert main(["predict", "new", "zero.model", "--decision", "--json"]) == 0
+    given = json.loads(capsys.readouterr().out)
+    expected = load("zero.model").decision_function(csr_matrix([[0.0, 5.0]]))
+    np.testing.assert_allclose(given["decision"], expected[:, None])
+    with open("one", "w") as one:
+        one.write("1 1:1 2:3\n-1 1:-1 2:3\n" * 5)
+    assert main(["train", "one", "-q"]) == 0
+    assert main(["predict", "zero", "one.model"]) == 2
+    assert "zero has feature 0, but indices were expected to count from 1" in capsys.readouterr().err
+
+
+def test_probabilities_in_the_layout_of_svm_predict(cancer, capsys):
+    X, _ = cancer
+    assert main(["train", "cancer", "-b", "1", "-q"]) == 0
+    assert main(["predict", "cancer", "cancer.model", "-b", "1", "-q"]) == 0
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == "labels -1 1"
+    rows = np.array([line.split() for line in lines], float)
+    model = load("cancer.model")
+    np.testing.assert_allclose(rows[:, 1:], model.predict_proba(csr_matrix(X)), rtol=1e-12)
+    np.testing.assert_array_equal(rows[:, 0], model.predict(csr_matrix(X)))
+    assert main(["train", "cancer", "-q"]) == 0
+    assert main(["predict", "cancer", "cancer.model", "-b", "1"]) == 2
+    assert "gives no probabilities: train it with -b 1" in capsys.readouterr().err
+
+
+def test_json_is_one_object_and_nothing_else(cancer, capsys):
+    X, y = cancer
+    assert main(["train", "cancer", "--json"]) == 0
+    trained = json.loads(capsys.readouterr().out)
+    model = load("cancer.model")
+    assert (trained["samples"], trained["features"], trained["model"]) == (200, 30, "cancer.model")
+    assert trained["certificate"]["violation"] == model.certificate_.violation
+    assert trained["certificate"]["holds"] is True
+    assert main(["predict", "cancer", "cancer.model", "--json"]) == 0
+    answers = json.loads(capsys.readouterr().out)
+    assert answers["answers"] == model.predict(csr_matrix(X)).tolist()
+    assert answers["accuracy"] == model.score(csr_matrix(X), y)
+    assert main(["verify", "cancer.model", "cancer", "--json", "-e", "1e-9"]) == 1
+    assert json.loads(capsys.readouterr().out)["certificate"]["holds"] is False
+    assert main(["predict", "cancer", "missing", "--json"]) == 2
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == {"error": "missing does not exist: check the path.", "exit_code": 2}
+
+
+def test_a_model_in_full_agreement_with_the_python_api(cancer):
+    X, y = cancer
+    assert main(["train", "cancer", "-c", "3", "-g", "0.02", "-w1", "2", "-q"]) == 0
+    ours = widemargin.SVC(C=3, gamma=0.02, class_weight={1: 2.0}).fit(csr_matrix(X), y)
+    np.testing.assert_allclose(
+        load("cancer.model").decision_function(csr_matrix(X)), ours.decision_function(csr_matrix(X)), atol=1e-9
+    )
+    assert load("cancer.model").verbose is False

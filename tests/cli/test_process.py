@@ -1,0 +1,82 @@
+"""The command as its own process: quick to start, clean in pipes, exit codes that others see, Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.datasets import dump_svmlight_file
+
+import widemargin
+from widemargin.io import load
+
+ROOT = os.path.dirname(os.path.dirname(widemargin.__file__))
+ENV = {**os.environ, "PYTHONPATH": ROOT, "PYTHONUNBUFFERED": "1"}
+COMMAND = [sys.executable, "-m", "widemargin"]
+
+
+def run(*arguments, **settings):
+    return subprocess.run([*COMMAND, *arguments], env=ENV, capture_output=True, text=True, timeout=300, **settings)
+
+
+def test_help_loads_neither_the_compiler_nor_scikit_learn():
+    script = (
+        "import sys; from widemargin.cli.main import main; main(['--help']); main(['train', '--help'])\n"
+        "print(sorted({'numpy', 'numba', 'sklearn', 'scipy', 'rich', 'pyarrow'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], env=ENV, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "Usage: widemargin train" in done.stdout
+
+
+def test_as_a_user_would_in_a_folder(cancer):
+    X, _ = cancer
+    trained = run("train", "cancer", "-c", "10", "-g", "0.01")
+    assert trained.returncode == 0, trained.stderr
+    assert trained.stdout == ""
+    assert "saved as cancer.model" in trained.stderr
+    with open("cancer") as text:
+        predicted = run("predict", "-", "cancer.model", "--quiet", stdin=text)
+    assert (predicted.returncode, predicted.stderr) == (0, "")
+    expected = load("cancer.model").predict(csr_matrix(X))
+    np.testing.assert_array_equal(np.array(predicted.stdout.split(), int), expected)
+    wrong = run("verify", "cancer.model", "cancer", "--json", "-e", "1e-12")
+    assert wrong.returncode == 1
+    assert json.loads(wrong.stdout)["certificate"]["holds"] is False
+
+
+def test_errors_have_no_traceback(folder):
+    (folder / "bad").write_bytes(b"\x00\x01\x02 garbage \xff\n")
+    done = run("train", "bad")
+    assert done.returncode == 2
+    assert done.stderr.startswith("widemargin: bad, line 1, column 1: a zero byte")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent to processes in another way there")
+def test_ctrl_c_saves_the_best_model_so_far(folder):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 8))
+    dump_svmlight_file(X, rng.choice([-1, 1], 6000), "noise", zero_based=False)  # pure noise at large C: long to fit
+    command = [*COMMAND, "train", "noise", "-c", "1e6", "-g", "0.05", "-e", "1e-6"]
+    for _ in range(2):  # compiling counts against the limit: the second run comes to what the first did not reach
+        warm_up = subprocess.run([*command, "--time-limit", "3", "-q"], env=ENV, timeout=120)
+        assert warm_up.returncode == 1
+        assert load("noise.model").status_ is widemargin.Status.TIME_LIMIT
+    process = subprocess.Popen(command, env=ENV, stderr=subprocess.PIPE, text=True)
+    assert process.stderr.readline().startswith("noise: 6,000 samples")
+    time.sleep(3.0)  # loading compiled functions, and some rounds
+    assert process.poll() is None, "the problem is too easy to be interrupted"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1, said
+    assert "The fit was interrupted" in " ".join(said.split())
+    model = load("noise.model")
+    assert model.status_ is widemargin.Status.INTERRUPTED
+    assert model.decision_function(csr_matrix(X[:5])).shape == (5,)

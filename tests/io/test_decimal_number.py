@@ -1,0 +1,76 @@
+"""Numbers in bytes: every float64 exactly as Python's `float` reads it, or handed over to it."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from widemargin.io.decimal_number import ODD, PLAIN, WRONG, parse_number
+
+
+def parsed(text):
+    """Value, place after the token and kind."""
+    return parse_number(np.frombuffer(f"{text}\n".encode(), np.uint8).copy(), 0)
+
+
+@pytest.mark.parametrize("text", ["0", "-0", "+1", "1.", ".5", "007", "1e5", "1E+05", "-2.50e-3", "0.1", "123456789"])
+def test_plain_numbers(text):
+    value, end, kind = parsed(text)
+    assert (kind, end) == (PLAIN, len(text))
+    assert value == float(text)
+    assert np.signbit(value) == text.startswith("-")
+
+
+@pytest.mark.parametrize("text", ["", "+", "-", ".", "e5", "1e", "1e+", "abc", "-.", "+-1", "nan", "inf"])
+def test_no_numbers(text):
+    assert parsed(text)[2] == WRONG
+
+
+@pytest.mark.parametrize("text", ["1e-5x", "1.5.2", "0x10", "1_0", "12 3"])
+def test_the_place_after_the_token_shows_what_is_left(text):
+    _, end, _ = parsed(text)
+    assert end < len(text)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+@example(5e-324)
+@example(1.7976931348623157e308)
+@example(2.2250738585072014e-308)
+@settings(max_examples=500)
+def test_every_float_as_repr_writes_it(number):
+    for text in (repr(number), f"{number:.17g}", f"{number:.8g}", f"{number:.16e}"):
+        value, end, kind = parsed(text)
+        assert end == len(text)
+        assert kind in (PLAIN, ODD)
+        if kind == PLAIN:
+            assert value == float(text), text
+
+
+@given(whole=st.integers(0, 10**18 - 1), exponent=st.integers(-120, 120))
+@settings(max_examples=1000)
+def test_all_digits_and_exponents_of_the_table(whole, exponent):
+    text = f"{whole}e{exponent}"
+    value, _, kind = parsed(text)
+    assert kind == ODD or value == float(text)
+
+
+def test_numbers_of_data_are_never_odd():
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=20_000) * 10.0 ** rng.integers(-30, 30, 20_000)
+    assert sum(parsed(repr(number))[2] == ODD for number in numbers.tolist()) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9007199254740993",  # 2^53 + 1: exactly between two float64, to even
+        "9007199254740995",
+        "0.500000000000000166533453693773481063544750213623046875",
+        "7.2057594037927933e16",
+        "1e23",
+        "8.5e-110",
+    ],
+)
+def test_halfway_cases_are_right_or_left_to_python(text):
+    value, _, kind = parsed(text)
+    assert kind == ODD or value == float(text)
