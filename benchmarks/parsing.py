@@ -2,7 +2,7 @@
 
     python benchmarks/parsing.py DATA_FOLDER [NAME ...]
 
-DATA_FOLDER holds LIBSVM files as w8a/w8a and ijcnn1/ijcnn1, plain or compressed; they are unpacked to a temporary folder
+DATA_FOLDER holds LIBSVM files as w8a/w8a and ijcnn1/ijcnn1, plain or compressed; they are unpacked to a new folder
 first, so that both read plain files from memory that the system keeps. The libraries take turns and figures are
 medians; the parser is compiled before. Values, indices and labels of both are compared bit for bit.
 """

@@ -13,6 +13,7 @@ from widemargin.io.errors import FileError
 
 ZIP, PICKLES = b"PK", (b"\x80", b"(", b"ccopy_reg", b"\x78\x9c")  # first bytes; the last is joblib's zlib
 LIBSVM_HEADS = (b"svm_type", b"kernel_type", b"nr_class")
+PRINTED = 1e-7  # relative: what eight printed digits leave uncertain
 DIGITS = ".8g"  # LIBSVM prints the features of support vectors with eight digits
 
 
@@ -74,6 +75,19 @@ def find_support(model: Any, X: Any, y: Any) -> None:
         support.append(rows[key, label].pop())
     model.support_ = np.array(support, model.support_.dtype)
     model.shape_fit_ = X.shape
+
+
+def take_rows_for_vectors(model: Any, X: Any) -> None:
+    """Give a model the rows of X at `support_` as its support vectors, where they are equal up to printed digits.
+
+    Text files round: the model may know its vectors in eight digits, or the data may have been written in sixteen.
+    """
+    rows = model.support_
+    if model.kernel == "precomputed" or isinstance(X, list) or rows.max(initial=-1) >= X.shape[0]:
+        return
+    given, own = sp.csr_matrix(X[rows]), sp.csr_matrix(model.support_vectors_)
+    if given.shape == own.shape and abs(given - own).max() <= PRINTED * abs(own).max():
+        model.support_vectors_ = X[rows]
 
 
 def _printed(X: Any) -> list[tuple]:

@@ -40,7 +40,7 @@ def command(**given: Any) -> int:
 def verify(options: SimpleNamespace) -> int:
     """Show the certificate; the exit code says whether it holds."""
     import widemargin
-    from widemargin.cli.models import find_support, kind_of_model, open_model
+    from widemargin.cli.models import find_support, kind_of_model, open_model, take_rows_for_vectors
     from widemargin.io.errors import FileError
 
     screen = Screen(quiet=options.quiet, as_json=options.as_json)
@@ -58,6 +58,7 @@ def verify(options: SimpleNamespace) -> int:
             f"{options.model} was trained on {model.shape_fit_[0]:,} samples, but {options.data} has {len(data):,}: "
             "give the file it was trained on."
         )
+    take_rows_for_vectors(model, data.X)
     certificate = widemargin.verify(model, data.X, y, tol=options.tol)
     screen.show(certificate_table(certificate))
     screen.finish(command="verify", model=options.model, data=options.data, certificate=certificate_facts(certificate))
