@@ -130,3 +130,18 @@ def test_wrong_data_is_a_sentence(people, folder, arguments, message, capsys):
     said = capsys.readouterr().err
     assert message in said
     assert "Traceback" not in said
+
+
+def test_data_of_another_kind_than_the_model_s_is_refused(people, cancer, folder, capsys):
+    assert main(TRAIN) == 0
+    assert main(["train", "cancer", "-q"]) == 0
+    assert main(["predict", "people.csv", "cancer.model"]) == 2
+    assert (
+        "people.csv is read as csv, a kind of table, but the model was trained on a matrix" in capsys.readouterr().err
+    )
+    (folder / "people.csv").rename("people")
+    assert main(["predict", "people", "people.csv.model", "-q"]) == 0  # no ending: read as the training data was
+    assert main(["predict", "cancer", "people.csv.model", "-f", "libsvm"]) == 2
+    assert "cancer is read as libsvm, a kind of matrix, but the model was trained on a table" in capsys.readouterr().err
+    assert main(["train", "cancer", "-t", "spectrum", "-f", "libsvm"]) == 2
+    assert "but the kernel is spectrum: strings need one of spectrum, blended" in capsys.readouterr().err

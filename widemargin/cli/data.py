@@ -14,7 +14,8 @@ from typing import Any
 import click
 
 from widemargin.cli.command import option
-from widemargin.cli.formats import FORMATS, STRINGS, TABLES, format_of
+from widemargin.cli.formats import FORMATS, STRINGS, TABLES, family, format_of
+from widemargin.cli.machines import STRING_KERNELS
 from widemargin.cli.parameters import Whole
 from widemargin.cli.screen import Screen
 
@@ -64,7 +65,13 @@ def read_training(path: str, options: SimpleNamespace, screen: Screen, *, precom
     """Data to learn from, as the options say."""
     from widemargin.io.errors import FileError
 
-    kind = format_of(path, options.format)
+    between_strings = options.kernel in STRING_KERNELS
+    kind = format_of(path, options.format, "strings" if between_strings else "libsvm")
+    if (kind in STRINGS) != between_strings:
+        raise FileError(
+            f"{path} is read as {kind}, but the kernel is {options.kernel}: strings need one of "
+            f"{', '.join(STRING_KERNELS)}, and those need strings (--format fasta or strings)."
+        )
     if kind not in TABLES and (options.categorical or options.drop or options.scale != "none"):
         advice = "use `widemargin scale` before" if options.scale != "none" else "leave them out"
         raise FileError(f"--categorical, --drop and --scale are for tables (CSV, TSV, Parquet, Arrow): {advice}.")
@@ -86,12 +93,13 @@ def read_like(path: str, model: Any, options: SimpleNamespace, screen: Screen) -
     from widemargin.io.errors import FileError
 
     preparation = getattr(model, "preparation_", None) or {}
-    trained_on = preparation.get("format")
-    kind = format_of(path, options.format or (trained_on if path == "-" else None))
-    if (kind in TABLES) != (trained_on == "table") and trained_on is not None:
+    trained_on = "csv" if preparation.get("format") == "table" else preparation.get("format", "libsvm")
+    kind = format_of(path, options.format, trained_on)
+    if family(kind) != family(trained_on):
         raise FileError(
-            f"{path} is read as {kind}, but the model was trained on {trained_on}: give data of the same kind, or say "
-            "its --format."
+            f"{path} is read as {kind}, a kind of {family(kind)}, but the model was trained on "
+            f"{'a ' * (family(trained_on) != 'strings')}{family(trained_on)}: give data of the same kind, or say its "
+            "--format."
         )
     with _reading(path, screen) as report:
         if kind in TABLES:

@@ -1,4 +1,4 @@
-"""Which format a data file has: by the ending of its name, or else by its first byte."""
+"""Which format a data file has: the one that is said, or the one its ending stands for."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ BY_ENDING = {
 }
 
 
-def format_of(path: str | os.PathLike, given: str | None = None) -> str:
-    """Format of a file: the one given, the one its ending stands for, or LIBSVM text.
+def format_of(path: str | os.PathLike, given: str | None = None, otherwise: str = "libsvm") -> str:
+    """Format of a file: the one given, the one its ending stands for, or `otherwise`.
 
     Examples
     --------
@@ -40,4 +40,9 @@ def format_of(path: str | os.PathLike, given: str | None = None) -> str:
 
     if given is not None:
         return given
-    return BY_ENDING.get(without_compression(path).suffix.lower(), "libsvm")
+    return BY_ENDING.get(without_compression(path).suffix.lower(), otherwise)
+
+
+def family(kind: str) -> str:
+    """What a format holds: a table with named columns, strings, or a matrix of numbers."""
+    return "table" if kind in TABLES else "strings" if kind in STRINGS else "matrix"

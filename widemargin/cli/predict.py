@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
 from widemargin.cli.command import FINE, new_command, option, said_options
-from widemargin.cli.data import FORMAT_OPTION, HEADER_OPTION, labels_as_written, read_like
+from widemargin.cli.data import FORMAT_OPTION, HEADER_OPTION, Data, labels_as_written, read_like
 from widemargin.cli.parameters import FILE
 from widemargin.cli.screen import Screen
+
+ROWS_PER_BLOCK = 16_384  # large enough that prediction runs at full speed
 
 EXAMPLES = (
     ("predict a9a.t a9a.model > answers.txt", "One answer per line."),
@@ -50,8 +53,8 @@ def predict(options: SimpleNamespace) -> int:
     data = read_like(options.data, model, options, screen)
     for note in data.notes:
         screen.note(note)
-    answers = model.predict(data.X)
-    heading, columns = _more(model, data.X, options)
+    answers = in_blocks(model.predict, data, screen)
+    heading, columns = _more(model, data, options, screen)
     if not options.as_json or output not in (None, "-"):
         _write(_lines(answers, heading, columns), output)
     agreed = agreement(model, answers, data.y)
@@ -64,6 +67,18 @@ def predict(options: SimpleNamespace) -> int:
             facts["decision" if options.decision else "probability"] = columns
     screen.finish(**facts)
     return FINE
+
+
+def in_blocks(function: Callable[[Any], Any], data: Data, screen: Screen) -> Any:
+    """A function of the samples, some at a time, so that progress can be shown."""
+    import numpy as np
+
+    parts = []
+    with screen.progress("predicting", len(data)) as steps:
+        for begin in range(0, len(data), ROWS_PER_BLOCK):
+            parts.append(function(data.X[begin : begin + ROWS_PER_BLOCK]))
+            steps.advance(len(parts[-1]))
+    return np.concatenate(parts)
 
 
 def agreement(model: Any, answers: Any, y: Any) -> dict[str, Any]:
@@ -88,16 +103,18 @@ def agreement(model: Any, answers: Any, y: Any) -> dict[str, Any]:
     return {"words": words, "mean_squared_error": error, "squared_correlation": correlation}
 
 
-def _more(model: Any, X: Any, options: SimpleNamespace) -> tuple[str | None, Any]:
+def _more(model: Any, data: Data, options: SimpleNamespace, screen: Screen) -> tuple[str | None, Any]:
     """Heading and columns that stand behind the answers: probabilities as svm-predict writes them, decision values."""
     if options.probability == "1":
         if not hasattr(model, "predict_proba"):
             raise ValueError(f"{options.model} gives no probabilities: train it with -b 1.")
-        return "labels " + " ".join(_word(label) for label in model.classes_), model.predict_proba(X)
+        return "labels " + " ".join(_word(label) for label in model.classes_), in_blocks(
+            model.predict_proba, data, screen
+        )
     if options.decision:
         if not hasattr(model, "decision_function"):
             raise ValueError("A regression has no decision values beside its answers: leave --decision out.")
-        values = model.decision_function(X)
+        values = in_blocks(model.decision_function, data, screen)
         return None, values.reshape(len(values), -1)
     return None, None
 

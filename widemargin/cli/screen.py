@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -53,7 +54,7 @@ class Screen:
 
     def show(self, table: Table | str) -> None:
         """A result for people, on standard output."""
-        self.results.print(table)
+        self.results.print(table, soft_wrap=isinstance(table, str), markup=False)
 
     def finish(self, **facts: Any) -> None:
         """The object for programs."""
@@ -62,6 +63,27 @@ class Screen:
                 facts["notes"] = self.notes
             sys.stdout.write(json.dumps(plain(facts), indent=2, allow_nan=False) + "\n")
             sys.stdout.flush()
+
+    @contextmanager
+    def waiting(self, label: str) -> Iterator[None]:
+        """Work that cannot say how far it is: a clock on a terminal, one line in a log, once it takes long."""
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        clock = Progress(
+            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=self.console, transient=True
+        )
+        clock.add_task(label, total=None)
+        begin = clock.start if self.draws else lambda: self.console.print(f"{label} ...", markup=False)
+        timer = threading.Timer(PATIENCE, begin)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+            if self.draws:
+                clock.stop()
 
     @contextmanager
     def progress(self, label: str, total: float) -> Iterator[Steps]:

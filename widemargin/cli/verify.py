@@ -59,7 +59,8 @@ def verify(options: SimpleNamespace) -> int:
             "give the file it was trained on."
         )
     take_rows_for_vectors(model, data.X)
-    certificate = widemargin.verify(model, data.X, y, tol=options.tol)
+    with screen.waiting("computing the certificate"):
+        certificate = widemargin.verify(model, data.X, y, tol=options.tol)
     screen.show(certificate_table(certificate))
     screen.finish(command="verify", model=options.model, data=options.data, certificate=certificate_facts(certificate))
     return FINE if certificate.holds else NOT_CERTIFIED

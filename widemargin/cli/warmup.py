@@ -33,10 +33,10 @@ def command(**given: Any) -> int:
 
 def warmup(options: SimpleNamespace) -> int:
     """Run all tasks, and say how many functions were compiled."""
-    from widemargin._jit import INTERPRETED
+    from widemargin import _jit
 
     screen = Screen(quiet=options.quiet, as_json=options.as_json)
-    if INTERPRETED:
+    if _jit.INTERPRETED:
         screen.note("NUMBA_DISABLE_JIT is set: functions run as plain Python, there is nothing to compile.")
         screen.finish(command="warmup", compiled=0)
         return FINE

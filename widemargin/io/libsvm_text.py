@@ -205,7 +205,7 @@ def _mistakes(line: bytes) -> Iterator[tuple[int, str]]:
         index, colon, value = token.partition(":")
         if position == 0:
             if colon:
-                yield column, f"no label before {_quote(token)}, {EXPECTED}"
+                yield column, f"no label before {_quote(token)}, {EXPECTED}; write 0 where it is not known"
             elif not _is_finite_number(token):
                 yield column, f"the label {_quote(token)} is not a finite number, expected for example +1, -1 or 2.5"
             continue

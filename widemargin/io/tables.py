@@ -194,41 +194,46 @@ def _read_csv(data: bytes, separator: str | None, name: str, header: bool, as_te
     except (arrow.ArrowException, ValueError) as refused:
         raise _explained(data, separator, len(labels), name, refused) from None
     found = Table(name, {}, data, separator, header)
-    cells = {label: np.array([cell.strip() for cell in table[label].to_pylist()], object) for label in labels}
-    found.columns = dict(cells)  # names given by their place are looked up in it
-    kept = {found.resolve(label) for label in as_texts if label in cells or label.lstrip("-").isdigit()}
+    found.columns = dict.fromkeys(labels, np.empty(0))  # names given by their place are looked up in it
+    kept = {found.resolve(label) for label in as_texts if label in labels or label.lstrip("-").isdigit()}
     for label in labels:
-        if label in kept:
-            found.columns[label] = _with_gaps(cells[label], ~np.isin(cells[label], EMPTY_WORDS))
-        else:
-            found.columns[label] = _numbers_or_texts(cells[label], label, found)
+        cells = _trimmed(table[label])
+        found.columns[label] = (
+            np.array(cells.to_pylist(), object) if label in kept else _numbers_or_texts(cells, label, found)
+        )
     return found
 
 
-def _numbers_or_texts(cells: NDArray, label: str, table: Table) -> NDArray:
+def _trimmed(column: Any) -> Any:
+    """Cells without blanks around them, null where nothing stands."""
+    arrow = _pyarrow()
+    import pyarrow.compute as compute
+
+    column = compute.utf8_trim_whitespace(column)
+    return compute.if_else(compute.is_in(column, arrow.array(EMPTY_WORDS)), None, column)
+
+
+def _numbers_or_texts(column: Any, label: str, table: Table) -> NDArray:
     """A column of CSV: numbers if every cell that is not empty is one, texts if hardly any is."""
-    filled = ~np.isin(cells, EMPTY_WORDS)
-    numbers = np.full(len(cells), np.nan)
+    arrow = _pyarrow()
     try:
+        return column.cast(arrow.float64()).to_numpy().astype(np.float64)
+    except arrow.ArrowInvalid:
+        pass
+    cells = np.array(column.to_pylist(), object)
+    filled = np.array([cell is not None for cell in cells])
+    is_number = np.array([_is_number(cell) for cell in cells[filled]])
+    if is_number.all():  # Python knows some more ways to write one, such as +1
+        numbers = np.full(len(cells), np.nan)
         numbers[filled] = cells[filled].astype(np.float64)
         return numbers
-    except ValueError:
-        pass
-    is_number = np.array([_is_number(cell) for cell in cells[filled]])
     if is_number.mean() < MOSTLY:
-        return _with_gaps(cells, filled)
+        return cells
     row = int(np.flatnonzero(filled)[np.argmin(is_number)])
     raise FileError(
         f"{table.name}, {table.place(row)}, column {label!r}: {cells[row]!r} is not a number, as {is_number.sum():,} "
         f"of {len(is_number):,} cells of the column are: correct the cell, or say --categorical {label!r}."
     )
-
-
-def _with_gaps(cells: NDArray, filled: NDArray) -> NDArray:
-    """The cells, None where nothing stands."""
-    kept = np.full(len(cells), None, object)
-    kept[filled] = cells[filled]
-    return kept
 
 
 def _is_number(cell: str) -> bool:
