@@ -117,7 +117,10 @@ def test_strings_reach_string_kernels(folder, capsys):
         (["train", "people.csv", "-f", "libsvm"], "people.csv, line 1, column 1: the label 'age,town,rich,number'"),
         (["train", "people.csv", "-f", "parquet", "--target", "rich"], "people.csv is not a parquet file"),
         (["train", "people.csv", "-f", "npz"], "people.csv is not a file of NumPy"),
-        (["train", "people.csv", "-f", "fasta"], "people.csv, line 1, column 1: expected a FASTA header"),
+        (
+            ["train", "people.csv", "-f", "fasta", "-t", "spectrum"],
+            "people.csv, line 1, column 1: expected a FASTA header",
+        ),
         (["train", "empty.csv", "--target", "y"], "empty.csv is empty"),
     ],
 )
