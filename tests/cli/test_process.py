@@ -65,13 +65,11 @@ def test_ctrl_c_saves_the_best_model_so_far(folder):
     X = rng.normal(size=(6000, 8))
     dump_svmlight_file(X, rng.choice([-1, 1], 6000), "noise", zero_based=False)  # pure noise at large C: long to fit
     command = [*COMMAND, "train", "noise", "-c", "1e6", "-g", "0.05", "-e", "1e-6"]
-    for _ in range(2):  # compiling counts against the limit: the second run comes to what the first did not reach
-        warm_up = subprocess.run([*command, "--time-limit", "3", "-q"], env=ENV, timeout=120)
-        assert warm_up.returncode == 1
-        assert load("noise.model").status_ is widemargin.Status.TIME_LIMIT
     process = subprocess.Popen(command, env=ENV, stderr=subprocess.PIPE, text=True)
-    assert process.stderr.readline().startswith("noise: 6,000 samples")
-    time.sleep(3.0)  # loading compiled functions, and some rounds
+    for line in process.stderr:  # the solver has begun when it reports its first progress
+        if line.startswith("SVC "):
+            break
+    time.sleep(0.5)
     assert process.poll() is None, "the problem is too easy to be interrupted"
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
