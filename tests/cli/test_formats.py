@@ -148,3 +148,19 @@ def test_data_of_another_kind_than_the_model_s_is_refused(people, cancer, folder
     assert "cancer is read as libsvm, a kind of matrix, but the model was trained on a table" in capsys.readouterr().err
     assert main(["train", "cancer", "-t", "spectrum", "-f", "libsvm"]) == 2
     assert "but the kernel is spectrum: strings need one of spectrum, blended" in capsys.readouterr().err
+
+
+def test_new_arrays_may_come_without_their_targets(cancer, capsys):
+    X, y = cancer
+    np.save("cancer.npy", np.column_stack([y, X]))
+    np.save("new.npy", X)
+    np.savez("named.npz", X=X, answer=y)
+    np.savez("new.npz", X=X)
+    assert main(["train", "cancer.npy", "--target", "1", "-q"]) == 0
+    expected = load("cancer.npy.model").predict(X).tolist()
+    assert main(["train", "named.npz", "--target", "answer", "-q"]) == 0
+    for new, model in (("new.npy", "cancer.npy.model"), ("new.npz", "named.npz.model")):
+        assert main(["predict", new, model, "--json"]) == 0
+        given = json.loads(capsys.readouterr().out)
+        assert given["answers"] == expected
+        assert "accuracy" not in given

@@ -78,3 +78,24 @@ def test_ctrl_c_saves_the_best_model_so_far(folder):
     model = load("noise.model")
     assert model.status_ is widemargin.Status.INTERRUPTED
     assert model.decision_function(csr_matrix(X[:5])).shape == (5,)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes there")
+def test_a_pipe_in_place_of_a_file(cancer):
+    import threading
+
+    from widemargin.io import read_libsvm
+
+    with open("cancer", "rb") as text:
+        content = text.read()
+    os.mkfifo("pipe")
+
+    def write():
+        with open("pipe", "wb") as pipe:
+            pipe.write(content)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    X, _ = read_libsvm("pipe")
+    writer.join()
+    assert (read_libsvm("cancer")[0] != X).nnz == 0

@@ -126,3 +126,31 @@ def test_a_grid_finds_the_best_pair(cancer, capsys):
 def test_cv_errors(cancer, arguments, message, capsys):
     assert main(["cv", "cancer", *arguments]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_all_fits_of_a_cross_validation(cancer, monkeypatch, capsys):
+    fits = []
+    fit = widemargin.SVC.fit
+
+    def interrupted(self, *arguments):
+        fits.append(fit(self, *arguments))
+        self.status_ = widemargin.Status.INTERRUPTED
+        return self
+
+    monkeypatch.setattr(widemargin.SVC, "fit", interrupted)
+    for more in ([], ["--grid"]):
+        fits.clear()
+        assert main(["cv", "cancer", *more]) == 130
+        assert len(fits) == 1
+        assert "interrupted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("lower", [-1.0, 0.0])
+def test_wide_sparse_files_are_scaled_as_dense_ones(folder, lower):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(25, 300)) * (rng.random((25, 300)) < 0.05)
+    dump_svmlight_file(X, np.ones(25), "x", zero_based=False)
+    assert main(["scale", "x", "-o", "scaled", "-q", "-l", str(lower)]) == 0
+    expected = MinMaxScaler((lower, 1)).fit_transform(X)
+    expected[:, np.ptp(X, axis=0) == 0] = 0.0
+    np.testing.assert_allclose(read_libsvm("scaled", n_features=300)[0].toarray(), expected, atol=1e-14)

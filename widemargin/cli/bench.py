@@ -45,6 +45,7 @@ def command(**given: Any) -> int:
 def bench(options: SimpleNamespace) -> int:
     """Measure both and show them side by side."""
     from widemargin.cli.train import prepared_machine
+    from widemargin.solvers.solution import Status
 
     if options.kernel not in THEIR_KERNELS or options.loss != "linear" or options.kernel in STRING_KERNELS:
         raise ValueError("scikit-learn has no such machine to compare with: choose a kernel of LIBSVM, linear loss.")
@@ -64,6 +65,8 @@ def bench(options: SimpleNamespace) -> int:
                     continue
                 machine = make()
                 seconds = _timed(lambda: machine.fit(X, y)), _timed(lambda: machine.predict(X))  # noqa: B023
+                if getattr(machine, "status_", None) is Status.INTERRUPTED:  # the fit took Ctrl-C for itself
+                    raise KeyboardInterrupt
                 fitted[name] = machine
                 if turn:
                     times[name].append(seconds)

@@ -135,11 +135,10 @@ def _fitted(model: Any, X: Any, y: Any, train: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         rows = _rows(model, X, train, train)
-        return model.fit(rows) if hasattr(model, "offset_") or _is_one_class(model) else model.fit(rows, y[train])
-
-
-def _is_one_class(model: Any) -> bool:
-    return type(model).__name__ == "OneClassSVM"
+        fitted = model.fit(rows) if type(model).__name__ == "OneClassSVM" else model.fit(rows, y[train])
+    if fitted.status_.name == "INTERRUPTED":  # the fit took Ctrl-C for itself; here all of them are to end
+        raise KeyboardInterrupt
+    return fitted
 
 
 def _rows(model: Any, X: Any, chosen: Any, train: Any) -> Any:

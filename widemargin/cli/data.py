@@ -108,7 +108,7 @@ def read_like(path: str, model: Any, options: SimpleNamespace, screen: Screen) -
             from widemargin.io.arrays import read_arrays
 
             target = preparation.get("target") if trained_on == kind else None
-            X, y = read_arrays(path, kind, target=target, report=report)
+            X, y = read_arrays(path, kind, target=target, n_features=int(model.n_features_in_), report=report)
             return Data(X, y, preparation)
         if kind in STRINGS:
             return _read_strings(path, kind, report)

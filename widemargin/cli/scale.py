@@ -113,33 +113,42 @@ def find_ranges(X: Any, y: Any, options: SimpleNamespace) -> Ranges:
 
 
 def scaled(X: Any, ranges: Ranges) -> Any:
-    """The features in their range; a feature of which zeros do not stay zero becomes dense."""
+    """The features in their range; those whose zeros do not stay zero become dense."""
     import numpy as np
-    from scipy.sparse import csc_matrix, hstack
+    from scipy.sparse import coo_matrix
 
-    columns = X.tocsc()
-    parts = []
-    for index in range(max([X.shape[1], *ranges.found])):
-        if index + 1 not in ranges.found:
-            parts.append(csc_matrix((X.shape[0], 1)))
-            continue
-        low, high = ranges.found[index + 1]
-        column = np.zeros(X.shape[0])
-        if index < X.shape[1]:
-            own = slice(columns.indptr[index], columns.indptr[index + 1])
-            column[columns.indices[own]] = columns.data[own]
-        parts.append(csc_matrix(_stretch(column, low, high, ranges.lower, ranges.upper)[:, None]))
-    return hstack(parts, format="csr")
+    n_rows, n_features = X.shape[0], max([X.shape[1], *ranges.found])
+    low, high = np.zeros(n_features), np.zeros(n_features)
+    for index, (least, largest) in ranges.found.items():
+        low[index - 1], high[index - 1] = least, largest
+    entries = X.tocoo()
+    kept = low[entries.col] < high[entries.col]
+    row, column = entries.row[kept], entries.col[kept]
+    value = _stretch(entries.data[kept], low[column], high[column], ranges.lower, ranges.upper)
+    zero = np.where(low < high, _stretch(np.zeros(n_features), low, high, ranges.lower, ranges.upper), 0.0)
+    filled = np.flatnonzero(zero)
+    place = np.full(n_features, -1)
+    place[filled] = np.arange(len(filled))
+    block = np.tile(zero[filled], (n_rows, 1))
+    dense = place[column] >= 0
+    block[row[dense], place[column[dense]]] = value[dense]
+    block_row, block_place = np.nonzero(block)
+    row = np.concatenate([row[~dense], block_row])
+    column = np.concatenate([column[~dense], filled[block_place]])
+    value = np.concatenate([value[~dense], block[block_row, block_place]])
+    result = coo_matrix((value, (row, column)), shape=(n_rows, n_features)).tocsr()
+    result.eliminate_zeros()
+    return result
 
 
-def _stretch(values: Any, low: float, high: float, lower: float, upper: float) -> Any:
-    """Map [low, high] to [lower, upper]; both ends exactly, whatever the rounding."""
+def _stretch(values: Any, low: Any, high: Any, lower: float, upper: float) -> Any:
+    """Map [low, high] to [lower, upper]; both ends exactly, whatever the rounding. An empty range is left alone."""
     import numpy as np
 
-    if not low < high:
-        return values
-    moved = lower + (upper - lower) * (values - low) / (high - low)
-    return np.where(values == low, lower, np.where(values == high, upper, moved))
+    spread = np.less(low, high)
+    moved = lower + (upper - lower) * (values - low) / np.where(spread, np.subtract(high, low), 1.0)
+    exact = np.where(values == low, lower, np.where(values == high, upper, moved))
+    return np.where(spread, exact, values)
 
 
 def format_ranges(ranges: Ranges) -> str:

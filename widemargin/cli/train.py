@@ -62,6 +62,7 @@ def train(options: SimpleNamespace) -> int:
     check_writable(output)  # a long fit must not end with the news that its answer has nowhere to go
     if options.report:
         check_writable(options.report)
+        from widemargin.report import write_report
     data = read_training(options.data, options, screen, precomputed=options.kernel == "precomputed")
     model, y = prepared_machine(options, data, verbose=0 if options.quiet else 2)
     screen.say(f"{_name(options.data)}: {described(data, y, options.machine)}")
@@ -70,13 +71,12 @@ def train(options: SimpleNamespace) -> int:
     model.set_params(verbose=False)  # it was for this fit
     model.preparation_ = data.preparation
     save(model, output)
-    screen.console.print(certificate_table(model.certificate_)) if not options.as_json else None
+    if not options.as_json:
+        screen.console.print(certificate_table(model.certificate_))
     for note in notes:
         screen.note(note)
     screen.say(f"trained in {seconds:.2f} s, saved as {output}")
     if options.report:
-        from widemargin.report import write_report
-
         write_report(model, data.X, y, options.report)
         screen.say(f"report written to {options.report}")
     screen.finish(

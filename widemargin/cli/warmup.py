@@ -81,6 +81,8 @@ def tasks() -> Iterator[tuple[str, Callable[[], Any]]]:
             y = labels[: X.shape[0]] if machine.endswith("SVC") else rng.random(X.shape[0])
             model.fit(X) if machine == "OneClassSVM" else model.fit(X, y)
             model.predict(X)
+            if model.status_.name == "INTERRUPTED":  # the fit took Ctrl-C for itself; here all of them are to end
+                raise KeyboardInterrupt
 
         return run
 

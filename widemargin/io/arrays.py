@@ -22,7 +22,12 @@ SPARSE_PARTS = ("data", "indices", "indptr", "shape")
 
 
 def read_arrays(
-    path: str | os.PathLike, kind: str | None = None, *, target: str | None = None, report: Report | None = None
+    path: str | os.PathLike,
+    kind: str | None = None,
+    *,
+    target: str | None = None,
+    n_features: int | None = None,
+    report: Report | None = None,
 ) -> tuple[Any, NDArray | None]:
     """Samples and targets of an .npz or .npy file.
 
@@ -34,6 +39,8 @@ def read_arrays(
     target : str or None, default None
         .npz: name of the array of targets; None looks for y, target or labels. .npy: place of the column of targets,
         1 the first, -1 the last; None means that there are none.
+    n_features : int or None, default None
+        Features of the model that the data is for; the targets may then be missing.
     report : callable or None, default None
         Called with the share of the file that has been read.
 
@@ -63,7 +70,10 @@ def read_arrays(
                 f"{name} holds Python objects, which are not read for safety: save plain numbers."
             ) from None
         raise FileError(f"{name} is not a file of NumPy, or it is damaged: expected .{kind}.") from None
-    X, y = _column_apart(arrays[""], target, name) if "" in arrays else _named(arrays, target, name)
+    if "" in arrays:
+        X, y = _column_apart(arrays[""], None if arrays[""].shape[-1:] == (n_features,) else target, name)
+    else:
+        X, y = _named(arrays, target if n_features is None or target in arrays else None, name)
     if X.ndim != 2 or not X.shape[0]:
         raise FileError(f"{name}: the samples have the shape {X.shape}, expected rows and columns.")
     if X.dtype.kind not in "fiub":

@@ -85,17 +85,22 @@ def read_libsvm(
 
 
 def matrix_from_text(
-    data: bytes,
+    data: bytes | bytearray,
     name: str,
     n_features: int | None = None,
     *,
     zero_based: bool | None = None,
     n_jobs: int | None = None,
 ) -> tuple[csr_matrix, NDArray[np.float64], bool]:
-    """As `read_libsvm`, for bytes at hand; the third value says whether indices count from 0."""
+    """As `read_libsvm`, for bytes at hand; the third value says whether indices count from 0.
+
+    A bytearray is used as it is, without a copy, and gets a newline added.
+    """
     from widemargin.io.libsvm_parser import parse  # here, because it loads the compiler
 
-    text = as_text_array(data.removeprefix(UTF8_MARK))
+    if data.startswith(UTF8_MARK):
+        data = data[len(UTF8_MARK) :]
+    text = as_text_array(data if isinstance(data, bytearray) else bytearray(data))
     parsed = parse(text, resolve_n_jobs(n_jobs))
     if parsed.wrong_at >= 0:
         raise _explained(text, parsed.wrong_at, name)

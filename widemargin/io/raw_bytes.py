@@ -49,8 +49,8 @@ def without_compression(path: str | os.PathLike) -> Path:
     return given.with_suffix("") if given.suffix.lower() in OPENERS else given
 
 
-def read_bytes(path: str | os.PathLike, report: Report | None = None) -> bytes:
-    """All bytes of a file, decompressed."""
+def read_bytes(path: str | os.PathLike, report: Report | None = None) -> bytearray:
+    """All bytes of a file, decompressed. A bytearray, because the parser of numbers works on it without a copy."""
     name = shown_name(path)
     if str(path) == "-":
         return _decompressed(io.BytesIO(sys.stdin.buffer.read()), "", name, None)
@@ -65,16 +65,16 @@ def read_bytes(path: str | os.PathLike, report: Report | None = None) -> bytes:
         raise FileError(f"{name} cannot be read: {error.strerror or error}.") from None
 
 
-def as_text_array(data: bytes) -> NDArray[np.uint8]:
-    """Bytes as an array that ends with a newline, so that a parser needs no second test for the end."""
-    text = np.empty(len(data) + 1, np.uint8)
-    text[:-1] = np.frombuffer(data, np.uint8)
-    text[-1] = ord("\n")
-    return text
+def as_text_array(data: bytearray) -> NDArray[np.uint8]:
+    """The bytes as an array, a newline added: so that a parser needs no second test for the end."""
+    data += b"\n"
+    return np.frombuffer(data, np.uint8)
 
 
-def _decompressed(stream: BinaryIO, ending: str, name: str, report: Report | None) -> bytes:
-    """The rest of a stream, through the decompressor its first bytes ask for."""
+def _decompressed(stream: BinaryIO, ending: str, name: str, report: Report | None) -> bytearray:
+    """A stream, through the decompressor its first bytes ask for."""
+    if not stream.seekable():  # a pipe, as in `train <(zcat a9a.gz)`
+        stream = io.BytesIO(stream.read())
     size = stream.seek(0, os.SEEK_END)
     stream.seek(0)
     begin = stream.read(6)
@@ -85,12 +85,12 @@ def _decompressed(stream: BinaryIO, ending: str, name: str, report: Report | Non
     if ending in OPENERS and not packed:
         raise FileError(f"{name} is damaged or not what its ending says (no {ending} archive): make or fetch it anew.")
     source = OPENERS[packed](stream, "rb") if packed else stream
-    blocks = []
+    data = bytearray()
     try:
         while block := source.read(BLOCK_BYTES):
-            blocks.append(block)
+            data += block
             if report is not None:
                 report(stream.tell() / max(size, 1))
     except DAMAGE as damage:
         raise FileError(f"{name} is damaged or not what its ending says ({damage}): make or fetch it anew.") from None
-    return b"".join(blocks)
+    return data

@@ -33,7 +33,7 @@ class Table:
 
     name: str
     columns: dict[str, NDArray]
-    text: bytes | None = field(default=None, repr=False)  # of a CSV file, to find lines again
+    text: bytes | bytearray | None = field(default=None, repr=False)  # of a CSV file, to find lines again
     separator: str = ","
     has_header: bool = True
 
@@ -127,7 +127,7 @@ def _pyarrow() -> Any:
     return pyarrow
 
 
-def _read_arrow(data: bytes, kind: str, name: str) -> list[tuple[str, Any]]:
+def _read_arrow(data: bytes | bytearray, kind: str, name: str) -> list[tuple[str, Any]]:
     """Columns of a Parquet or Arrow file."""
     arrow = _pyarrow()
     try:
@@ -166,7 +166,9 @@ def _from_arrow(column: Any, label: str, name: str) -> NDArray:
     )
 
 
-def _read_csv(data: bytes, separator: str | None, name: str, header: bool, as_texts: Collection[str]) -> Table:
+def _read_csv(
+    data: bytes | bytearray, separator: str | None, name: str, header: bool, as_texts: Collection[str]
+) -> Table:
     """A table of text; `pyarrow` splits it, what it refuses is looked at record by record."""
     arrow = _pyarrow()
     import pyarrow.csv
@@ -244,7 +246,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _explained(data: bytes, separator: str, n_columns: int, name: str, refused: Exception) -> FileError:
+def _explained(data: bytes | bytearray, separator: str, n_columns: int, name: str, refused: Exception) -> FileError:
     """Which line of a CSV file is wrong."""
     try:
         text = data.decode("utf-8")
