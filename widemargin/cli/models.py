@@ -26,7 +26,9 @@ def open_model(path: str, n_features: int | None = None) -> Any:
     if kind == "libsvm":
         from widemargin.io.libsvm_model import read_libsvm_model
 
-        return read_libsvm_model(path, n_features)
+        model = read_libsvm_model(path, n_features)
+        model.preparation_ = {"format": "libsvm", "zero_based": False}  # its features count from 1, whatever comes
+        return model
     if kind == "pickle":
         raise FileError(
             f"{path} is a pickle, and reading one can run code that is in it. If you trust where it comes from: "
