@@ -24,6 +24,7 @@ def test_train_predict_verify(cancer, capsys):
     said = capsys.readouterr().err
     assert "200 samples, 30 features, 2 classes (-1: " in said
     assert "holds" in said
+    assert "SVC 100%" in said  # no terminal here: progress comes as plain lines
     reference = ScikitLearnSVC(C=10, gamma=0.01, tol=1e-6).fit(X, y)
     model = load("cancer.model")
     np.testing.assert_allclose(model.decision_function(csr_matrix(X)), reference.decision_function(X), atol=5e-3)

@@ -54,7 +54,7 @@ def command(**given: Any) -> int:
 def cross_validate(options: SimpleNamespace) -> int:
     """Accuracy or error of one choice of parameters."""
     screen, model, X, y, parts = _begin(options)
-    with screen.progress("cross-validation", len(parts)) as steps:
+    with screen.compiling(), screen.progress("cross-validation", len(parts)) as steps:
         answers = _empty_answers(y)
         for train, test in parts:
             answers[test] = _fitted(model, X, y, train).predict(_rows(model, X, test, train))
@@ -76,7 +76,7 @@ def search(options: SimpleNamespace) -> int:
     gammas = [None] if options.kernel in WITHOUT_GAMMA or isinstance(X, list) else sorted(options.log2g)
     prices = sorted(options.log2c)
     scores = np.empty((len(prices), len(gammas)))
-    with screen.progress("grid", scores.size * len(parts)) as steps:
+    with screen.compiling(), screen.progress("grid", scores.size * len(parts)) as steps:
         for column, gamma in enumerate(gammas):
             machines = [clone(model).set_params(warm_start=True) for _ in parts]
             for row, C in enumerate(prices):

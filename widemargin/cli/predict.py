@@ -74,7 +74,7 @@ def in_blocks(function: Callable[[Any], Any], data: Data, screen: Screen) -> Any
     import numpy as np
 
     parts = []
-    with screen.progress("predicting", len(data)) as steps:
+    with screen.compiling(), screen.progress("predicting", len(data)) as steps:
         for begin in range(0, len(data), ROWS_PER_BLOCK):
             parts.append(function(data.X[begin : begin + ROWS_PER_BLOCK]))
             steps.advance(len(parts[-1]))

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from widemargin.cli.compiling import FIRST_USE, Compilations
+
 if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
@@ -63,6 +65,10 @@ class Screen:
                 facts["notes"] = self.notes
             sys.stdout.write(json.dumps(plain(facts), indent=2, allow_nan=False) + "\n")
             sys.stdout.flush()
+
+    def compiling(self) -> Compilations:
+        """Says, at the first function that has to be compiled, why this takes longer than it will the next time."""
+        return Compilations(on_first=lambda: self.say(FIRST_USE))
 
     @contextmanager
     def waiting(self, label: str) -> Iterator[None]:

@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from widemargin.cli.command import FINE, NOT_CERTIFIED, new_command, option, said_options
-from widemargin.cli.compiling import FIRST_USE, Compilations
 from widemargin.cli.data import Data, data_options, read_training, targets_for
 from widemargin.cli.machines import is_classifier, machine_options, make_machine, set_class_weight
 from widemargin.cli.parameters import FILE, Whole
@@ -66,7 +65,7 @@ def train(options: SimpleNamespace) -> int:
     data = read_training(options.data, options, screen, precomputed=options.kernel == "precomputed")
     model, y = prepared_machine(options, data, verbose=0 if options.quiet else 2)
     screen.say(f"{_name(options.data)}: {described(data, y, options.machine)}")
-    with Compilations(on_first=lambda: screen.say(FIRST_USE)):
+    with screen.compiling():
         seconds, notes = fit(model, data.X, y)
     model.set_params(verbose=False)  # it was for this fit
     model.preparation_ = data.preparation

@@ -12,6 +12,7 @@ import csv
 import io
 import itertools
 import os
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
@@ -173,10 +174,12 @@ def _read_csv(
     arrow = _pyarrow()
     import pyarrow.csv
 
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    if not data.strip():
+    if data.startswith(b"\xef\xbb\xbf"):  # a byte order mark
+        data = data[3:]
+    if not re.search(rb"\S", data):
         raise FileError(f"{name} is empty: expected a table with named columns.")
-    first = data.lstrip(b"\r\n").splitlines()[0].decode("utf-8", "replace")
+    begin = re.search(rb"[^\r\n]+", data)
+    first = begin.group().decode("utf-8", "replace") if begin else ""
     separator = separator or max(SEPARATORS, key=first.count)
     try:
         labels = next(csv.reader([first], delimiter=separator))
