@@ -34,6 +34,7 @@ def test_help_loads_neither_the_compiler_nor_scikit_learn():
     assert "Usage: widemargin train" in done.stdout
 
 
+@pytest.mark.needs_compiler
 def test_as_a_user_would_in_a_folder(cancer):
     X, _ = cancer
     trained = run("train", "cancer", "-c", "10", "-g", "0.01")
