@@ -230,3 +230,57 @@ def test_any_text_gives_strings_or_a_sentence(tmp_path, text):
             assert "a.txt" in str(error)
         else:
             assert len(strings) == len(labels) > 0
+
+
+# ---- damage ----
+
+
+@pytest.fixture(scope="module")
+def whole_files(tmp_path_factory):
+    """Bytes of small files in formats that other libraries read for us."""
+    from pyarrow import feather, parquet
+    from pyarrow import table as arrow_table
+
+    folder = tmp_path_factory.mktemp("whole")
+    np.savez(folder / "a.npz", X=np.ones((2, 2)), y=np.ones(2))
+    np.savez_compressed(folder / "b.npz", X=np.ones((2, 2)), y=np.ones(2))
+    columns = arrow_table({"x": [1.0, 2.0], "town": ["Oslo", "Rome"]})
+    parquet.write_table(columns, folder / "a.parquet")
+    feather.write_feather(columns, folder / "a.arrow")
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@given(place=st.floats(0, 1, exclude_max=True), mask=st.integers(1, 255), name=st.sampled_from(["a.npz", "b.npz"]))
+@settings(max_examples=200)
+def test_a_flipped_byte_in_an_npz_file_is_a_sentence_at_most(tmp_path, whole_files, place, mask, name):
+    data = bytearray(whole_files[name])
+    data[int(place * len(data))] ^= mask
+    (tmp_path / name).write_bytes(data)
+    try:
+        X, _ = read_arrays(tmp_path / name)
+    except FileError as error:
+        assert name in str(error)
+    else:
+        assert X.ndim == 2
+
+
+@pytest.mark.parametrize(("offset", "mask"), [(6, 0x20), (6, 0x01), (8, 0x63), (4, 0xFF)])
+def test_flags_and_methods_zip_does_not_know(tmp_path, whole_files, offset, mask):
+    data = bytearray(whole_files["a.npz"])
+    data[offset] ^= mask  # in the first local header: flags, method, version
+    data[data.find(b"PK\x01\x02") + offset + 2] ^= mask  # and in the directory
+    with pytest.raises(FileError, match="a.npz is not a file of NumPy, or it is damaged"):
+        read_arrays(written(tmp_path, bytes(data), "a.npz"))
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+def test_truncated_and_flipped_tables(tmp_path, whole_files, name):
+    whole = whole_files[name]
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        data = bytearray(whole[: rng.integers(1, len(whole) + 1)])
+        data[rng.integers(len(data))] ^= int(rng.integers(1, 256))
+        try:
+            read_table(written(tmp_path, bytes(data), name))
+        except FileError as error:
+            assert name in str(error)

@@ -141,7 +141,7 @@ def _read_arrow(data: bytes | bytearray, kind: str, name: str) -> list[tuple[str
                 table = arrow.ipc.open_file(arrow.BufferReader(data)).read_all()
             except arrow.ArrowInvalid:
                 table = arrow.ipc.open_stream(arrow.BufferReader(data)).read_all()
-    except (arrow.ArrowException, OSError, ValueError) as refused:
+    except Exception as refused:  # of damaged files, whatever their reader stumbles over
         raise FileError(f"{name} is not a {kind} file, or it is damaged ({_first_line(refused)}).") from None
     return list(zip(table.column_names, table.columns))
 
