@@ -56,7 +56,7 @@ def test_the_last_line_may_end_in_any_way(end):
 
 
 def test_blanks_comments_query_numbers_and_a_byte_order_mark():
-    text = b"\xef\xbb\xbf  1\t 1:2 \v\f qid:7 3:4#5:6\n#1:1\n   \n-1 qid:x 2:5 # \xff\x00\n"
+    text = b"\xef\xbb\xbf  1\t 1:2 \v\f qid:7 3:4#5:6\n#1:1\n   \n-1 qid:\xff\x00 2:5 # \xff\x00\n"
     X, y, _ = matrix_from_text(text, "text")
     np.testing.assert_array_equal(X.toarray(), [[2, 0, 4], [0, 5, 0]])
     np.testing.assert_array_equal(y, [1, -1])
@@ -199,6 +199,7 @@ TOKENS = st.sampled_from(
 
 
 @given(lines=st.lists(st.lists(TOKENS, max_size=6).map(" ".join), max_size=6))
+@example(lines=["1 qid:é", "1 qid:\x00 a"])
 @settings(max_examples=300)
 def test_the_parser_and_the_explanation_agree_on_what_is_wrong(lines):
     data = "\n".join(lines).encode()

@@ -63,9 +63,7 @@ def read_arrays(
     try:
         loaded = np.load(io.BytesIO(data), allow_pickle=False)
         arrays = {"": loaded} if isinstance(loaded, np.ndarray) else {part: loaded[part] for part in loaded.files}
-    except (
-        Exception
-    ) as refused:  # zipfile and numpy raise a dozen kinds on damaged files, NotImplementedError among them
+    except Exception as refused:  # zipfile and numpy raise a dozen kinds on damaged files
         if "pickle" in str(refused) and data.startswith((b"PK", b"\x93NUMPY")):
             raise FileError(
                 f"{name} holds Python objects, which are not read for safety: save plain numbers."

@@ -199,6 +199,8 @@ def _mistakes(line: bytes) -> Iterator[tuple[int, str]]:
     last = -1
     for position, match in enumerate(_TOKEN.finditer(line)):
         column = match.start() + 1
+        if position > 0 and match.group().startswith(b"qid:"):  # skipped, whatever it holds
+            continue
         try:
             token = match.group().decode("ascii")
         except UnicodeDecodeError:
@@ -213,8 +215,6 @@ def _mistakes(line: bytes) -> Iterator[tuple[int, str]]:
                 yield column, f"no label before {_quote(token)}, {EXPECTED}; write 0 where it is not known"
             elif not _is_finite_number(token):
                 yield column, f"the label {_quote(token)} is not a finite number, expected for example +1, -1 or 2.5"
-            continue
-        if index == "qid" and colon:
             continue
         if not colon:
             yield column, f"{_quote(token)} has no colon, expected index:value such as 3:0.5"
