@@ -66,7 +66,6 @@ def test_three_classes(folder):
 
 
 def test_a_model_of_libsvm_predicts_and_is_verified(cancer, capsys):
-    pytest.importorskip("widemargin.io.libsvm_model")
     y, x = svmutil.svm_read_problem("cancer")
     theirs = svmutil.svm_train(y, x, "-q -c 10 -g 0.02")
     svmutil.svm_save_model("theirs.model", theirs)

@@ -14,7 +14,6 @@ from widemargin.io import load
 
 
 def test_convert_to_libsvm_and_back(cancer, capsys):
-    pytest.importorskip("widemargin.io.libsvm_model")
     X, _ = cancer
     assert main(["train", "cancer", "-q"]) == 0
     assert main(["convert", "cancer.model", "cancer.libsvm"]) == 0
@@ -27,7 +26,6 @@ def test_convert_to_libsvm_and_back(cancer, capsys):
 
 
 def test_convert_a_pickle_only_if_trusted(cancer, capsys):
-    pytest.importorskip("widemargin.io.sklearn_models")
     import joblib
 
     X, y = cancer
@@ -57,8 +55,6 @@ def test_convert_to_onnx(cancer):
 
 def test_plot_writes_a_picture(cancer, folder, capsys):
     pytest.importorskip("matplotlib")
-    if not hasattr(pytest.importorskip("widemargin.plots"), "plot"):
-        pytest.skip("this version draws boundaries only")
     import matplotlib.pyplot
 
     assert main(["train", "cancer", "-q"]) == 0
@@ -69,7 +65,6 @@ def test_plot_writes_a_picture(cancer, folder, capsys):
 
 
 def test_report_writes_a_page(cancer, folder):
-    pytest.importorskip("widemargin.report")
     assert main(["train", "cancer", "-q", "--report", "trained.html"]) == 0
     assert main(["report", "cancer.model", "cancer", "-o", "cancer.html", "-q"]) == 0
     for name in ("trained.html", "cancer.html"):

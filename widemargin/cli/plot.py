@@ -49,13 +49,13 @@ def plot(options: SimpleNamespace) -> int:
     except ImportError:
         raise ImportError("Pictures are drawn by matplotlib: pip install 'widemargin[plots]'.") from None
     matplotlib.use("Agg")  # a file is wanted, no window
-    from widemargin.plots import plot as draw  # type: ignore[attr-defined,unused-ignore]
+    from widemargin.plots import plot as draw
 
     model = open_model(options.model)
     data = read_like(options.data, model, options, screen)
     y = None if hasattr(model, "offset_") else targets_for(model, data, options.data)
-    axes = draw(model, data.X, y, kind=options.kind)
-    axes.figure.savefig(options.output, dpi=options.dpi, bbox_inches="tight")
+    figure: Any = draw(model, data.X, y, kind=options.kind).figure
+    figure.savefig(options.output, dpi=options.dpi, bbox_inches="tight")
     screen.say(f"{options.output} written")
     screen.finish(command="plot", model=options.model, data=options.data, output=options.output)
     return FINE
