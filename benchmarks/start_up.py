@@ -2,9 +2,9 @@
 
     python benchmarks/start_up.py
 
-Every figure is the median over new processes. What `from widemargin import SVC` costs is timed in a process that has imported sklearn.svm
-already. The first fit is SVC on 500 samples of the digits, ten classes, with and without
-compiled functions on disk; the second fit in the same process is the price without any of it.
+Every figure is the median over new processes. What `from widemargin import SVC` costs is timed in a process that has
+imported sklearn.svm already. The first fit is SVC on 500 samples of the digits, ten classes, with and without compiled
+functions on disk; the second fit in the same process is the price without any of it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def main() -> None:
         imports = median([run(IMPORT, cache) for _ in range(REPEATS)])
     print("| start-up | seconds |\n|---|---|")
     print(f"| import sklearn.svm | {imports[0]:.2f} |")
-    print(f"| import widemargin, beyond that | {imports[1]:.2f} |")
+    print(f"| from widemargin import SVC, beyond that | {imports[1]:.2f} |")
     print(f"| first fit, empty disk cache (compiles) | {median(cold)[0]:.2f} |")
     print(f"| first fit, full disk cache ({size / 1e6:.1f} MB) | {warm[0]:.2f} |")
     print(f"| second fit in the same process | {warm[1]:.3f} |")
