@@ -2,10 +2,23 @@
 
 from widemargin.certificate import Certificate
 from widemargin.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from widemargin.least_squares import KernelRidge
 from widemargin.margins import margins
 from widemargin.solvers.solution import Status
 from widemargin.verification import verify
 
 __version__ = "0.1.0"
 
-__all__ = ["SVC", "SVR", "Certificate", "NuSVC", "NuSVR", "OneClassSVM", "Status", "__version__", "margins", "verify"]
+__all__ = [
+    "SVC",
+    "SVR",
+    "Certificate",
+    "KernelRidge",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "Status",
+    "__version__",
+    "margins",
+    "verify",
+]

@@ -33,6 +33,7 @@ from widemargin.solvers.solution import Status
 from widemargin.threads import resolve_n_jobs, single_threaded_blas
 
 SOLVERS = ("auto", "cholesky", "cg")
+ENDED_BY_THE_USER = (Status.TIME_LIMIT, Status.INTERRUPTED)
 
 DIRECT = 1024  # samples up to which a factor costs less than the preparations of conjugate gradients
 STEPS_PER_FACTOR = 1 / 40  # steps, per sample, that were measured to take as long as a factor
@@ -42,6 +43,7 @@ MOST_STEPS = 5000  # of conjugate gradients by default where no factor fits
 ROUND_FACTOR = 1e-8  # of r'M^-1 r per round of float32 steps: four digits, safely above the rounding of the products
 LEAST_PROGRESS = 0.25  # of r'M^-1 r: a round that leaves more than this was stopped by rounding
 SAFE_SHARE = 0.1  # of the least noise: float32 tiles are used while their rounding, as a matrix, stays below
+NO_BETTER = 100.0  # of tol: conjugate gradients stopped by rounding so close to it leave a factor nothing to improve
 TINY_NOISE = 1e-12  # of the largest diagonal entry: below, the matrix is singular in floating point
 
 Vector = NDArray[np.float64]
@@ -163,6 +165,8 @@ class KernelSystem:
                 raise NotPositiveDefinite("conjugate gradients need noise on the diagonal")
             answer = self._descend(noise, targets, rule, started, watch, trial=solver == "auto" and fits)
             if solver == "cg" or not fits or answer.certificate.status in (Status.OPTIMAL, *ENDED_BY_THE_USER):
+                return answer
+            if answer.certificate.status is Status.STALLED and answer.certificate.error <= NO_BETTER * rule.tol:
                 return answer
         return self._factor(noise, targets, rule, started)
 
@@ -318,6 +322,3 @@ class KernelSystem:
             status=status,
             seconds=time.perf_counter() - started,
         )
-
-
-ENDED_BY_THE_USER = (Status.TIME_LIMIT, Status.INTERRUPTED)
