@@ -2,6 +2,7 @@
 
 from widemargin.certificate import Certificate
 from widemargin.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from widemargin.gaussian_process import GaussianProcessRegressor
 from widemargin.least_squares import KernelRidge
 from widemargin.margins import margins
 from widemargin.solvers.solution import Status
@@ -13,6 +14,7 @@ __all__ = [
     "SVC",
     "SVR",
     "Certificate",
+    "GaussianProcessRegressor",
     "KernelRidge",
     "NuSVC",
     "NuSVR",

@@ -44,6 +44,7 @@ class Descent:
     solution : (n, m) best vectors found
     error : (m,) r'M^-1 r of each, by the recursion
     history : per step, (lower, upper) of the first right-hand side
+    lengths, turns : (iterations, m) lambda and gamma of Table 7.3, zero once a right-hand side is done; only on request
     """
 
     solution: Matrix
@@ -51,6 +52,8 @@ class Descent:
     status: Status
     iterations: int
     history: list[tuple[float, float]] = field(default_factory=list)
+    lengths: Matrix = field(default_factory=lambda: np.empty((0, 0)))
+    turns: Matrix = field(default_factory=lambda: np.empty((0, 0)))
 
 
 def descend(
@@ -64,12 +67,14 @@ def descend(
     deadline: float = float("inf"),
     watch: Callable[[int, Vector, Vector], None] | None = None,
     hopeless: Callable[[int, Vector], bool] | None = None,
+    keep: bool = False,
 ) -> Descent:
     """Minimise the energy from a start whose residual is given; the answer is what must be added to the start.
 
     goal : (m,) r'M^-1 r at which a right-hand side is done
     lower : (m,) lower bounds at the start
     hopeless : called with the step and the errors; True ends the run as MAX_ITER, where another method waits
+    keep : whether to keep lengths and turns of all steps
     """
     r = residual.copy()
     z = precondition(r)
@@ -79,6 +84,8 @@ def descend(
     best, best_error, waited = a.copy(), rho.copy(), 0
     lower = lower.copy()
     history = [(float(lower[0]), float(lower[0] + max(rho[0], 0.0)))]
+    lengths: list[Vector] = []
+    turns: list[Vector] = []
     status, step = Status.MAX_ITER, 0
     try:
         while True:
@@ -108,9 +115,13 @@ def descend(
             lower += length * rho
             z = precondition(r)
             before, rho = rho, np.einsum("ij,ij->j", r, z)
-            direction *= np.divide(rho, before, out=np.zeros_like(rho), where=(before > 0.0) & open_)
+            turn = np.divide(rho, before, out=np.zeros_like(rho), where=(before > 0.0) & open_)
+            direction *= turn
             direction += z
             step += 1
+            if keep:
+                lengths.append(length)
+                turns.append(np.maximum(turn, 0.0))
             improved = (rho < best_error) & open_
             best[:, improved], best_error[improved] = a[:, improved], rho[improved]
             waited = 0 if improved.any() else waited + 1
@@ -119,4 +130,6 @@ def descend(
                 watch(step, lower, best_error)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    return Descent(best, best_error, status, step, history)
+    shape = (len(lengths), len(goal))
+    kept = np.array(lengths).reshape(shape), np.array(turns).reshape(shape)
+    return Descent(best, best_error, status, step, history, *kept)

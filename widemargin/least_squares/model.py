@@ -54,8 +54,13 @@ class KernelSystemModel(KernelMachine):
     def _read_targets(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[TrainingSet, Matrix, bool]:
         """Validated data, targets (n, m), and whether they came as a single column."""
         data = self._read(X, y, sample_weight, are_plain_targets, y_numeric=True, multi_output=True)
+        return data, *self._as_targets(data.y)
+
+    @staticmethod
+    def _as_targets(y: Any) -> tuple[Matrix, bool]:
+        """Targets as float64 columns, and whether they came as a single one."""
         try:
-            targets = np.asarray(data.y, np.float64)
+            targets = np.asarray(y, np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"y must hold numbers; got {type(y).__name__} of other things.") from error
         if targets.ndim not in (1, 2) or not np.isfinite(targets).all():
@@ -63,17 +68,17 @@ class KernelSystemModel(KernelMachine):
                 f"y must be finite numbers of shape (n_samples,) or (n_samples, n_targets); got shape {targets.shape}"
                 + ("." if np.isfinite(targets).all() else " with NaN or infinity.")
             )
-        return data, np.ascontiguousarray(targets.reshape(len(targets), -1)), targets.ndim == 1
+        return np.ascontiguousarray(targets.reshape(len(targets), -1)), targets.ndim == 1
 
     # ---- solving
 
     def _rule(self) -> Rule:
         return Rule(self.tol, self.max_iter, self.time_limit)
 
-    def _solve(self, system: KernelSystem, noise: Vector, targets: Matrix) -> Solved:
+    def _solve(self, system: KernelSystem, noise: Vector, targets: Matrix, solver: str | None = None) -> Solved:
         """Solve one system, with progress where it is asked for."""
         with ProgressBar(type(self).__name__) if self.verbose else nullcontext() as watch:
-            return system.solve(noise, targets, self._rule(), self.solver, watch)
+            return system.solve(noise, targets, self._rule(), solver or self.solver, watch)
 
     def _solve_or_least_squares(self, system: KernelSystem, noise: Vector, targets: Matrix) -> Solved:
         """Solve, and fall back to the solution of least norm where the matrix is singular or the kernel indefinite."""
