@@ -3,7 +3,7 @@
 from widemargin.certificate import Certificate
 from widemargin.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from widemargin.gaussian_process import GaussianProcessRegressor
-from widemargin.least_squares import KernelRidge
+from widemargin.least_squares import LSSVC, LSSVR, KernelLMS, KernelRidge
 from widemargin.margins import margins
 from widemargin.solvers.solution import Status
 from widemargin.verification import verify
@@ -11,10 +11,13 @@ from widemargin.verification import verify
 __version__ = "0.1.0"
 
 __all__ = [
+    "LSSVC",
+    "LSSVR",
     "SVC",
     "SVR",
     "Certificate",
     "GaussianProcessRegressor",
+    "KernelLMS",
     "KernelRidge",
     "NuSVC",
     "NuSVR",

@@ -3,18 +3,21 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from widemargin import KernelRidge
+from widemargin import LSSVC, LSSVR, KernelLMS, KernelRidge
 
 pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
 
 
 @parametrize_with_checks(
     [
-        KernelRidge(),
         KernelRidge(kernel="rbf", alpha=0.1),
         KernelRidge(kernel="precomputed"),
-        KernelRidge(kernel="rbf", alpha=0.1, solver="cg", tol=1e-10),
+        LSSVC(),
+        LSSVR(solver="cg", tol=1e-10),
+        KernelLMS(max_iter=100),
     ]
 )
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:Singular matrix")  # random numbers are no kernel matrix
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
