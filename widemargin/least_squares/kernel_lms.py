@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin._jit import REASSOCIATE, jit
@@ -176,9 +176,9 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
     def _read_column(self, X: Any, y: Any) -> tuple[Any, Vector]:
         """Validated samples and one target per sample."""
         data, targets, single = self._read_targets(X, y)
-        if not single and targets.shape[1] != 1:
-            raise ValueError(f"y must have one target per sample; got {targets.shape[1]}. Fit one model per target.")
-        return data, targets[:, 0].copy()
+        if not single:
+            targets = column_or_1d(targets, warn=True)
+        return data, targets.ravel().copy()
 
     def _bound(self, system: KernelSystem) -> float:
         """One over it is a rate at which nothing diverges."""
