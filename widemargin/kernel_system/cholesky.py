@@ -40,6 +40,8 @@ def factor_in_place(A: Matrix, n_threads: int) -> Matrix:
             corner, failed = lapack.dpotrf(A[first:last, first:last], lower=1)
             if failed:
                 raise NotPositiveDefinite(f"leading minor {first + failed} of {n} is not positive")
+            if not np.isfinite(np.diagonal(corner)).all():  # LAPACK lets NaN pass
+                raise NotPositiveDefinite("the matrix holds NaN or infinity")
             A[first:last, first:last] = corner
 
             def finish(number: int, first=first, last=last, above=above, corner=corner) -> None:  # type: ignore

@@ -8,6 +8,7 @@ Source: Saunders, Gammerman & Vovk (1998); Cristianini & Shawe-Taylor (2000), se
 from __future__ import annotations
 
 from functools import partial
+from inspect import isfunction
 from numbers import Integral, Real
 from typing import Any
 
@@ -195,7 +196,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
         if isinstance(self.kernel, Kernel):
             return self.kernel
         if not isinstance(self.kernel, str):
-            return PairKernel(partial(self.kernel, **self.kernel_params) if self.kernel_params else self.kernel)
+            if isfunction(self.kernel) and not self.kernel_params:
+                return PairKernel(self.kernel)
+            return BlockKernel(_PairByPair(self.kernel, self.kernel_params or {}))
         if self.kernel in THEIRS:
             from sklearn.metrics.pairwise import pairwise_kernels
 
@@ -208,6 +211,16 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
         if name == "poly" and not isinstance(self.degree, Integral) and self.degree != int(self.degree):
             raise ValueError(f"degree must be a whole number; got {self.degree!r}.")
         return make_kernel(name, gamma=gamma, degree=int(self.degree), coef0=self.coef0)
+
+
+class _PairByPair:
+    """A function of two samples as one of two sets, for functions that cannot be compiled; it can be pickled."""
+
+    def __init__(self, function: Any, parameters: dict) -> None:
+        self.function, self.parameters = function, parameters
+
+    def __call__(self, A: Any, B: Any) -> Vector:
+        return np.array([[float(self.function(a, b, **self.parameters)) for b in B] for a in A])
 
 
 def _at_given_places(data: TrainingSet, coefficients: Vector) -> Vector:

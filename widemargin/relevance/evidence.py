@@ -67,10 +67,14 @@ class Evidence:
 
     def __init__(self, Phi: Matrix, targets: Vector, classify: bool) -> None:
         self.Phi, self.t, self.classify = Phi, targets, classify
+        size = float(np.abs(targets).max())
         spread = float(targets.std())
-        self.floor = (LEAST_NOISE * max(spread, np.finfo(float).tiny)) ** 2
-        self.beta = 1.0 if classify else 1.0 / max((FIRST_NOISE * spread) ** 2, self.floor)
-        self.squares = np.einsum("ij,ij->j", Phi, Phi)
+        if spread <= np.finfo(float).eps * size:  # constant targets: their size is the only scale there is
+            spread = size or 1.0
+        self.floor = (LEAST_NOISE * spread) ** 2
+        self.beta = 1.0 if classify else 1.0 / (FIRST_NOISE * spread) ** 2
+        self.squared = Phi * Phi
+        self.squares = self.squared.sum(axis=0)
         centred = targets - 0.5 if classify else targets
         fit = np.divide((Phi.T @ centred) ** 2, self.squares, out=np.zeros(Phi.shape[1]), where=self.squares > 0)
         first = int(np.argmax(fit))
@@ -92,7 +96,7 @@ class Evidence:
             error, scaled = self.t - p, basis * B[:, None]
             precision = basis.T @ scaled
             cross = self.Phi.T @ scaled
-            own = np.einsum("ij,ij,i->j", self.Phi, self.Phi, B)
+            own = B @ self.squared
         else:
             cross = self.beta * self._products()
             precision = cross[self.active]
@@ -101,7 +105,7 @@ class Evidence:
         if not self.classify:
             self.mean = self.beta * (self.covariance @ (basis.T @ self.t))
             error = self.beta * (self.t - basis @ self.mean)
-        self.S = own - np.einsum("ij,jk,ik->i", cross, self.covariance, cross)
+        self.S = own - ((cross @ self.covariance) * cross).sum(axis=1)
         self.Q = self.Phi.T @ error
         self.own = own
 

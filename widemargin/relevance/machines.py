@@ -33,7 +33,7 @@ from widemargin.least_squares.model import KernelSystemModel
 from widemargin.progress import ProgressBar
 from widemargin.relevance.evidence import SparseModel, maximise_evidence
 from widemargin.solvers.solution import Status
-from widemargin.threads import resolve_n_jobs
+from widemargin.threads import resolve_n_jobs, single_threaded_blas
 
 PROBIT = np.pi / 8.0  # sigmoid(z / sqrt(1 + PROBIT v)) is the mean of a sigmoid over N(z, v) (MacKay 1992)
 
@@ -113,7 +113,7 @@ class RelevanceMachine(KernelSystemModel):
         """One sparse model per column of targets."""
         started = time.perf_counter()
         deadline = float("inf") if self.time_limit is None else started + self.time_limit
-        with ProgressBar(type(self).__name__) if self.verbose else nullcontext() as watch:
+        with ProgressBar(type(self).__name__) if self.verbose else nullcontext() as watch, single_threaded_blas():
             return [
                 maximise_evidence(
                     Phi,
@@ -175,7 +175,7 @@ class RelevanceMachine(KernelSystemModel):
         variances = np.empty_like(means)
         for number, (model, used) in enumerate(zip(self._models, self._used, strict=True)):
             part = design[:, used]
-            variances[:, number] = np.einsum("ij,jk,ik->i", part, model.covariance, part)
+            variances[:, number] = ((part @ model.covariance) * part).sum(axis=1)
         return means, variances
 
 
@@ -338,8 +338,12 @@ class RVC(ClassifierMixin, RelevanceMachine):
         return self
 
     def decision_function(self, X: Any) -> Vector:
-        """Log-odds of the most likely weights, shape (n_samples,) for two classes, else (n_samples, n_classes)."""
-        values = self._design(X) @ np.column_stack([self.intercept_, self.dual_coef_]).T
+        """Log-odds averaged over the posterior of the weights, shape (n_samples,) or (n_samples, n_classes).
+
+        Where the weights are uncertain, as far from all data, the odds come closer to even.
+        """
+        means, variances = self._means_and_variances(X)
+        values = means / np.sqrt(1.0 + PROBIT * variances)
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X: Any) -> NDArray:
@@ -348,10 +352,9 @@ class RVC(ClassifierMixin, RelevanceMachine):
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Matrix:
-        """Probabilities of the classes, averaged over the posterior of the weights; shape (n_samples, n_classes)."""
-        means, variances = self._means_and_variances(X)
-        if means.shape[1] == 1:
-            p = expit(means / np.sqrt(1.0 + PROBIT * variances))
-            return np.hstack([1.0 - p, p])
-        p = np.maximum(expit(means), np.finfo(float).tiny)  # without variances, so that the order is that of predict
+        """Probabilities of the classes, shape (n_samples, n_classes)."""
+        p = expit(self.decision_function(X))
+        if p.ndim == 1:
+            return np.column_stack([1.0 - p, p])
+        p = np.maximum(p, np.finfo(float).tiny)
         return p / p.sum(axis=1, keepdims=True)
