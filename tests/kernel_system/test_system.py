@@ -41,7 +41,7 @@ def test_all_ways_reach_the_dense_solution(kernel, solver):
     steps=st.integers(0, 12),
 )
 def test_bounds_hold_at_every_step(seed, n, log_gamma, log_noise, steps):
-    """Whatever the kernel, the noise and the moment of stopping: lower <= Q <= upper, and predictions within the error."""
+    """Whatever the kernel, noise and moment of stopping: lower <= Q <= upper, and predictions within the error."""
     X, y, noise = problem(n, seed=seed)
     noise = noise * np.exp(log_noise)
     kernel = Gaussian(float(np.exp(log_gamma)))

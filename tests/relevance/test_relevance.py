@@ -1,4 +1,4 @@
-"""Relevance vector machines: the evidence at the answer is a maximum, the error bars are the formula, models are small."""
+"""Relevance vector machines: the evidence is at a maximum, the error bars are the formula, models are small."""
 
 import numpy as np
 import pytest

@@ -305,7 +305,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         )
         if exact:
             return exact_likelihood(self._model, theta, X, targets, alpha, gradient, self.n_jobs)
-        settings = {"rule": self._rule(), "cache_size": self.cache_size, "n_jobs": self.n_jobs}
+        settings: dict[str, Any] = {"rule": self._rule(), "cache_size": self.cache_size, "n_jobs": self.n_jobs}
         return estimated_likelihood(self._model, theta, X, targets, alpha, gradient, **settings)
 
     def _final_likelihood(self, system: KernelSystem, solved: Solved) -> Likelihood:

@@ -1,4 +1,4 @@
-"""How good the solution of a kernel system is: computed from a fresh float64 residual, outside the method that found it.
+"""How good the solution of a kernel system is: from a fresh float64 residual, outside the method that found it.
 
 For (K + D) a = y the exact value Q = y'(K + D)^-1 y lies between two numbers, and every prediction of the model lies
 within a known distance of the exact one; see conjugate_gradient.py for both formulas.

@@ -100,6 +100,7 @@ class KernelSystem:
         self.budget = cache_budget(cache_size)
         self._tiles: KernelTiles | None = None
         self._partial: PartialFactor | None = None
+        self._partial_noise = 0.0
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -192,7 +193,7 @@ class KernelSystem:
         watch: Callable[[dict[str, Any]], Any] | None,
         trial: bool,
     ) -> Solved:
-        """By conjugate gradients, in rounds that begin with a fresh residual; a trial gives up when it is no bargain."""
+        """By conjugate gradients, in rounds that begin with a fresh residual; a trial gives up if it is no bargain."""
         deadline = float("inf") if rule.time_limit is None else started + rule.time_limit
         allowed = rule.max_iter if rule.max_iter >= 0 else MOST_STEPS
         bargain = max(PROMISE, int(STEPS_PER_FACTOR * len(self))) if trial else allowed

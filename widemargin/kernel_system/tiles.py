@@ -4,9 +4,9 @@ The matrix is cut into square tiles; by symmetry only those on and above the dia
 
     (K V)_i += K_ij V_j        (K V)_j += K_ij' V_i.
 
-As many tiles as the memory budget allows are kept, the others are evaluated anew in every product. Tiles may be float32;
-vectors and sums are float64. Sums are collected in a number of parts that depends on the sizes only, never on the
-number of threads, so that the same data give the same answer to the last bit.
+As many tiles as the memory budget allows are kept, the others are evaluated anew in every product. Tiles may be
+float32; vectors and sums are float64. Sums are collected in a number of parts that depends on the sizes only, never on
+the number of threads, so that the same data give the same answer to the last bit.
 """
 
 from __future__ import annotations

@@ -29,12 +29,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from widemargin._jit import REASSOCIATE, jit
 from widemargin.estimators.base import is_precomputed
 from widemargin.estimators.training_set import leave_out_weightless
 from widemargin.kernel_system import KernelSystem
 from widemargin.kernel_system.tiles import cross_block, prepare_both
 from widemargin.kernels import KERNEL_NAMES, Kernel
+from widemargin.least_squares.lms_steps import step_along
 from widemargin.least_squares.model import KernelSystemModel
 from widemargin.progress import ProgressBar
 from widemargin.solvers.solution import Status
@@ -198,7 +198,7 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
         if size == 0.0:
             return Status.OPTIMAL
         try:
-            for passes in range(1, self.max_iter + 1):
+            for _ in range(self.max_iter):
                 with np.errstate(over="ignore", invalid="ignore"):
                     if self.method == "batch":
                         error = y - self.noise_variance * beta - tiles.product(beta[:, None])[:, 0]
@@ -238,14 +238,14 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
         if self.status_ is Status.UNBOUNDED:
             self.dual_coef_ = np.zeros_like(self.dual_coef_)
             message = (
-                f"The errors grow from pass to pass: learning_rate={self.learning_rate_:g} is too large for these data, "
+                f"The errors grow from pass to pass: learning_rate={self.learning_rate_:g} is too large for these data "
                 f"and the coefficients were set back to zero. Rates up to {1.0 / bound:.3g} cannot diverge; "
                 "learning_rate='auto' takes that one."
             )
         else:
             message = (
-                f"{self.status_.name} after {self.n_iter_} passes: relative error {self.residual_:.3g} (tol={self.tol:g}"
-                "). Raise max_iter or tol, or use KernelRidge, which solves the same system much faster."
+                f"{self.status_.name} after {self.n_iter_} passes: relative error {self.residual_:.3g} "
+                f"(tol={self.tol:g}). Raise max_iter or tol, or use KernelRidge: it solves the same system much faster."
             )
         warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
@@ -307,22 +307,6 @@ def largest_row_sum(system: KernelSystem) -> float:
         rows = cross_block(system.kernel, system.samples.tile(start, stop), system.samples, system.n_threads)
         largest = max(largest, float(np.abs(rows).sum(axis=1).max()))
     return largest
-
-
-@jit(fastmath=REASSOCIATE)
-def step_along(rows, chosen, y, beta, rate, noise):
-    """Single steps for the chosen samples in turn, whose kernel rows are given; the sum of the squared errors met."""
-    total = 0.0
-    for k in range(chosen.shape[0]):
-        i = chosen[k]
-        row = rows[k]
-        value = 0.0
-        for j in range(row.shape[0]):
-            value += row[j] * beta[j]
-        error = y[i] - value - noise * beta[i]
-        total += error * error
-        beta[i] += rate * error
-    return total
 
 
 def _stack(known: Any, new: Any) -> Any:

@@ -167,7 +167,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
             self.dual_coef_ = self.dual_coef_[:, 0]
         self.X_fit_ = data.X if data.kept is None else X
         self._kept = data.kept
-        self.certificates_ = certificates
+        self.certificates_: Any = certificates
         self._publish(max(certificates, key=lambda certificate: certificate.error))
         return self
 

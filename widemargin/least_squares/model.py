@@ -111,9 +111,9 @@ class KernelSystemModel(KernelMachine):
         if certificate.method != "cg" or self.status_.converged:
             return
         warnings.warn(
-            f"{ADVICE.get(self.status_, self.status_.value)} Reached: predictions within {certificate.error:.2g} of the "
-            f"targets' root mean square (tol={certificate.tol:g}), y'(K + D)^-1 y between {certificate.lower[0]:.6g} "
-            f"and {certificate.upper[0]:.6g}; see certificate_.",
+            f"{ADVICE.get(self.status_, self.status_.value)} Reached: predictions within {certificate.error:.2g} of "
+            f"the targets' root mean square (tol={certificate.tol:g}), y'(K + D)^-1 y between "
+            f"{certificate.lower[0]:.6g} and {certificate.upper[0]:.6g}; see certificate_.",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -146,12 +146,12 @@ class KernelSystemModel(KernelMachine):
 
 
 ADVICE = {
-    Status.MAX_ITER: "Conjugate gradients used up max_iter before they met the tolerance: raise max_iter, tol, or alpha.",
+    Status.MAX_ITER: "Conjugate gradients used up max_iter before they met the tolerance: raise max_iter or alpha.",
     Status.STALLED: (
         "Rounding errors stop conjugate gradients above the tolerance: raise tol or alpha, or use solver='cholesky'."
     ),
     Status.INDEFINITE: (
-        "The kernel is not positive semi-definite on these data, so conjugate gradients cannot go on. Use another kernel "
-        "(rbf is always valid) or a larger alpha."
+        "The kernel is not positive semi-definite on these data, so conjugate gradients cannot go on. Use another "
+        "kernel (rbf is always valid) or a larger alpha."
     ),
 }

@@ -1,4 +1,4 @@
-"""Sparse Bayesian learning: the fast marginal-likelihood algorithm that builds a model basis function by basis function.
+"""Sparse Bayesian learning: the fast marginal-likelihood algorithm, which adds basis functions one by one.
 
 Model    t = Phi w + noise of precision beta (regression), or P(t = 1) = sigmoid(Phi w) (classification), with a prior
          N(0, 1 / alpha_m) on every weight; alpha_m = infinity leaves basis function m out
@@ -34,6 +34,7 @@ LEAST_NOISE = 1e-6  # of the targets' standard deviation: below, the evidence is
 NEWTON_STEPS = 25  # for the mode of the weights; it starts close to it
 NEWTON_TOL = 1e-8  # of the norm of the gradient
 ALIGNED = 1e-9  # share of a basis function that must be new to the model: near copies make Sigma singular
+PATIENCE = 3  # deletions after which a basis function stays out: at the floor of the noise, rounding would add it again
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -79,6 +80,7 @@ class Evidence:
         fit = np.divide((Phi.T @ centred) ** 2, self.squares, out=np.zeros(Phi.shape[1]), where=self.squares > 0)
         first = int(np.argmax(fit))
         self.active = [first]
+        self.deleted = np.zeros(Phi.shape[1], int)  # how often each was taken out
         # The evidence of the first function alone has its maximum here (Tipping & Faul 2003, equation 26).
         gain = fit[first] / max(self.squares[first], np.finfo(float).tiny) - 1.0 / (self.beta * self.squares[first])
         self.alpha = np.array([1.0 / max(gain, 1e-3) if gain > 0 else 1e3])
@@ -107,6 +109,9 @@ class Evidence:
             error = self.beta * (self.t - basis @ self.mean)
         self.S = own - ((cross @ self.covariance) * cross).sum(axis=1)
         self.Q = self.Phi.T @ error
+        # Of those in the model by formulas in which nothing cancels: they follow from the definition of Sigma and mu.
+        self.S[self.active] = self.alpha * (1.0 - self.alpha * np.diagonal(self.covariance))
+        self.Q[self.active] = self.alpha * self.mean
         self.own = own
 
     def _products(self) -> Matrix:
@@ -150,14 +155,19 @@ class Evidence:
         s, q = self.S.copy(), self.Q.copy()
         at = np.array(self.active)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            left = self.alpha - self.S[at]
-            s[at], q[at] = self.alpha * self.S[at] / left, self.alpha * self.Q[at] / left
+            own = np.diagonal(self.covariance)
+            s[at], q[at] = (1.0 - self.alpha * own) / own, self.mean / own
             relevant = q * q > s
             target = np.where(relevant, s * s / (q * q - s), np.inf)
             outside = np.ones(len(s), bool)
             outside[at] = False
             gain = np.full(len(s), -np.inf)
-            may_add = outside & relevant & (self.S > ALIGNED * self.own)
+            may_add = (
+                outside
+                & relevant
+                & (self.S / np.maximum(self.own, np.finfo(float).tiny) > ALIGNED)
+                & (self.deleted < PATIENCE)
+            )
             ratio = self.Q[may_add] ** 2 / self.S[may_add]
             gain[may_add] = 0.5 * (ratio - 1.0 - np.log(ratio))
             stay = relevant[at]
@@ -187,6 +197,7 @@ class Evidence:
                 self.alpha[place] = alpha
             else:
                 del self.active[place]
+                self.deleted[m] += 1
                 self.alpha, self.mean = np.delete(self.alpha, place), np.delete(self.mean, place)
 
     def update_noise(self) -> float:
