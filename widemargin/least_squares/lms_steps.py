@@ -1,4 +1,4 @@
-"""The inner loop of single-sample least mean squares; apart, because compiled code is kept on disk by what it imports."""
+"""The inner loop of single-sample least mean squares; apart, so that edits elsewhere do not compile it anew."""
 
 from __future__ import annotations
 
