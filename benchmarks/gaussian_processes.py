@@ -91,9 +91,8 @@ def beside_sklearn(folder: Path) -> None:
             fit, mean, spread = (f"{row[k]:.2f} s (CPU {row[k + 1]:.2f})" for k in (0, 2, 4))
             print(f"  {label:<14} fit {fit}   predict 5,000 {mean}" + (f"   std of 1,000 {spread}" if std else ""))
         ours_total, theirs_total = ((sum(row[0::2]), sum(row[1::2])) for row in rows.values())
-        print(
-            f"  together: {theirs_total[0] / ours_total[0]:.1f}x in wall time, {theirs_total[1] / ours_total[1]:.1f}x in CPU"
-        )
+        wall, cpu = (slow / fast for slow, fast in zip(theirs_total, ours_total))
+        print(f"  together: {wall:.1f}x in wall time, {cpu:.1f}x in CPU")
         for what, place in (("means", 0), ("deviations", 1)):
             difference = np.abs(answers["widemargin"][place] - answers["scikit-learn"][place]).max()
             print(f"  largest difference of {what}: {difference:.1e}")
