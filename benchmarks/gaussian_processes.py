@@ -165,7 +165,7 @@ def all_of_kin40k(folder: Path, megabytes: float) -> None:
     print(f"scale {scale:.3g}, gamma {gamma:.3g}, noise {noise:.3g}")
     began = time.perf_counter()
 
-    model = KernelRidge(noise, kernel=kernel, cache_size=megabytes, solver="cg", tol=1e-6).fit(X, y)
+    model = KernelRidge(noise, kernel=kernel, cache_size=megabytes, solver="cg", tol=1e-4).fit(X, y)
     print(f"40,000 samples: {time.perf_counter() - began:.1f} s")
     print(model.certificate_)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)

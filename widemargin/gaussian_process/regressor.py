@@ -109,9 +109,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
     >>> from widemargin import GaussianProcessRegressor
     >>> from widemargin.kernels import Gaussian
     >>> X = np.linspace(0.0, 5.0, 30)[:, None]
-    >>> model = GaussianProcessRegressor(1.0 * Gaussian(1.0), noise_variance=0.1).fit(X, np.sin(X[:, 0]))
+    >>> y = np.sin(X[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=30)
+    >>> model = GaussianProcessRegressor(1.0 * Gaussian(1.0), noise_variance=0.1).fit(X, y)
     >>> mean, std = model.predict([[2.5]], return_std=True)
-    >>> bool(abs(mean[0] - np.sin(2.5)) < 1e-2)
+    >>> bool(abs(mean[0] - np.sin(2.5)) < 4 * std[0])
     True
     """
 

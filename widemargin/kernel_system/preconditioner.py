@@ -28,6 +28,7 @@ LARGEST_RANK = 1024  # F of 40,000 samples is then 330 MB, and applying it is ch
 RANK_PER_ROOT = 4.0  # of sqrt(n): making F costs n rank^2, about as much as one or two products with K
 ROUNDS = 10  # in which pivots are drawn
 GOOD_ENOUGH = 0.5  # of the noise: once the rest of the diagonal sums to less, eigenvalues of M^-1 A are within [1, 1.5]
+STRIP = 4096  # rows of F scaled at a time
 JITTER = 1e-13  # of the trace of a block: keeps its factor real; it can only make F F' smaller, so M <= A stays true
 
 Vector = NDArray[np.float64]
@@ -85,14 +86,17 @@ class Preconditioner:
 
     def __init__(self, factor: PartialFactor, noise: Vector) -> None:
         self.factor, self.noise = factor, noise
-        self.scaled = factor.F / noise[:, None]
-        self.small = np.eye(factor.rank) + factor.F.T @ self.scaled
-        self.corner = cholesky(self.small, lower=True, check_finite=False)
+        small = np.eye(factor.rank)
+        for start in range(0, len(noise), STRIP):  # D^-1 F as a whole would double the memory
+            part = factor.F[start : start + STRIP]
+            small += part.T @ (part / noise[start : start + STRIP, None])
+        self.corner = cholesky(small, lower=True, check_finite=False)
 
     def solve(self, R: Matrix) -> Matrix:
-        """M^-1 R."""
-        inner = cho_solve((self.corner, True), self.scaled.T @ R, check_finite=False)
-        return R / self.noise[:, None] - self.scaled @ inner
+        """M^-1 R = D^-1 (R - F (I + F'D^-1 F)^-1 F'D^-1 R)."""
+        scaled = R / self.noise[:, None]
+        inner = cho_solve((self.corner, True), self.factor.F.T @ scaled, check_finite=False)
+        return scaled - (self.factor.F @ inner) / self.noise[:, None]
 
     def log_determinant(self) -> float:
         """log det M."""
