@@ -222,6 +222,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         likelihood = self._final_likelihood(system, solved)
         self.log_marginal_likelihood_value_ = likelihood.value
         self.log_marginal_likelihood_error_ = likelihood.error
+        system.release()
         self._publish(solved.certificate)
         return self
 

@@ -105,6 +105,14 @@ class KernelSystem:
     def __len__(self) -> int:
         return len(self.samples)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Tiles and factors can be made again: they are not pickled."""
+        return {**self.__dict__, "_tiles": None, "_partial": None}
+
+    def release(self) -> None:
+        """Give the memory of tiles back; they are made again when needed."""
+        self._tiles = None
+
     # ---- pieces
 
     def matrix(self) -> Matrix:
@@ -134,8 +142,12 @@ class KernelSystem:
 
     def _float32_is_safe(self, least_noise: float) -> bool:
         """Whether rounding of the entries, independent of each other, moves eigenvalues by much less than the noise."""
-        rounding = self.kernel.rounding(self.kernel.prepare(self.X, np.float32))
-        return 2.0 * rounding * np.sqrt(len(self)) <= SAFE_SHARE * least_noise
+        return 2.0 * self.rounding * np.sqrt(len(self)) <= SAFE_SHARE * least_noise
+
+    @cached_property
+    def rounding(self) -> float:
+        """Bound on the error of an entry in float32."""
+        return self.kernel.rounding(self.kernel.prepare(self.X, np.float32))
 
     def preconditioner(self, noise: Vector) -> Preconditioner:
         """M of this kernel for a noise; its expensive half is kept, and made anew only for a much smaller noise."""

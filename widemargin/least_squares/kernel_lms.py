@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any
 
@@ -28,15 +27,14 @@ from sklearn.base import RegressorMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_consistent_length
 
 from widemargin.estimators.base import is_precomputed
-from widemargin.estimators.training_set import leave_out_weightless
 from widemargin.kernel_system import KernelSystem
 from widemargin.kernel_system.tiles import cross_block, prepare_both
 from widemargin.kernels import KERNEL_NAMES, Kernel
 from widemargin.least_squares.lms_steps import step_along
 from widemargin.least_squares.model import KernelSystemModel
-from widemargin.progress import ProgressBar
 from widemargin.solvers.solution import Status
 from widemargin.threads import resolve_n_jobs
 
@@ -166,7 +164,7 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
         self.learning_rate_ = 1.0 / bound if self.learning_rate == "auto" else float(self.learning_rate)
         self.X_fit_, self.dual_coef_ = data.X, np.zeros(len(y))
         self.errors_: list[float] = []
-        with ProgressBar(type(self).__name__) if self.verbose else nullcontext() as watch:
+        with self._watching() as watch:
             self.status_ = self._walk(system, y, watch)
         self.residual_ = self.errors_[-1] if self.errors_ else 0.0
         self.n_iter_ = max(1, len(self.errors_))
@@ -271,8 +269,8 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
             self.errors_, self.n_iter_, self.status_ = [], 0, Status.OPTIMAL
             self.learning_rate_ = 0.0
         else:
-            X, y = self._check_new(X), self._as_targets(y)[0][:, 0]
-            leave_out_weightless(X, y, None, len(y), False)
+            check_consistent_length(X, y)
+            X, y = self._check_new(X), column_or_1d(self._as_targets(y)[0])
             self.X_fit_ = _stack(self.X_fit_, X)
         kernel, before = self._fitted_kernel, len(self.dual_coef_)
         new, every = prepare_both(kernel, X, self.X_fit_)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from widemargin.estimators.base import WITHOUT_GAMMA
+from widemargin.estimators.base import WITHOUT_GAMMA, is_precomputed
 from widemargin.estimators.training_set import TrainingSet, resolve_gamma
 from widemargin.kernel_system import KernelSystem
 from widemargin.kernels import KERNEL_NAMES, BlockKernel, Kernel, PairKernel, make_kernel
@@ -174,7 +174,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
     def predict(self, X: Any) -> Vector:
         """Predicted targets of the samples in X, shape (n_samples,) or (n_samples, n_targets)."""
         X = self._check_new(X)
-        if self._kept is not None and self.kernel == "precomputed":
+        if self._kept is not None and is_precomputed(self.kernel):
             X = X[:, self._kept]
         values = self._values(X, self._fitted_kernel, self._vectors, self._coefficients)
         return values[:, 0] if self.dual_coef_.ndim == 1 else values

@@ -2,11 +2,12 @@
 
     validate -> kernel and noise -> KernelSystem.solve -> coefficients and certificate_ -> warn if it was cut short
 
-Reading data and scikit-learn's contract come from `KernelMachine`; nothing here solves a quadratic programme.
+Data are read as the support vector machines read them; nothing here solves a quadratic programme.
 """
 
 from __future__ import annotations
 
+import time
 import warnings
 from contextlib import nullcontext
 from numbers import Integral, Real
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -36,8 +38,8 @@ Vector = NDArray[np.float64]
 LEAST_SQUARES_SAMPLES = 5000  # up to which a singular system is solved by eigenvalues: half a minute
 
 
-class KernelSystemModel(KernelMachine):
-    """Shared face of KernelRidge, LSSVC, LSSVR and GaussianProcessRegressor."""
+class KernelSystemModel(BaseEstimator):
+    """Shared face of KernelRidge, LSSVC, LSSVR, GaussianProcessRegressor, KernelLMS, RVC and RVR."""
 
     _parameter_constraints: dict = {
         "solver": [StrOptions(set(SOLVERS))],
@@ -49,7 +51,17 @@ class KernelSystemModel(KernelMachine):
         "verbose": ["verbose"],
     }
 
-    # ---- reading
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.sparse = not is_precomputed(self.kernel)
+        return tags
+
+    # ---- reading, with the meaning that the support vector machines give to data, kernels and their parameters
+
+    _read = KernelMachine._read
+    _make_kernel = KernelMachine._make_kernel
+    _is_plain_to_predict = KernelMachine._is_plain_to_predict
 
     def _read_targets(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[TrainingSet, Matrix, bool]:
         """Validated data, targets (n, m), and whether they came as a single column."""
@@ -75,9 +87,13 @@ class KernelSystemModel(KernelMachine):
     def _rule(self) -> Rule:
         return Rule(self.tol, self.max_iter, self.time_limit)
 
+    def _watching(self) -> Any:
+        """The listener of a fit, as a context: the progress bar or nothing. scikit-learn's callbacks belong here."""
+        return ProgressBar(type(self).__name__) if self.verbose else nullcontext()
+
     def _solve(self, system: KernelSystem, noise: Vector, targets: Matrix, solver: str | None = None) -> Solved:
         """Solve one system, with progress where it is asked for."""
-        with ProgressBar(type(self).__name__) if self.verbose else nullcontext() as watch:
+        with self._watching() as watch:
             return system.solve(noise, targets, self._rule(), solver or self.solver, watch)
 
     def _solve_or_least_squares(self, system: KernelSystem, noise: Vector, targets: Matrix) -> Solved:
@@ -92,6 +108,7 @@ class KernelSystemModel(KernelMachine):
             "duplicate samples.",
             stacklevel=4,
         )
+        started = time.perf_counter()
         K = system.matrix()
         K[np.diag_indices_from(K)] += noise
         values, vectors = np.linalg.eigh(K)
@@ -100,7 +117,9 @@ class KernelSystemModel(KernelMachine):
         coefficients = vectors @ (inverse[:, None] * (vectors.T @ targets))
         residual = system.residual(noise, targets, coefficients)
         error = np.einsum("ij,ij->j", residual, vectors @ (inverse[:, None] * (vectors.T @ residual)))
-        certificate = system.certify(noise, targets, coefficients, residual, error, self._rule(), "least squares", 0.0)
+        certificate = system.certify(
+            noise, targets, coefficients, residual, error, self._rule(), "least squares", started
+        )
         return Solved(coefficients, certificate)
 
     def _publish(self, certificate: Any) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any
 
@@ -30,7 +29,6 @@ from widemargin.gram.budget import cache_budget
 from widemargin.kernel_system.tiles import cross_block, prepare_both
 from widemargin.kernels import KERNEL_NAMES, Kernel
 from widemargin.least_squares.model import KernelSystemModel
-from widemargin.progress import ProgressBar
 from widemargin.relevance.evidence import SparseModel, maximise_evidence
 from widemargin.solvers.solution import Status
 from widemargin.threads import resolve_n_jobs, single_threaded_blas
@@ -113,7 +111,7 @@ class RelevanceMachine(KernelSystemModel):
         """One sparse model per column of targets."""
         started = time.perf_counter()
         deadline = float("inf") if self.time_limit is None else started + self.time_limit
-        with ProgressBar(type(self).__name__) if self.verbose else nullcontext() as watch, single_threaded_blas():
+        with self._watching() as watch, single_threaded_blas():
             return [
                 maximise_evidence(
                     Phi,
