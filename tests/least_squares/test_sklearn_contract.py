@@ -11,7 +11,6 @@ pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
 @parametrize_with_checks(
     [
         KernelRidge(kernel="rbf", alpha=0.1),
-        KernelRidge(kernel="precomputed"),
         LSSVC(),
         LSSVR(solver="cg", tol=1e-10),
         KernelLMS(max_iter=100),
