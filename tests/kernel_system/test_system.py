@@ -145,3 +145,17 @@ def test_no_noise_is_no_work_for_conjugate_gradients():
 def test_targets_of_zero():
     solved = KernelSystem(Gaussian(1.0), np.eye(3)).solve(np.ones(3), np.zeros((3, 1)), Rule(), "cg")
     assert solved.certificate.holds and not solved.coefficients.any()
+
+
+def test_pivots_are_drawn_where_next_to_nothing_is_left():
+    """Shares that underflow to zero cannot be drawn, and were asked for."""
+    kernel = GivenMatrix(np.diag([1.0, 1e-320, 1e-320, 1e-320]))
+    samples = kernel.prepare()
+    factor = PartialFactor(kernel, samples, kernel.diag(samples), 1e-9, 1, rank=40)
+    assert factor.rank >= 1 and factor.rest < 1e-300
+
+
+def test_an_indefinite_diagonal_does_not_stop_the_preconditioner():
+    kernel = GivenMatrix(np.diag([1.0, -1.0, 0.5]))
+    samples = kernel.prepare()
+    assert PartialFactor(kernel, samples, kernel.diag(samples), 1e-9, 1).rank >= 1

@@ -83,3 +83,9 @@ def test_an_indefinite_kernel_is_refused_with_advice(rng):
     X, y = rng.normal(size=(40, 2)), np.tile([0, 1], 20)
     with pytest.raises(NotPositiveDefinite, match="rbf is always valid"):
         LSSVC(kernel=Sigmoid(1.0, -3.0), C=1e6).fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+def test_samples_without_any_feature_leave_the_mean(solver):
+    model = LSSVR(kernel="linear", solver=solver).fit(np.zeros((6, 2)), np.arange(6.0))
+    np.testing.assert_allclose(model.predict(np.ones((2, 2))), 2.5, rtol=1e-9)

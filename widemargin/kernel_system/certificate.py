@@ -37,7 +37,8 @@ class SystemCertificate:
     rank : int
         Samples in the preconditioner.
     history : float array of shape (n_steps, 2)
-        Lower and upper bound of the first target while they close in.
+        Lower and upper bound of the first target while they close in. Where tiles are float32 these are the bounds
+        of the rounded matrix; `lower` and `upper` are always those of the float64 one.
     status : Status
     seconds : float
     """

@@ -43,7 +43,7 @@ class PartialFactor:
     ) -> None:
         n = len(samples)
         limit = min(n, LARGEST_RANK, max(32, int(RANK_PER_ROOT * np.sqrt(n)))) if rank is None else min(n, rank)
-        rest = diagonal.astype(np.float64, copy=True)
+        rest = np.maximum(diagonal, 0.0)  # negative only for an indefinite kernel, which the solvers find out
         rng = np.random.default_rng(0)  # any seed gives a valid M; a fixed one gives the same answer every time
         F = np.empty((n, limit), order="F")
         used = 0
@@ -73,8 +73,9 @@ class PartialFactor:
     @staticmethod
     def _draw(rng: np.random.Generator, rest: Vector, count: int) -> NDArray[np.int64]:
         """Distinct samples, each as likely as its share of the rest."""
-        possible = int(np.count_nonzero(rest))
-        return np.sort(rng.choice(len(rest), min(count, possible), replace=False, p=rest / rest.sum()))
+        share = rest / rest.sum()
+        possible = int(np.count_nonzero(share))
+        return np.sort(rng.choice(len(rest), min(count, possible), replace=False, p=share))
 
     @property
     def rank(self) -> int:

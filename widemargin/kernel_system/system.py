@@ -211,10 +211,10 @@ class KernelSystem:
         bargain = max(PROMISE, int(STEPS_PER_FACTOR * len(self))) if trial else allowed
         tiles = self.tiles(float(noise.min()))
         M = self.preconditioner(noise)
-        goal = self.goal(targets, rule.tol)
-        goal_of_round = goal
         coefficients = np.zeros_like(targets)
         residual, error = targets, np.einsum("ij,ij->j", targets, M.solve(targets))
+        # Where k(x, x) is next to nothing any coefficients predict well, but a bias is made of the coefficients.
+        goal = goal_of_round = np.minimum(self.goal(targets, rule.tol), rule.tol * error)
         history: list[tuple[float, float]] = []
         steps, status = 0, Status.OPTIMAL
 
@@ -288,7 +288,8 @@ class KernelSystem:
     def goal(self, targets: Matrix, tol: float) -> Vector:
         """r'M^-1 r of each target at which predictions err by no more than tol times the target's root mean square."""
         largest = max(float(self.diagonal.max(initial=0.0)), np.finfo(float).tiny)
-        return tol**2 * np.mean(targets**2, axis=0) / largest
+        with np.errstate(over="ignore"):  # infinite where the kernel is zero: nothing can be predicted wrongly
+            return tol**2 * np.mean(targets**2, axis=0) / largest
 
     def residual(
         self, noise: Vector, targets: Matrix, coefficients: Matrix, tiles: KernelTiles | None = None
