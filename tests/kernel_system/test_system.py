@@ -124,6 +124,8 @@ def test_ctrl_c_returns_the_best_so_far():
     answer = KernelSystem(Gaussian(0.3), X).solve(0.01 * noise, y, Rule(1e-12), "cg", impatient)
     assert answer.certificate.status is Status.INTERRUPTED
     assert answer.certificate.iterations == 2
+    exact = float(y[:, 0] @ np.linalg.solve(Gaussian(0.3)(X) + np.diag(0.01 * noise), y)[:, 0])
+    assert answer.certificate.lower[0] <= exact <= answer.certificate.upper[0]
 
 
 def test_an_indefinite_kernel_is_found_out():

@@ -19,14 +19,14 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from widemargin.estimators.base import FLOATS, takes_objects
+from widemargin.estimators.base import FLOATS, is_precomputed, takes_objects
 from widemargin.gaussian_process.likelihood import Likelihood, estimated_likelihood, exact_likelihood
 from widemargin.gaussian_process.optimise import maximise
 from widemargin.gaussian_process.posterior import Posterior
 from widemargin.gaussian_process.translate import Model
 from widemargin.gram.budget import cache_budget
 from widemargin.kernel_system import KernelSystem, NotPositiveDefinite, Solved
-from widemargin.kernel_system.cholesky import log_determinant
+from widemargin.kernel_system.cholesky import clear_upper, log_determinant
 from widemargin.kernel_system.system import ENDED_BY_THE_USER
 from widemargin.kernel_system.tiles import cross_block, prepare_both
 from widemargin.kernels import BlockKernel, Kernel
@@ -215,7 +215,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
                 "increasing the 'alpha' parameter of your GaussianProcessRegressor estimator."
             ) from error
         self._posterior = Posterior(system, total, solved.factor)
-        self.L_ = solved.factor
+        self.L_ = None if solved.factor is None else clear_upper(solved.factor)
         self._coefficients = solved.coefficients
         self.alpha_ = solved.coefficients[:, 0] if single else solved.coefficients
         self.y_train_ = targets[:, 0] if single else targets
@@ -233,6 +233,11 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
 
             return ConstantKernel() * RBF()
         if isinstance(self.kernel, Kernel):
+            if is_precomputed(self.kernel):
+                raise ValueError(
+                    "A Gaussian process needs k(x, x) of new samples, which rows of a precomputed kernel do not hold: "
+                    "give the samples and a kernel, or use KernelRidge(kernel='precomputed') for means."
+                )
             return self.kernel
         if hasattr(self.kernel, "clone_with_theta"):
             return clone(self.kernel)

@@ -117,6 +117,15 @@ def inverse(L: Matrix, n_threads: int) -> Matrix:
     return out
 
 
+def clear_upper(L: Matrix) -> Matrix:
+    """Set what is above the diagonal to zero, in place, so that the array is the factor and nothing else."""
+    for first in range(0, len(L), PANEL):
+        last = min(len(L), first + PANEL)
+        L[first:last, first:last] = np.tril(L[first:last, first:last])
+        L[first:last, last:] = 0.0
+    return L
+
+
 def log_determinant(L: Matrix) -> float:
     """log det(L L')."""
     return 2.0 * float(np.log(np.diagonal(L)).sum())

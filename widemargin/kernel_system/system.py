@@ -181,10 +181,11 @@ class KernelSystem:
                 return answer
             if answer.certificate.status is Status.STALLED and answer.certificate.error <= NO_BETTER * rule.tol:
                 return answer
+            self.release()
         return self._factor(noise, targets, rule, started)
 
     def _factor(self, noise: Vector, targets: Matrix, rule: Rule, started: float) -> Solved:
-        """By Cholesky, with one step of refinement, which also gives the certificate."""
+        """By Cholesky; the certificate comes from the residual on a matrix evaluated anew."""
         L = self.matrix()
         L[np.diag_indices_from(L)] += noise
         factor_in_place(L, self.blas_threads)
@@ -265,6 +266,7 @@ class KernelSystem:
                 before = error
                 coefficients = coefficients + run.solution
                 if run.status is Status.INTERRUPTED:
+                    residual = self.residual(noise, targets, coefficients, tiles)  # at once, from what is kept
                     error, status = run.error, run.status
                     break
                 residual = self.residual(noise, targets, coefficients, None if tiles.dtype == np.float32 else tiles)

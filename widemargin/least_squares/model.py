@@ -100,12 +100,12 @@ class KernelSystemModel(BaseEstimator):
         """Solve, and fall back to the solution of least norm where the matrix is singular or the kernel indefinite."""
         try:
             return self._solve(system, noise, targets)
-        except NotPositiveDefinite as error:
+        except NotPositiveDefinite as why:
             if len(system) > LEAST_SQUARES_SAMPLES:
                 raise NotPositiveDefinite(
-                    f"The kernel matrix is singular or indefinite ({error}), and {len(system)} samples are too many "
+                    f"The kernel matrix is singular or indefinite ({why}), and {len(system)} samples are too many "
                     "for a solution of least squares: raise alpha, or use another kernel (rbf is always valid)."
-                ) from error
+                ) from why
         warnings.warn(
             "Singular matrix in solving dual problem. Using least-squares solution instead: raise alpha, or remove "
             "duplicate samples.",
