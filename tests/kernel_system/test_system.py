@@ -161,3 +161,15 @@ def test_an_indefinite_diagonal_does_not_stop_the_preconditioner():
     kernel = GivenMatrix(np.diag([1.0, -1.0, 0.5]))
     samples = kernel.prepare()
     assert PartialFactor(kernel, samples, kernel.diag(samples), 1e-9, 1).rank >= 1
+
+
+def test_every_step_comes_closer_even_where_the_bound_grows():
+    X, y, noise = problem(400, d=6)
+    system = KernelSystem(Gaussian(0.5), X)
+    A = Gaussian(0.5)(X) + np.diag(0.01 * noise)
+    exact = np.linalg.solve(A, y)
+    distances = []
+    for steps in range(6):
+        wrong = system.solve(0.01 * noise, y, Rule(1e-12, max_iter=steps), "cg").coefficients - exact
+        distances.append(float(wrong[:, 0] @ A @ wrong[:, 0]))
+    assert (np.diff(distances) < 0).all()

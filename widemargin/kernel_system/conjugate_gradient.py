@@ -130,6 +130,9 @@ def descend(
                 watch(step, lower, best_error)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
+    if status in (Status.MAX_ITER, Status.TIME_LIMIT):
+        # Every step lowers the true error |a - a*|_A, also where its bound goes up for a while: the last is the best.
+        best, best_error = a, rho
     shape = (len(lengths), len(goal))
     kept = np.array(lengths).reshape(shape), np.array(turns).reshape(shape)
     return Descent(best, best_error, status, step, history, *kept)
