@@ -8,21 +8,49 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from widemargin.certificate import Certificate
     from widemargin.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+    from widemargin.gaussian_process import GaussianProcessRegressor
+    from widemargin.least_squares import LSSVC, LSSVR, KernelLMS, KernelRidge
     from widemargin.margin_sizes import margins
+    from widemargin.relevance import RVC, RVR
     from widemargin.solvers.solution import Status
     from widemargin.verification import verify
 
 __version__ = "0.1.0"
 
-__all__ = ["SVC", "SVR", "Certificate", "NuSVC", "NuSVR", "OneClassSVM", "Status", "__version__", "margins", "verify"]
+__all__ = [
+    "LSSVC",
+    "LSSVR",
+    "RVC",
+    "RVR",
+    "SVC",
+    "SVR",
+    "Certificate",
+    "GaussianProcessRegressor",
+    "KernelLMS",
+    "KernelRidge",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "Status",
+    "__version__",
+    "margins",
+    "verify",
+]
 
 # Where each public name stands. Names are imported when first used, so that `widemargin --help` does not wait for
 # scikit-learn. None of them may also be the name of a module of this package: importing that would take its place.
 _HOME = {
     "Certificate": "certificate",
+    "GaussianProcessRegressor": "gaussian_process",
+    "KernelLMS": "least_squares",
+    "KernelRidge": "least_squares",
+    "LSSVC": "least_squares",
+    "LSSVR": "least_squares",
     "NuSVC": "estimators",
     "NuSVR": "estimators",
     "OneClassSVM": "estimators",
+    "RVC": "relevance",
+    "RVR": "relevance",
     "SVC": "estimators",
     "SVR": "estimators",
     "Status": "solvers.solution",

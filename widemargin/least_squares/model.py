@@ -1,0 +1,179 @@
+"""What the models share that solve a linear system with a kernel: reading targets, solving, warning, predicting.
+
+    validate -> kernel and noise -> KernelSystem.solve -> coefficients and certificate_ -> warn if it was cut short
+
+Data are read as the support vector machines read them; nothing here solves a quadratic programme.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from contextlib import nullcontext
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from widemargin.estimators.base import FLOATS, KernelMachine, is_precomputed, takes_objects
+from widemargin.estimators.plain_data import are_plain_targets
+from widemargin.estimators.training_set import TrainingSet
+from widemargin.expansion import combine
+from widemargin.kernel_system import SOLVERS, KernelSystem, NotPositiveDefinite, Rule, Solved
+from widemargin.kernel_system.tiles import cross_product, prepare_both
+from widemargin.kernels import Kernel, Linear, Precomputed
+from widemargin.progress import ProgressBar
+from widemargin.solvers.solution import Status
+from widemargin.threads import resolve_n_jobs
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+
+LEAST_SQUARES_SAMPLES = 5000  # up to which a singular system is solved by eigenvalues: half a minute
+
+
+class KernelSystemModel(BaseEstimator):
+    """Shared face of KernelRidge, LSSVC, LSSVR, GaussianProcessRegressor, KernelLMS, RVC and RVR."""
+
+    _parameter_constraints: dict = {
+        "solver": [StrOptions(set(SOLVERS))],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
+        "cache_size": [Interval(Real, 0, None, closed="neither"), None],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.sparse = not is_precomputed(self.kernel)
+        return tags
+
+    # ---- reading, with the meaning that the support vector machines give to data, kernels and their parameters
+
+    _read = KernelMachine._read
+    _make_kernel = KernelMachine._make_kernel
+    _is_plain_to_predict = KernelMachine._is_plain_to_predict
+
+    def _read_targets(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[TrainingSet, Matrix, bool]:
+        """Validated data, targets (n, m), and whether they came as a single column."""
+        data = self._read(X, y, sample_weight, are_plain_targets, y_numeric=True, multi_output=True)
+        return data, *self._as_targets(data.y)
+
+    @staticmethod
+    def _as_targets(y: Any) -> tuple[Matrix, bool]:
+        """Targets as float64 columns, and whether they came as a single one."""
+        try:
+            targets = np.asarray(y, np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"y must hold numbers; got {type(y).__name__} of other things.") from error
+        if targets.ndim not in (1, 2) or not np.isfinite(targets).all():
+            raise ValueError(
+                f"y must be finite numbers of shape (n_samples,) or (n_samples, n_targets); got shape {targets.shape}"
+                + ("." if np.isfinite(targets).all() else " with NaN or infinity.")
+            )
+        return np.ascontiguousarray(targets.reshape(len(targets), -1)), targets.ndim == 1
+
+    # ---- solving
+
+    def _rule(self) -> Rule:
+        return Rule(self.tol, self.max_iter, self.time_limit)
+
+    def _watching(self) -> Any:
+        """The listener of a fit, as a context: the progress bar or nothing. scikit-learn's callbacks belong here."""
+        return ProgressBar(type(self).__name__) if self.verbose else nullcontext()
+
+    def _solve(self, system: KernelSystem, noise: Vector, targets: Matrix, solver: str | None = None) -> Solved:
+        """Solve one system, with progress where it is asked for."""
+        with self._watching() as watch:
+            return system.solve(noise, targets, self._rule(), solver or self.solver, watch)
+
+    def _solve_or_least_squares(self, system: KernelSystem, noise: Vector, targets: Matrix) -> Solved:
+        """Solve, and fall back to the solution of least norm where the matrix is singular or the kernel indefinite."""
+        try:
+            return self._solve(system, noise, targets)
+        except NotPositiveDefinite as why:
+            if len(system) > LEAST_SQUARES_SAMPLES:
+                raise NotPositiveDefinite(
+                    f"The kernel matrix is singular or indefinite ({why}), and {len(system)} samples are too many "
+                    "for a solution of least squares: raise alpha, or use another kernel (rbf is always valid)."
+                ) from why
+        warnings.warn(
+            "Singular matrix in solving dual problem. Using least-squares solution instead: raise alpha, or remove "
+            "duplicate samples.",
+            stacklevel=4,
+        )
+        started = time.perf_counter()
+        K = system.matrix()
+        K[np.diag_indices_from(K)] += noise
+        values, vectors = np.linalg.eigh(K)
+        usable = np.abs(values) > len(K) * np.finfo(float).eps * np.abs(values).max(initial=0.0)
+        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=usable)
+        coefficients = vectors @ (inverse[:, None] * (vectors.T @ targets))
+        residual = system.residual(noise, targets, coefficients)
+        error = np.einsum("ij,ij->j", residual, vectors @ (inverse[:, None] * (vectors.T @ residual)))
+        certificate = system.certify(
+            noise, targets, coefficients, residual, error, self._rule(), "least squares", started
+        )
+        return Solved(coefficients, certificate)
+
+    def _publish(self, certificate: Any) -> None:
+        """Set the certificate, and say in a sentence why the method ended early, if it did."""
+        self.certificate_ = certificate
+        self.status_: Status = certificate.status
+        self.n_iter_ = max(1, certificate.iterations)  # a factor counts as one step
+        if certificate.method != "cg" or self.status_.converged:
+            return
+        warnings.warn(
+            f"{ADVICE.get(self.status_, self.status_.value)} Reached: predictions within {certificate.error:.2g} of "
+            f"the targets' root mean square (tol={certificate.tol:g}), y'(K + D)^-1 y between "
+            f"{certificate.lower[0]:.6g} and {certificate.upper[0]:.6g}; see certificate_.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    # ---- predicting
+
+    def _check_new(self, X: Any) -> Any:
+        """Validate samples to predict."""
+        check_is_fitted(self)
+        if takes_objects(self.kernel) or self._is_plain_to_predict(X):
+            return X
+        return validate_data(
+            self, X, dtype=FLOATS, accept_sparse=not is_precomputed(self.kernel) and "csr", reset=False
+        )
+
+    def _values(self, X: Any, kernel: Kernel, vectors: Any, coefficients: Matrix) -> Matrix:
+        """k(X, vectors) coefficients, shape (n_samples, n_targets), in float64."""
+        if isinstance(kernel, Precomputed):
+            if X.shape[1] != len(coefficients):
+                raise ValueError(
+                    f"Precomputed metric requires shape (n_queries, n_indexed). Got ({X.shape[0]}, {X.shape[1]}) for "
+                    f"{len(coefficients)} indexed: pass K(X_test, X_train)."
+                )
+            return np.asarray(X, np.float64) @ coefficients
+        if isinstance(kernel, Linear):
+            weights = combine(coefficients.T, vectors)
+            return np.asarray(X @ weights.T, np.float64) if sp.issparse(X) else np.asarray(X, np.float64) @ weights.T
+        left, right = prepare_both(kernel, X, vectors)
+        return cross_product(kernel, left, right, coefficients, resolve_n_jobs(self.n_jobs))
+
+
+ADVICE = {
+    Status.MAX_ITER: "Conjugate gradients used up max_iter before they met the tolerance: raise max_iter or alpha.",
+    Status.STALLED: (
+        "Rounding errors stop conjugate gradients above the tolerance: raise tol or alpha, or use solver='cholesky'."
+    ),
+    Status.INDEFINITE: (
+        "The kernel is not positive semi-definite on these data, so conjugate gradients cannot go on. Use another "
+        "kernel (rbf is always valid) or a larger alpha."
+    ),
+}

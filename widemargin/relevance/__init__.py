@@ -1,0 +1,5 @@
+"""Relevance vector machines."""
+
+from widemargin.relevance.machines import RVC, RVR
+
+__all__ = ["RVC", "RVR"]
