@@ -41,6 +41,12 @@ MACHINES = {
     "OneClassSVM": "widemargin.estimators",
     "LinearSVC": "widemargin.linear",
     "LinearSVR": "widemargin.linear",
+    "KernelRidge": "widemargin.least_squares",
+    "LSSVC": "widemargin.least_squares",
+    "LSSVR": "widemargin.least_squares",
+    "KernelLMS": "widemargin.least_squares",
+    "RVC": "widemargin.relevance",
+    "RVR": "widemargin.relevance",
 }
 ATTRIBUTE = re.compile(r"[a-zA-Z]\w*_")  # the only names, with an estimator's _kept_private, that a file may set
 PREPARATION = "preparation_"

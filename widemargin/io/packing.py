@@ -28,7 +28,11 @@ from widemargin.kernels import Kernel
 from widemargin.solvers.solution import Status
 
 #: Dataclasses that a file can hold, each with the module it is imported from; one line adds one (CONTRIBUTING.md).
-RECORDS = {"Certificate": "widemargin.certificate"}
+RECORDS = {
+    "Certificate": "widemargin.certificate",
+    "SystemCertificate": "widemargin.kernel_system.certificate",
+    "SparseModel": "widemargin.relevance.evidence",
+}
 SPARSE_PARTS = ("data", "indices", "indptr")
 
 Arrays = dict[str, NDArray]

@@ -96,6 +96,7 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
     [1.0]
     """
 
+    _kept_private = ("_gamma", "_fitted_kernel")
     _parameter_constraints: dict = {
         **KernelSystemModel._parameter_constraints,
         "method": [StrOptions({"batch", "sgd"})],

@@ -91,6 +91,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
     [1.0]
     """
 
+    _kept_private = ("_gamma", "_fitted_kernel", "_vectors", "_coefficients", "_kept")
     _parameter_constraints: dict = {
         **KernelSystemModel._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],

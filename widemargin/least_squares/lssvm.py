@@ -38,6 +38,7 @@ Matrix = NDArray[np.float64]
 class LeastSquaresMachine(KernelSystemModel):
     """Shared face of LSSVC and LSSVR."""
 
+    _kept_private: tuple[str, ...] = ("_gamma", "_fitted_kernel", "_vectors", "_coefficients", "_columns", "_single")
     _parameter_constraints: dict = {
         **KernelSystemModel._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="neither")],

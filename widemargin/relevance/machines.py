@@ -42,6 +42,7 @@ Matrix = NDArray[np.float64]
 class RelevanceMachine(KernelSystemModel):
     """Shared face of RVC and RVR."""
 
+    _kept_private = ("_gamma", "_fitted_kernel", "_used", "_models")
     _parameter_constraints: dict = {
         **KernelSystemModel._parameter_constraints,
         "kernel": [StrOptions(set(KERNEL_NAMES)), Kernel, callable],
