@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from widemargin.gaussian_process import GaussianProcessRegressor
     from widemargin.least_squares import LSSVC, LSSVR, KernelLMS, KernelRidge
     from widemargin.margin_sizes import margins
+    from widemargin.patching import patch_sklearn, unpatch_sklearn
     from widemargin.relevance import RVC, RVR
     from widemargin.solvers.solution import Status
     from widemargin.verification import verify
@@ -34,6 +35,8 @@ __all__ = [
     "Status",
     "__version__",
     "margins",
+    "patch_sklearn",
+    "unpatch_sklearn",
     "verify",
 ]
 
@@ -55,6 +58,8 @@ _HOME = {
     "SVR": "estimators",
     "Status": "solvers.solution",
     "margins": "margin_sizes",
+    "patch_sklearn": "patching",
+    "unpatch_sklearn": "patching",
     "verify": "verification",
 }
 

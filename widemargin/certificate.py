@@ -167,16 +167,20 @@ def certify(
     tol: float = 1e-3,
     *,
     level: NDArray[np.float64] | None = None,
+    offset: float = 0.0,
     slack: float = 0.0,
     n_threads: int = 1,
 ) -> Certificate:
-    """Certificate of any multipliers beta of a signed dual on raw data X, computed from nothing else."""
+    """Certificate of any multipliers beta of a signed dual on raw data X, computed from nothing else.
+
+    offset : added to F = K b; the bias of a machine without groups, whose kernel is K plus a constant.
+    """
     samples = X if isinstance(X, Samples) else kernel.prepare(X, np.float64)
     coefficients = dual.per_sample(beta)
     support = np.flatnonzero(coefficients)
     with single_threaded_blas():
         function = fresh_function(kernel, samples, samples.take(support), coefficients[support], np.float64, n_threads)
-    return certify_function(dual, beta, function, tol, level=level, slack=slack)
+    return certify_function(dual, beta, function + offset, tol, level=level, slack=slack)
 
 
 def combine(certificates: Sequence[Certificate]) -> Certificate:

@@ -4,6 +4,10 @@ Compiled functions are serial. Work is cut into a few large tiles (a task costs 
 go to
 this pool. BLAS keeps to one thread meanwhile: its own threads fight with ours, and a small Cholesky factor on two BLAS
 threads of a busy machine was measured 160 times slower than on one.
+
+All fits of a process share the pool, which has one thread less than the cores a fit may use, because the calling thread
+works as well: k fits in k threads keep at most k + cores - 1 threads busy. joblib's and Dask's worker processes say in
+OMP_NUM_THREADS how many threads are meant for them, and that is kept to.
 """
 
 from __future__ import annotations
@@ -13,7 +17,9 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 
+import joblib
 from threadpoolctl import ThreadpoolController
 
 _lock = threading.Lock()
@@ -26,10 +32,18 @@ _inside = threading.local()
 
 
 def available_cores() -> int:
-    """Cores this process may use."""
+    """Cores this process may use: those it may run on, within a container's quota and OMP_NUM_THREADS."""
+    cores = _cores_by_quota()
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0)) or 1
-    return os.cpu_count() or 1
+        cores = min(cores, len(os.sched_getaffinity(0)) or 1)
+    meant = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]  # a list gives one number per nested level
+    return min(cores, int(meant)) if meant.isdecimal() and int(meant) > 0 else cores
+
+
+@cache
+def _cores_by_quota() -> int:
+    """Cores within the quota of a container; asked for once, because it takes files to be read."""
+    return joblib.cpu_count()
 
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
@@ -64,14 +78,15 @@ def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
         finally:
             _inside.task = False
 
-    futures = [_executor(n_threads).submit(work) for _ in range(min(n_threads, count) - 1)]
+    pool = _executor(n_threads - 1)
+    futures = [pool.submit(work) for _ in range(min(n_threads, count) - 1)]
     error: BaseException | None = None
     try:
         work()
     except BaseException as raised:
         error = raised
     for future in futures:  # every thread ends before this function does, also when Ctrl-C comes in the middle
-        while True:
+        while not future.cancel():  # one that waits behind the work of another fit has nothing left to do
             try:
                 error = error or future.exception()
                 break

@@ -8,6 +8,8 @@ are read back from dual_coef_, the levels r of the problem from intercept_, so t
                             absolute value, which gives rho back; r = -rho intercept +- rho
     NuSVR                   alpha and alpha* from the signs of b; the tube is the share nu of the absolute errors;
                             r = -intercept -+ epsilon
+    fixed bias              (solver="adatron" and its kin) there is no level; the intercept is part of the function, in
+                            place of tau^2 sum b, so that a wrong one shows as well
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ from widemargin.problems import (
     squared_epsilon_insensitive,
     squared_hinge,
 )
-from widemargin.problems.classification import fill_up
+from widemargin.problems.bias import without_bias
+from widemargin.problems.classification import fill_up, largest_nu
+from widemargin.solvers import solver_named
 from widemargin.threads import available_cores
 
 MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
@@ -172,14 +176,16 @@ def _verify_classifier(
     for problem, coefficients, bias in zip(problems, betas, model.intercept_, strict=True):
         own = problem.of(weight)
         if machine == "NuSVC":
-            dual = nu_classification(problem.sign, model.nu, own)
+            nu = model.nu if model.class_weight is None else min(model.nu, largest_nu(problem.sign, own))
+            dual = nu_classification(problem.sign, nu, own)
             total = np.abs(coefficients).sum()
-            margin = model.nu * own.sum() / total if total > 0 else 1.0
+            margin = nu * own.sum() / total if total > 0 else 1.0
             beta, level = margin * dual.per_variable(coefficients), margin * np.array([1.0 - bias, -1.0 - bias])
         else:
             bound = model.C * own if np.isfinite(model.C) else np.full(len(own), np.inf)
             squared = getattr(model, "loss", "hinge") == "squared_hinge"
             dual = squared_hinge(problem.sign, bound) if squared else hinge(problem.sign, bound)
+            dual = without_bias(dual) if _has_fixed_bias(model) else dual
             beta, level = coefficients, np.array([-bias])
         part = samples if problem.index is None else samples.take(problem.index)
         certificates.append(_certify(dual, kernel, part, beta, level, tol))
@@ -202,6 +208,7 @@ def _verify_single(
     if machine == "SVR":
         squared = getattr(model, "loss", "epsilon_insensitive") == "squared_epsilon_insensitive"
         dual = (squared_epsilon_insensitive if squared else epsilon_insensitive)(y, bound, model.epsilon)
+        dual = without_bias(dual) if _has_fixed_bias(model) else dual
         return _certify(dual, kernel, samples, coefficients, np.array([-bias]), tol)
     vectors = support if is_precomputed(model.kernel) else _safe_indexing(data.X, support)
     expansion = Expansion(kernel, vectors, coefficients[None, support], np.array([bias]))
@@ -215,7 +222,14 @@ def _verify_single(
 def _certify(
     dual: SignedDual, kernel: Kernel, samples: Samples, beta: Vector, level: Vector, tol: float
 ) -> Certificate:
-    return certify(dual, kernel, samples, beta, tol, level=level, slack=ROUNDING, n_threads=available_cores())
+    """Certificate at the model's own levels; without groups, minus the level is its bias."""
+    where = {"level": level} if dual.n_groups else {"offset": -float(level[0])}
+    return certify(dual, kernel, samples, beta, tol, **where, slack=ROUNDING, n_threads=available_cores())
+
+
+def _has_fixed_bias(model: Any) -> bool:
+    """Whether the model's solver gave it a bias that is penalised like any weight."""
+    return bool(getattr(solver_named(getattr(model, "solver", "auto")), "fixed_bias", False))
 
 
 def _split(coefficients: Vector, bound: Vector, half: float, error: Vector) -> Vector:

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -226,3 +227,61 @@ def test_number_of_threads_does_not_matter():
     one, two = SVC(n_jobs=1, tol=1e-6).fit(X, y), SVC(n_jobs=2, tol=1e-6).fit(X, y)
     np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-4)
     assert verify(two, X, y).holds
+
+
+# ---- data unlike those of the fit
+
+
+@pytest.mark.parametrize("machine", ALL, ids=str)
+@pytest.mark.parametrize("columns", [3, 5])
+@pytest.mark.parametrize("given", [np.asarray, sp.csr_matrix, sp.csc_array, list], ids=["dense", "csr", "csc", "list"])
+def test_more_or_fewer_features_than_in_fit(machine, columns, given, iris):
+    X, y = iris
+    name = type(machine).__name__
+    for data in (X, sp.csr_matrix(X)):
+        fitted = clone(machine).fit(data, y)
+        with pytest.raises(ValueError, match=f"X has {columns} features, but {name} is expecting 4 features"):
+            fitted.predict(given(np.ones((2, columns))))
+
+
+@pytest.mark.parametrize("columns", [3, 5])
+def test_more_or_fewer_features_for_a_kernel_function(columns, iris):
+    machine = SVC(kernel=lambda A, B: np.minimum(A[:, None, :1], B[None, :, :1]).sum(axis=2)).fit(*iris)
+    with pytest.raises(ValueError, match=f"X has {columns} features, but SVC is expecting 4 features"):
+        machine.predict(np.ones((2, columns)))
+    assert machine.predict(iris[0][:2].tolist()).shape == (2,)  # lists become the array the function was given in fit
+
+
+def test_kernel_matrix_unlike_that_of_the_fit(iris):
+    X, y = iris
+    K = X @ X.T
+    machine = SVC(kernel="precomputed")
+    with pytest.raises(TypeError, match=r"Sparse precomputed kernels are not supported.*toarray"):
+        machine.fit(sp.csr_matrix(K), y)
+    machine.fit(K, y)
+    with pytest.raises(TypeError, match="Sparse precomputed kernels"):
+        machine.predict(sp.csr_matrix(K))
+    for columns in (149, 151):
+        with pytest.raises(ValueError, match=f"X has {columns} features, but SVC is expecting 150"):
+            machine.predict(np.ones((1, columns)))
+
+
+def test_dense_and_sparse_mixed(iris):
+    X, y = iris
+    dense, sparse = SVC(gamma=0.1).fit(X, y), SVC(gamma=0.1).fit(sp.csr_matrix(X), y)
+    for machine in (dense, sparse):
+        for given in (X, sp.csr_matrix(X), sp.lil_matrix(X)):
+            np.testing.assert_allclose(machine.decision_function(given), dense.decision_function(X), atol=1e-6)
+
+
+def test_kernel_functions_may_return_sparse_matrices(iris):
+    X, y = iris
+    sparse = SVC(kernel=lambda A, B: A @ B.T).fit(sp.csr_array(X), y)
+    dense = SVC(kernel="linear").fit(X, y)
+    np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X)), dense.decision_function(X), atol=1e-6)
+
+
+def test_values_whose_variance_overflows():
+    X = 1e308 * np.random.default_rng(0).uniform(size=(10, 2))
+    with pytest.raises(ValueError, match="not finite.*variance of X.*overflows.*StandardScaler"):
+        SVC().fit(X, np.tile([0, 1], 5))

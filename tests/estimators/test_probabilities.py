@@ -152,5 +152,5 @@ def test_only_where_asked_for():
     with pytest.raises(AttributeError, match="predict_proba"):
         machine.predict_proba(X)
     machine.probability = True
-    with pytest.raises(Exception, match="fitted with probability=True"):
+    with pytest.raises(Exception, match="fitted with probability=False: set probability=True"):
         machine.predict_proba(X)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.svm
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -105,9 +106,31 @@ def test_ours_in_all_its_forms():
         widemargin.NuSVC(nu=0.1, multi_class="ovr", class_weight={1: 2.0}),
         widemargin.SVC(kernel="poly", degree=2, C=10.0),
     ):
-        assert verify(model.fit(X, y), X, y).holds
+        certificate = verify(model.fit(X, y), X, y)
+        assert certificate.holds
+        assert certificate.violation == pytest.approx(model.certificate_.violation, rel=1e-3, abs=1e-9)
+        assert certificate.n_free == model.certificate_.n_free  # also where boxes have no end
     model = widemargin.SVC(stopping="gap", tol=1e-4).fit(X, y)
     assert verify(model, X, y).criterion == "gap" and verify(model, X, y).holds
+
+
+@pytest.mark.parametrize("solver", ["adatron", "coordinate"])
+@pytest.mark.parametrize(
+    "machine",
+    [widemargin.SVC(), widemargin.SVC(loss="squared_hinge"), widemargin.SVR()],
+    ids=["hinge", "squared hinge", "regression"],
+)
+def test_machines_with_a_fixed_bias(machine, solver):
+    """Their multipliers need not sum to zero, and their bias is tau^2 times the sum: verify asks for that one."""
+    X, y = load_iris(return_X_y=True)
+    model = clone(machine).set_params(solver=solver).fit(X, y)
+    certificate = verify(model, X, y)
+    assert certificate.holds and certificate.infeasibility < 1e-9
+    assert certificate.violation == pytest.approx(model.certificate_.violation, rel=1e-3)
+    assert certificate.dual == pytest.approx(model.certificate_.dual, rel=1e-9)
+    assert abs(model.dual_coef_.sum()) > 1e-3  # what a machine with a free bias would call infeasible
+    model.intercept_ = model.intercept_ + 0.05
+    assert not verify(model, X, y).holds
 
 
 def test_nu_regression_without_a_tube():

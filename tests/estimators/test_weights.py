@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, verify
@@ -93,16 +96,99 @@ def test_weighted_variance():
     [
         (np.zeros(60), "all samples have zero or negative weights"),
         (np.full(60, -1.0), "all samples have zero or negative weights"),
-        (np.r_[-1.0, np.ones(59)], "negative values"),
         (np.r_[np.nan, np.ones(59)], "NaN or infinity"),
         (np.ones(59), "incompatible shapes"),
     ],
-    ids=["zero", "negative", "one negative", "nan", "short"],
+    ids=["zero", "negative", "nan", "short"],
 )
 def test_weights_without_meaning(machine, weight, sentence, problem):
     X, y, _ = problem
     with pytest.raises(ValueError, match=sentence):
         machine.fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("machine", [SVC(), NuSVC(nu=0.1), SVR(), NuSVR(), OneClassSVM()], ids=str)
+def test_negative_weights_leave_samples_out_and_say_so(machine, problem):
+    X, y, weight = problem
+    negative = np.where(weight == 0, -1.5, weight)
+    with pytest.warns(UserWarning, match="negative values.*samples with one are left out.*weights >= 0") as caught:
+        warned = clone(machine).fit(X, y, sample_weight=negative)
+    assert caught[0].filename == __file__
+    silent = clone(machine).fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(warned.dual_coef_, silent.dual_coef_)
+    np.testing.assert_array_equal(warned.support_, silent.support_)
+
+
+# ---- any weights, at the default tolerance
+
+SMALL = [SVC(), SVC(kernel="linear", loss="squared_hinge"), SVC(multi_class="ovr"), SVC(class_weight="balanced")]
+SMALL += [NuSVC(nu=0.15), SVR(), SVR(loss="squared_epsilon_insensitive"), NuSVR(nu=0.4), OneClassSVM(nu=0.3)]
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("machine", SMALL, ids=str)
+@settings(max_examples=12)
+@given(seed=st.integers(0, 2**20), weight=st.lists(st.integers(0, 3), min_size=12, max_size=24))
+def test_any_whole_weights_equal_repetition(machine, seed, weight):
+    rng = np.random.default_rng(seed)
+    weight = np.array(weight)
+    X = rng.normal(size=(len(weight), 3))
+    y = rng.integers(0, 3, size=len(weight))
+    repeated, labels = np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    counts = np.bincount(labels, minlength=3)
+    assume((counts > 0).all() and 2 * np.sort(counts)[0] >= 0.15 * (counts.min() + counts.max()))
+    order = rng.permutation(len(labels))
+    weighted = clone(machine).fit(X, y, sample_weight=weight)
+    copied = clone(machine).fit(repeated[order], labels[order])
+    scale = 1.0 + np.abs(values_of(copied, X)).max()
+    np.testing.assert_allclose(values_of(weighted, X), values_of(copied, X), atol=1e-5 * scale)
+    removed = clone(machine).fit(X[weight > 0], y[weight > 0], sample_weight=weight[weight > 0])
+    np.testing.assert_array_equal(weighted.support_, np.flatnonzero(weight > 0)[removed.support_])
+    np.testing.assert_array_equal(weighted.dual_coef_, removed.dual_coef_)
+
+
+@pytest.mark.parametrize("machine", [SVC(), NuSVC(nu=0.1), SVR(), NuSVR(), OneClassSVM()], ids=str)
+def test_scale_of_gamma_counts_the_weights(machine, problem):
+    """scikit-learn takes the variance of X as it is given, with whatever weights."""
+    X, y, weight = problem
+    repeated = np.repeat(X, weight, axis=0)
+    weighted = clone(machine).fit(X, y, sample_weight=weight)
+    assert weighted._gamma == pytest.approx(1.0 / (4 * repeated.var()), rel=1e-12)
+    assert weighted._gamma != pytest.approx(1.0 / (4 * X.var()), rel=1e-3)
+
+
+# ---- class weights in nu-classification
+
+
+def test_nu_gives_way_to_class_weights(problem):
+    X, y, _ = problem
+    y = y > 0  # 20 and 40 samples
+    largest = 2 * 20 / (20 + 40 * 9)
+    with pytest.warns(UserWarning, match=f"nu can be at most {largest:.6g}.*in place of nu=0.5") as caught:
+        heavy = NuSVC(nu=0.5, class_weight={True: 9.0}).fit(X, y)
+    assert caught[0].filename == __file__
+    at_largest = NuSVC(nu=largest, class_weight={True: 9.0}, gamma=heavy._gamma).fit(X, y)
+    assert verify(heavy, X, y).holds and verify(at_largest, X, y).holds
+    np.testing.assert_allclose(  # the same function up to scale and offset
+        heavy.dual_coef_ / np.abs(heavy.dual_coef_).max(),
+        at_largest.dual_coef_ / np.abs(at_largest.dual_coef_).max(),
+        atol=1e-6,
+    )
+    assert heavy.predict(X).mean() > at_largest.predict(X).mean() > NuSVC(nu=0.5).fit(X, y).predict(X).mean()
+
+
+def test_infeasible_nu_without_class_weights_is_an_error(problem):
+    X, y, _ = problem
+    with pytest.raises(ValueError, match="specified nu is infeasible: nu=0.9 .* at most 0.666667"):
+        NuSVC(nu=0.9).fit(X, y > 0)
+
+
+def test_class_weights_equal_repetition_of_the_class(problem):
+    X, y, _ = problem
+    by_weight = SVC(class_weight={0: 2, 2: 3}, gamma=0.02).fit(X, y)
+    times = np.array([2, 1, 3])[y]
+    by_hand = SVC(gamma=0.02, tol=1e-9).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    np.testing.assert_allclose(by_weight.decision_function(X), by_hand.decision_function(X), atol=1e-6)
 
 
 def test_weights_that_leave_one_class(problem):

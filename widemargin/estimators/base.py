@@ -57,6 +57,12 @@ def takes_objects(kernel: Any) -> bool:
     return any(takes_objects(part) for part in vars(kernel).values() if isinstance(part, Kernel))
 
 
+def refuse_sparse_kernel(X: Any) -> None:
+    """Say that the matrix itself is the trouble: general validation would speak of data."""
+    if sp.issparse(X):
+        raise TypeError("Sparse precomputed kernels are not supported: give the dense matrix, X.toarray().")
+
+
 class KernelMachine(ShowsCertificate, BaseEstimator):
     """Shared face of SVC, NuSVC, SVR, NuSVR and OneClassSVM."""
 
@@ -100,6 +106,8 @@ class KernelMachine(ShowsCertificate, BaseEstimator):
         scikit-learn's validation of all other data.
         """
         precomputed = is_precomputed(self.kernel)
+        if precomputed:
+            refuse_sparse_kernel(X)
         if takes_objects(self.kernel):
             if plain_targets is not None:
                 check_consistent_length(X, y)
@@ -205,10 +213,25 @@ class KernelMachine(ShowsCertificate, BaseEstimator):
         """Validate X and evaluate the expansion: shape (n_samples, n_outputs)."""
         if not hasattr(self, "support_"):
             check_is_fitted(self)
-        if not takes_objects(self.kernel) and not self._is_plain_to_predict(X):
-            accept_sparse = not is_precomputed(self.kernel) and "csr"
-            X = validate_data(self, X, dtype=FLOATS, accept_sparse=accept_sparse, reset=False)
+        if takes_objects(self.kernel):
+            if isinstance(X, (list, tuple)) and isinstance(self.support_vectors_, np.ndarray):
+                X = np.asarray(X)  # the function was trained on an array and may ask for X.T or X[:, 0]
+            self._check_width(X)
+        elif not self._is_plain_to_predict(X):
+            if is_precomputed(self.kernel):
+                refuse_sparse_kernel(X)
+            X = validate_data(self, X, dtype=FLOATS, accept_sparse="csr", reset=False)
         return self._expansion.decision(X, self.n_jobs)
+
+    def _check_width(self, X: Any) -> None:
+        """A function of the user's would fail inside on a table of another width, or go on without a word."""
+        given: tuple[int, ...] = getattr(X, "shape", ())
+        known: tuple[int, ...] = getattr(self.support_vectors_, "shape", ())
+        if len(given) == len(known) == 2 and given[1] != known[1]:
+            raise ValueError(
+                f"X has {given[1]} features, but {type(self).__name__} is expecting {known[1]} features as input: give "
+                "the kernel function the same features as in fit."
+            )
 
     def _is_plain_to_predict(self, X: Any) -> bool:
         """Whether X needs no validation: a plain array of the right width, and no feature names to compare."""

@@ -46,6 +46,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     }
 
     _kept_private = ("_gamma", "_probA", "_probB")
+    _about_one_class = ""  # what a machine adds to the sentence that only one class is left
 
     @abstractmethod
     def _build(self, sign: Vector, weight: Vector) -> SignedDual:
@@ -114,8 +115,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if len(self.classes_) < 2:
             if data.kept is not None:
                 raise ValueError(
-                    "Invalid input - all samples with positive weights belong to the same class. Give at least one "
-                    "sample of another class a positive weight."
+                    "Invalid input - all samples with positive weights belong to the same class"
+                    f"{self._about_one_class}. Give at least one sample of another class a positive weight."
                 )
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(self.classes_)} class. A classifier needs "
@@ -181,7 +182,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """
         values = self._decision_values(X)
         if self._probA.size == 0:
-            raise NotFittedError("predict_proba needs a machine fitted with probability=True: set it and fit again.")
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False: set probability=True and fit again."
+            )
         n_classes = len(self.classes_)
         return calibration.probabilities(
             -values if n_classes == 2 else values, self._probA, self._probB, n_classes, self.multi_class

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Real
 from typing import Any
 
+import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from widemargin.estimators.base import Vector
 from widemargin.estimators.classifier import KernelClassifier
-from widemargin.problems.classification import nu_classification, nu_margin
+from widemargin.problems.classification import largest_nu, nu_classification, nu_margin
 from widemargin.problems.dual import SignedDual
 
 SMALLEST_MARGIN = 1e-12  # of the levels: below it the classes are not separated and the machine is left unscaled
@@ -47,6 +49,9 @@ class NuSVC(KernelClassifier):
         Megabytes for rows of the kernel matrix; None sizes it to the free memory.
     class_weight : dict, "balanced" or None, default None
         Factor on the weight of each class. "balanced" is n_samples / (n_classes * count of the class), with weights.
+        Where the factors leave no room for `nu`, the largest possible one takes its place, with a warning, and the
+        lighter class gives way to the heavier one.
+        scikit-learn ignores this parameter.
     verbose : bool, default False
         Show a progress bar.
     max_iter : int, default -1
@@ -111,6 +116,8 @@ class NuSVC(KernelClassifier):
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
 
+    _about_one_class = ", so that the specified nu is infeasible"
+
     def __init__(
         self,
         *,
@@ -159,9 +166,38 @@ class NuSVC(KernelClassifier):
         self.warm_start = warm_start
 
     def _build(self, sign: Vector, weight: Vector) -> SignedDual:
-        return nu_classification(sign, self.nu, weight)
+        nu = self.nu
+        if self.class_weight is not None:
+            nu = min(nu, largest_nu(sign, weight))
+            if nu < self.nu:
+                warnings.warn(
+                    f"With these class weights nu can be at most {nu:.6g}, which is used in place of nu={self.nu:g}: "
+                    "the lighter class has no room for more support vectors, and gives way to the heavier one. Lower "
+                    "nu, or use class weights closer to each other.",
+                    UserWarning,
+                    stacklevel=5,  # the caller of fit, behind scikit-learn's wrapper
+                )
+        return nu_classification(sign, nu, weight)
 
     def _coefficients(self, dual: SignedDual, beta: Vector, level: Vector) -> tuple[Vector, float]:
-        margin, bias = nu_margin(level)
+        margin, bias = nu_margin(level if self.class_weight is None else _give_way(dual, self.nu, level))
         scale = margin if margin > SMALLEST_MARGIN * abs(level).max() else 1.0
         return dual.per_sample(beta) / scale, bias / scale
+
+
+def _give_way(dual: SignedDual, nu: float, level: Vector) -> Vector:
+    """Levels where class weights leave no room for nu: the lighter class gives way, in proportion to what is missing.
+
+    With every multiplier of the lighter class at its bound, its level may be any value beyond the one found, all
+    equally good: the margin has no upper end. It is made nu / (largest nu) times as wide; at the largest nu nothing
+    changes, and a class of almost no weight is given up, as C-classification with the same weights does.
+    """
+    starts = dual.group_starts
+    room = np.array([(dual.hi - dual.lo)[starts[g] : starts[g + 1]].sum() for g in range(2)])
+    lighter = int(room.argmin())
+    excess = nu * room.sum() / (2.0 * room[lighter])
+    if excess <= 1.0:
+        return level
+    moved = level.copy()
+    moved[lighter] += (1 if lighter == 0 else -1) * (excess - 1.0) * abs(level[0] - level[1])
+    return moved

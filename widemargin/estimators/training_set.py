@@ -9,6 +9,7 @@ again so that weights equal repetition (scikit-learn ignores the weights there).
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -64,9 +65,12 @@ def leave_out_weightless(X: Any, y: Any, sample_weight: Any, n_samples: int, pai
             "Invalid input - all samples have zero or negative weights. Give at least one sample a positive weight."
         )
     if weight.min() < 0:
-        raise ValueError(
-            "sample_weight contains negative values, for which the problem has no meaning: "
-            "use weights >= 0; zero leaves a sample out."
+        warnings.warn(
+            f"sample_weight contains negative values, for which the problem has no meaning: the {(weight < 0).sum()} "
+            "samples with one are left out, as scikit-learn does without a word. Use weights >= 0; zero leaves a "
+            "sample out.",
+            UserWarning,
+            stacklevel=5,  # the caller of fit, behind scikit-learn's wrapper
         )
     X = X[np.ix_(kept, kept)] if pairwise else _safe_indexing(X, kept)
     return TrainingSet(X, None if y is None else y[kept], weight[kept], kept, n_samples)
@@ -95,7 +99,14 @@ def resolve_gamma(gamma: Any, X: Any, weight: Vector | None) -> float:
         return float(gamma)
     if gamma == "auto":
         return 1.0 / X.shape[1]
-    variance = variance_of_entries(X, weight)
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = variance_of_entries(X, weight)
+    if not np.isfinite(variance):
+        raise ValueError(
+            "The dual coefficients or intercepts are not finite numbers on these data: they are so large that the "
+            "variance of X, which gamma='scale' divides by, overflows. Scale the features, for example with "
+            "StandardScaler."
+        )
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 

@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 from numba.extending import is_jitted
 from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
 
 from widemargin._jit import jit
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
@@ -75,7 +76,8 @@ class BlockKernel(Kernel):
 
     def _values(self, left: Any, right: Any, shape: tuple[int, ...]) -> NDArray:
         """Call the function and check the shape of its answer."""
-        values = np.asarray(self.function(left, right))
+        values = self.function(left, right)
+        values = values.toarray() if sparse.issparse(values) else np.asarray(values)
         if values.shape != shape:
             raise ValueError(
                 f"The kernel function returned an array of shape {values.shape} for {shape[0]} x {shape[1]} samples: "

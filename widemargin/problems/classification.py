@@ -39,9 +39,8 @@ def nu_classification(y: Vector, nu: float, weight: Vector) -> SignedDual:
     signed = (y * weight)[order]
     group = (y[order] < 0).astype(np.int64)
     half = nu * weight.sum() / 2.0
-    room = np.array([signed[group == 0].sum(), -signed[group == 1].sum()])
-    if half > room.min() * (1 + 1e-12):
-        largest = 2.0 * room.min() / weight.sum()
+    largest = largest_nu(y, weight)
+    if nu > largest * (1 + 1e-12):
         raise ValueError(
             f"specified nu is infeasible: nu={nu:g} asks for more support vectors than the smaller class has; "
             f"with these labels and weights nu can be at most {largest:.6g}."
@@ -59,6 +58,13 @@ def nu_classification(y: Vector, nu: float, weight: Vector) -> SignedDual:
         row=None if np.array_equal(order, np.arange(len(y))) else order,
         n_samples=len(y),
     )
+
+
+def largest_nu(y: Vector, weight: Vector) -> float:
+    """The largest nu the two classes have room for: twice the share of the lighter class in the total weight."""
+    total = float(weight.sum())
+    lighter = min(float(weight[y > 0].sum()), float(weight[y < 0].sum()))
+    return 2.0 * lighter / total if total > 0.0 else 1.0
 
 
 def fill_up(capacity: Vector, total: float) -> Vector:

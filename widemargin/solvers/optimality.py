@@ -28,12 +28,10 @@ def scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack):
             b = beta[t]
             if not np.isfinite(f[t]) or not np.isfinite(b):
                 free_sum = np.nan
-            can_rise = b < hi[t] and (
-                slack == 0.0 or hi[t] == np.inf or hi[t] - b > slack * max(abs(hi[t]), abs(lo[t]))
-            )
-            can_fall = b > lo[t] and (
-                slack == 0.0 or lo[t] == -np.inf or b - lo[t] > slack * max(abs(hi[t]), abs(lo[t]))
-            )
+            size = max(abs(hi[t]), abs(lo[t]))
+            near = slack * (abs(b) if size == np.inf else size)
+            can_rise = b < hi[t] and (slack == 0.0 or hi[t] - b > near)
+            can_fall = b > lo[t] and (slack == 0.0 or b - lo[t] > near)
             rise = f[t] + kink[t] if b >= 0.0 else f[t] - kink[t]
             fall = f[t] + kink[t] if b > 0.0 else f[t] - kink[t]
             if can_rise and rise < lowest:

@@ -4,7 +4,8 @@ Solves   the signed dual with groups on a full kernel matrix K, by pair steps ov
 Given    K, box and terms of the dual, a start and its function F
 Returns  beta and F changed in place; steps, rounds, lowest curvature met, and the thresholds of the groups at the end
 How      rounds of: gradient from F in float64 -> steps in K's precision -> F += K (change of beta), summed in float64.
-         One round is enough in float64; in float32 the rounds remove what rounding left.
+         One round is enough in float64; in float32 the rounds remove what rounding left. The first round
+         may have an `aim` finer than `tol`, and then takes `first_steps` at most.
 Nothing of Python runs in between: at 100 samples a fit is a matter of microseconds, and the hundreds of pairs of a
 many-class machine run on threads side by side. What does not converge here goes on in the block solver.
 """
@@ -22,7 +23,9 @@ ROUNDS = 10
 
 
 @jit
-def solve_whole(K, diag, shift, lo, hi, ridge, kink, starts, beta, F, tol, inner_tol, max_steps, position, limits):
+def solve_whole(
+    K, diag, shift, lo, hi, ridge, kink, starts, beta, F, tol, inner_tol, aim, max_steps, first_steps, position, limits
+):
     """See the module's header. `inner_tol` is what the steps aim at, `tol` what the float64 gradient is checked
     against.
 
@@ -47,17 +50,19 @@ def solve_whole(K, diag, shift, lo, hi, ridge, kink, starts, beta, F, tol, inner
             old[t] = beta[t]
         table = scan_groups(gradient, beta, lo, hi, kink, starts, n_groups, 0.0)
         violation = violation_of(table, n_groups)
-        if violation <= tol or rounds == ROUNDS or steps >= max_steps or not np.isfinite(violation):
+        if violation <= (aim if rounds == 0 else tol) or not np.isfinite(violation):
             break
+        if rounds == ROUNDS or steps >= max_steps:
+            break
+        goal = min(aim, inner_tol) if rounds == 0 else inner_tol
+        most = min(first_steps, max_steps) if rounds == 0 else max_steps - steps
         for g in range(n_groups):
             middle = 0.0
             if np.isfinite(table[g, 0]) and np.isfinite(table[g, 1]):
                 middle = 0.5 * (table[g, 0] + table[g, 1])
             for t in range(starts[g], starts[g + 1]):
                 f[t] = gradient[t] - middle
-        taken, _, lowest = solve_pairs(
-            K, f, beta, lo, hi, kink, ridge, diagonal, starts, inner_tol, max_steps - steps, position, limits
-        )
+        taken, _, lowest = solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, goal, most, position, limits)
         if taken == 0:
             break
         curvature = min(curvature, lowest)

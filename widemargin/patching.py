@@ -1,0 +1,136 @@
+"""Put our machines where a program expects scikit-learn's, and take them away again.
+
+Every name in a loaded module that is bound to a class of `sklearn.svm` is bound to ours of the same name: in
+`sklearn.svm` itself, in scikit-learn's own modules and in the user's, whatever the name there (`from sklearn.svm import
+SVC as Machine`). What was changed is written down, and exactly that is changed back.
+
+Left alone   the module that defines the class, so that models pickled by scikit-learn still load as what they are;
+             objects that exist already; names inside functions, classes and containers.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterable
+from types import ModuleType, TracebackType
+
+#: Classes of `sklearn.svm` that may be replaced; those that this package has no counterpart of stay.
+REPLACEABLE = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR")
+
+_lock = threading.RLock()
+_replaced: dict[str, list[tuple[ModuleType, str]]] = {}  # class -> the modules and the names there that now mean ours
+_originals: dict[str, type] = {}  # class -> scikit-learn's
+
+
+class Patch:
+    """What one call of `patch_sklearn` changed; leaving it as a context manager changes it back."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+
+    def __enter__(self) -> Patch:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None):
+        unpatch_sklearn(self.names)
+
+    def __repr__(self) -> str:
+        return f"Patch({', '.join(self.names)})"
+
+
+def patch_sklearn(names: Iterable[str] | None = None) -> Patch:
+    """Let `sklearn.svm.SVC` and its kin mean the classes of this package, everywhere in this process.
+
+    Modules that imported the classes before are changed as well. Calling it again changes nothing more, except in
+    modules loaded since.
+
+    Parameters
+    ----------
+    names : iterable of str, default None
+        Classes to replace, such as ["SVC", "SVR"]; None means all that this package has.
+
+    Returns
+    -------
+    patch : Patch
+        A context manager that undoes, at the end of the block, what this call did. `unpatch_sklearn` undoes all calls.
+
+    Notes
+    -----
+    Call it first of all: a module that imports `SVC` from scikit-learn while the patch is on keeps ours afterwards.
+
+    Examples
+    --------
+    >>> import sklearn.svm
+    >>> import widemargin
+    >>> with widemargin.patch_sklearn():
+    ...     sklearn.svm.SVC.__module__
+    'widemargin.estimators.svc'
+    >>> sklearn.svm.SVC.__module__
+    'sklearn.svm._classes'
+    """
+    import sklearn.svm
+
+    ours = _our_classes()
+    chosen = tuple(ours) if names is None else _known([names] if isinstance(names, str) else names, ours)
+    with _lock:
+        fresh = tuple(name for name in chosen if name not in _replaced)
+        for name in fresh:
+            _originals[name] = getattr(sklearn.svm, name)
+            _replaced[name] = []
+        _rebind(chosen, ours)
+    return Patch(fresh)
+
+
+def unpatch_sklearn(names: Iterable[str] | None = None) -> None:
+    """Undo `patch_sklearn`; does nothing where it was not called.
+
+    Parameters
+    ----------
+    names : iterable of str, default None
+        Classes to give back; None means all.
+
+    Examples
+    --------
+    >>> import widemargin
+    >>> patch = widemargin.patch_sklearn(["SVC"])
+    >>> widemargin.unpatch_sklearn()
+    """
+    ours = _our_classes()
+    with _lock:
+        chosen = tuple(_replaced) if names is None else _known([names] if isinstance(names, str) else names, ours)
+        for name in chosen:
+            for module, alias in _replaced.pop(name, []):
+                if vars(module).get(alias) is ours[name]:  # unless someone bound the name anew meanwhile
+                    setattr(module, alias, _originals[name])
+
+
+def _our_classes() -> dict[str, type]:
+    """Our counterparts by name, of those that exist."""
+    import widemargin
+
+    return {name: getattr(widemargin, name) for name in REPLACEABLE if hasattr(widemargin, name)}
+
+
+def _known(names: Iterable[str], ours: dict[str, type]) -> tuple[str, ...]:
+    """The names as a tuple, or a sentence about the one that is none of ours."""
+    chosen = tuple(names)
+    for name in chosen:
+        if name not in ours:
+            raise ValueError(f"Nothing to put in the place of sklearn.svm.{name}: choose among {', '.join(ours)}.")
+    return chosen
+
+
+def _rebind(names: tuple[str, ...], ours: dict[str, type]) -> None:
+    """Bind every global name of a loaded module that means a class of theirs to ours, and write it down."""
+    class_of = {id(_originals[name]): name for name in names}
+    defining = {_originals[name].__module__ for name in names}
+    for title, module in list(sys.modules.items()):
+        if not isinstance(module, ModuleType) or title in defining:
+            continue
+        # the dictionary and not the attributes: those would wake lazy modules up
+        for alias, value in list(vars(module).items()):
+            name = class_of.get(id(value))
+            if name is not None and value is _originals[name]:
+                setattr(module, alias, ours[name])
+                _replaced[name].append((module, alias))
