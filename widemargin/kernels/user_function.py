@@ -49,6 +49,7 @@ class BlockKernel(Kernel):
 
     function: Callable[[Any, Any], Any]
     releases_gil = False
+    accepts_objects = True
 
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
         return read_objects(X, dtype if like is None else cast(Objects, like).dtype)
@@ -106,6 +107,7 @@ class PairKernel(Kernel):
     """
 
     function: Callable[[Any, Any], float]
+    accepts_objects = True
 
     @property
     def releases_gil(self) -> bool:  # type: ignore[override]
