@@ -84,8 +84,8 @@ class KmerKernel(FeatureKernel):
         letters = encode(points, starts, alphabet, self.reverse_complement)
         parts = self._count(letters, alphabet)
         squares = sum((weight**2 * _squares(part.matrix) for part, weight in parts), start=np.zeros(len(letters)))
-        if letters.n_aliens and self.alphabet is None and self.normalize:
-            squares = self.explicit_squares(points, starts)
+        if letters.n_aliens and self.alphabet is None:
+            squares = self._squares_apart(points, starts)
         names = tuple(part.names for part, _ in parts)
         widths = tuple(part.matrix.shape[1] for part, _ in parts)
         if columns is None:
@@ -106,7 +106,7 @@ class KmerKernel(FeatureKernel):
             squares = (squares > 0).astype(np.float64)
         return Features(matrix, columns, squares)
 
-    def explicit_squares(self, points: NDArray, starts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _squares_apart(self, points: NDArray, starts: NDArray[np.int64]) -> NDArray[np.float64]:
         """|phi|^2 of strings that hold letters the training strings do not: counted in an alphabet of their own."""
         alphabet = used_letters(points)
         parts = self._count(encode(points, starts, alphabet, self.reverse_complement), alphabet)
@@ -146,7 +146,7 @@ def _move_columns(part: Counts, known: NDArray[np.int64] | None, width: int) -> 
     inside = np.minimum(place, max(0, len(known) - 1))
     is_known = known[inside] == part.names if len(known) else np.zeros(len(part.names), bool)
     kept = is_known[matrix.indices]
-    indptr = np.concatenate(([0], np.cumsum(kept)))[matrix.indptr]
+    indptr = np.concatenate(([0], np.cumsum(kept)))[matrix.indptr].astype(matrix.indptr.dtype)
     return sparse.csr_array(
         (matrix.data[kept], inside[matrix.indices[kept]].astype(np.int32), indptr), shape=(matrix.shape[0], width)
     )

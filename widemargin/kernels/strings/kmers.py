@@ -116,6 +116,8 @@ def _cuts(starts: NDArray[np.int64], size: int) -> list[int]:
 def _count(columns: NDArray[np.int64], rows: NDArray[np.int64], n_columns: int) -> sparse.csr_array:
     """CSR of how often each column occurs in each row."""
     indptr, indices, values = count_rows(columns, rows, n_columns)
+    if len(indices) <= np.iinfo(np.int32).max:  # scikit-learn's own linear machines take no others
+        indptr = indptr.astype(np.int32)
     return sparse.csr_array((values, indices, indptr), shape=(len(rows) - 1, n_columns))
 
 

@@ -110,15 +110,15 @@ def used_letters(points: NDArray) -> str:
 def encode(points: NDArray, starts: NDArray[np.int64], alphabet: str, reverse_complement: bool = False) -> Letters:
     """Number the letters by their place in the alphabet."""
     letters = letters_of(alphabet)
-    largest = max(map(ord, letters + "zZ"))  # room for small letters and for U
-    table = np.full(largest + 2, ALIEN, np.uint32)  # the last entry stands for everything beyond
+    size = max(256, max(map(ord, letters), default=0) + 1)  # every byte, and every letter
+    table = np.full(size + 1, ALIEN, np.uint32)  # the last entry stands for everything beyond
     numbers = np.arange(len(letters), dtype=np.uint32)
     if alphabet in NAMED_ALPHABETS:
         table[[ord(letter) for letter in letters.lower()]] = numbers
     if alphabet == "dna":
         table[[ord("U"), ord("u")]] = letters.index("T")
     table[[ord(letter) for letter in letters]] = numbers
-    codes = table[np.minimum(points, len(table) - 1)]
+    codes = table[points if points.dtype == np.uint8 else np.minimum(points, size)]
     n_aliens = int(np.count_nonzero(codes == ALIEN))
     if reverse_complement:
         codes, starts = _both_strands(codes, starts)
