@@ -16,6 +16,7 @@ Columns   small spaces (base^k up to DIRECT) use the name as the column, others 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,53 +73,60 @@ def is_direct(n_letters: int, k: int) -> bool:
 
 
 def count_windows(letters: Letters, n_letters: int, pattern: Pattern) -> Counts:
-    """Count the windows of a pattern in each string."""
-    k = len(pattern.positions)
-    names, rows = name_all(letters, n_letters, pattern)
-    if is_direct(n_letters, k):
-        return Counts(_count(names, rows, n_letters**k), None)
-    columns, found = number_names(names)
-    order = np.argsort(found)
-    rank = np.empty(len(found), np.int64)
-    rank[order] = np.arange(len(found))
-    return Counts(_count(rank[columns], rows, len(found)), found[order])
-
-
-def name_all(letters: Letters, n_letters: int, pattern: Pattern) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Names of all windows, string after string, and where the names of each string start."""
+    """Count the windows of a pattern in each string, on all cores."""
     k = len(pattern.positions)
     exact = is_exact(n_letters, k)
     base = n_letters if exact else FINGERPRINT_BASE
     high = pow(base, k - 1, PRIME)
     positions = np.array(pattern.positions, np.int64)
-    names = np.empty(len(letters.codes), np.int64)
-    counts = np.zeros(len(letters), np.int64)
+    width = n_letters**k if is_direct(n_letters, k) else None
     cuts = _cuts(letters.starts, LETTERS_PER_TASK)
+    pieces: list[Any] = [None] * (len(cuts) - 1)
 
     def name(number: int) -> None:
-        first, last = cuts[number], cuts[number + 1]
-        name_windows(
-            letters.codes, letters.starts, first, last, positions, pattern.length, base, high, exact, names, counts
-        )
+        part = letters.starts[cuts[number] : cuts[number + 1] + 1]
+        named = name_windows(letters.codes, part, positions, pattern.length, base, high, exact)
+        pieces[number] = named if width is None else count_rows(*named, width)
 
-    run_tiles(name, len(cuts) - 1, available_cores())
-    rows = np.concatenate(([0], np.cumsum(counts)))
-    return close_gaps(names, letters.starts, counts, rows), rows
+    run_tiles(name, len(pieces), available_cores())
+    if width is not None:
+        return Counts(_joined(pieces, width), None)
+    columns, names = number_ascending(np.concatenate([names for names, _ in pieces]))
+    ends = np.cumsum([len(names) for names, _ in pieces])
+
+    def count(number: int) -> None:
+        own, rows = pieces[number]
+        pieces[number] = count_rows(columns[ends[number] - len(own) : ends[number]], rows, len(names))
+
+    run_tiles(count, len(pieces), available_cores())
+    return Counts(_joined(pieces, len(names)), names)
+
+
+def number_ascending(names: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rank of each name among the different ones, and these, ascending."""
+    numbers, found = number_names(names)
+    order = np.argsort(found)
+    rank = np.empty(len(found), np.int64)
+    rank[order] = np.arange(len(found))
+    return rank[numbers], found[order]
 
 
 def _cuts(starts: NDArray[np.int64], size: int) -> list[int]:
-    """Strings cut into tasks of about `size` letters."""
+    """Strings cut into tasks of about `size` letters: task t has the strings cuts[t]:cuts[t + 1]."""
     n = len(starts) - 1
-    marks = np.searchsorted(starts, np.arange(0, int(starts[-1]), size)).tolist()
-    return sorted({0, n, *marks} - {n + 1})
+    marks = np.searchsorted(starts, np.arange(size, int(starts[-1]), size)).tolist()
+    return [*sorted({0, *(mark for mark in marks if mark < n)}), n]
 
 
-def _count(columns: NDArray[np.int64], rows: NDArray[np.int64], n_columns: int) -> sparse.csr_array:
-    """CSR of how often each column occurs in each row."""
-    indptr, indices, values = count_rows(columns, rows, n_columns)
-    if len(indices) <= np.iinfo(np.int32).max:  # scikit-learn's own linear machines take no others
+def _joined(pieces: list[tuple[NDArray, NDArray, NDArray]], width: int) -> sparse.csr_array:
+    """The counts of all tasks as one matrix."""
+    lengths = np.concatenate([[0], *(np.diff(indptr) for indptr, _, _ in pieces)])
+    indptr = np.cumsum(lengths)
+    if indptr[-1] <= np.iinfo(np.int32).max:  # scikit-learn's own linear machines take no others
         indptr = indptr.astype(np.int32)
-    return sparse.csr_array((values, indices, indptr), shape=(len(rows) - 1, n_columns))
+    indices = np.concatenate([indices for _, indices, _ in pieces])
+    values = np.concatenate([values for _, _, values in pieces])
+    return sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, width))
 
 
 @jit
@@ -133,12 +141,15 @@ def multiply(a, b):
 
 
 @jit
-def name_windows(codes, starts, first, last, positions, length, base, high, exact, names, counts):
-    """Names of the windows of strings first:last, at the beginning of each string's stretch of `names`."""
+def name_windows(codes, starts, positions, length, base, high, exact):
+    """Names of the windows of the strings that begin at `starts`, and where the names of each string start."""
     k = positions.shape[0]
+    n = starts.shape[0] - 1
     solid = k == length
-    for s in range(first, last):
-        place = starts[s]
+    names = np.empty(starts[n] - starts[0], np.int64)
+    rows = np.zeros(n + 1, np.int64)
+    place = 0
+    for s in range(n):
         run = 0  # letters since the last that no window may hold
         name = 0
         for i in range(starts[s], starts[s + 1]):
@@ -159,32 +170,29 @@ def name_windows(codes, starts, first, last, positions, length, base, high, exac
             if run < length:
                 continue
             if not solid:
-                name = 0
-                window = i - length + 1
-                for j in range(k):
-                    if codes[window + positions[j]] == ALIEN:
-                        name = -1
-                        break
-                    new = np.int64(codes[window + positions[j]])
-                    if exact:
-                        name = name * base + new
-                    else:
-                        name = multiply(name, base) + new
-                        name = name - PRIME if name >= PRIME else name
+                name = _name_of_chosen(codes, i - length + 1, positions, base, exact)
                 if name < 0:
                     continue
             names[place] = name
             place += 1
-        counts[s] = place - starts[s]
+        rows[s + 1] = place
+    return names[:place].copy(), rows
 
 
 @jit
-def close_gaps(names, starts, counts, rows):
-    """The names without the unused rest of each string's stretch."""
-    packed = np.empty(rows[-1], np.int64)
-    for s in range(counts.shape[0]):
-        packed[rows[s] : rows[s + 1]] = names[starts[s] : starts[s] + counts[s]]
-    return packed
+def _name_of_chosen(codes, window, positions, base, exact):
+    """Name of the letters at some positions of a window, -1 if one of them is alien."""
+    name = 0
+    for j in range(positions.shape[0]):
+        if codes[window + positions[j]] == ALIEN:
+            return -1
+        new = np.int64(codes[window + positions[j]])
+        if exact:
+            name = name * base + new
+        else:
+            name = multiply(name, base) + new
+            name = name - PRIME if name >= PRIME else name
+    return name
 
 
 @jit

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from widemargin._jit import jit
 from widemargin.kernels.strings.kmer_kernel import MOST_ENTRIES, KmerKernel, check_whole
-from widemargin.kernels.strings.kmers import Counts, Pattern, is_exact, number_names
+from widemargin.kernels.strings.kmers import Counts, Pattern, is_exact, number_ascending
 from widemargin.kernels.strings.letters import Letters, letters_of
 
 
@@ -89,12 +89,8 @@ class Mismatch(KmerKernel):
             found, columns = None, near.ravel()
             width = own.matrix.shape[1]
         else:
-            numbers, different = number_names(near.ravel())
-            order = np.argsort(different)
-            found = different[order]
-            rank = np.empty(len(found), np.int64)
-            rank[order] = np.arange(len(found))
-            columns, width = rank[numbers], len(found)
+            columns, found = number_ascending(near.ravel())
+            width = len(found)
         starts = size * np.arange(len(names) + 1)
         neighbourhoods = sparse.csr_array((np.ones(near.size), columns, starts), shape=(len(names), width))
         matrix = sparse.csr_array(own.matrix @ neighbourhoods)
