@@ -2,6 +2,7 @@
 
 Linear, Polynomial, Sigmoid, Cosine     functions of the inner product
 Gaussian, Laplacian, ChiSquared         exponentials of a distance
+Intersection                            what two histograms have in common
 Precomputed, BlockKernel, PairKernel    given by a matrix or by a function of your own
 k1 + k2, k1 * k2, 3.0 * k, k + 0.5      combinations
 Spectrum, BlendedSpectrum, Mismatch,    strings: substrings in common, exactly or nearly, or
@@ -14,6 +15,7 @@ from widemargin.kernels.exponential_distance import ChiSquared, Laplacian
 from widemargin.kernels.feature_kernel import FeatureKernel
 from widemargin.kernels.gaussian import Gaussian
 from widemargin.kernels.inner_product import Cosine, Linear, Polynomial, Sigmoid
+from widemargin.kernels.intersection import Intersection
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.kernels.names import KERNEL_NAMES, make_kernel
 from widemargin.kernels.precomputed import Precomputed
@@ -30,6 +32,7 @@ __all__ = [
     "FeatureKernel",
     "GappedKmer",
     "Gaussian",
+    "Intersection",
     "Kernel",
     "Laplacian",
     "Linear",

@@ -36,7 +36,8 @@ class BlockKernel(Kernel):
     Parameters
     ----------
     function : callable(A, B) -> array of shape (len(A), len(B))
-        A and B are parts of the data as given: arrays stay arrays, sparse matrices CSR, other sequences lists.
+        A and B are parts of the data as given: arrays stay arrays, sparse matrices CSR, tables with columns of mixed
+        types tables, other sequences lists.
 
     Examples
     --------
@@ -52,7 +53,7 @@ class BlockKernel(Kernel):
     accepts_objects = True
 
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
-        return read_objects(X, dtype if like is None else cast(Objects, like).dtype)
+        return read_objects(X, dtype if like is None else cast(Objects, like).dtype, keep_tables=True)
 
     def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
         if out.size:
