@@ -46,7 +46,6 @@ class GramSource:
     def __init__(self, kernel: Kernel, X: Any, cache_size: float | None, n_threads: int) -> None:
         self.kernel, self.X, self.cache_size = kernel, X, cache_size
         self.n_threads = n_threads if kernel.releases_gil else 1
-        self.exact = kernel.prepare(X, np.float64)
         self.classes: dict[int, ClassRows] = {}  # rows within a class, by the identity of its index array
         self.between = RowMemory()
         self._fast: Samples | None = None
@@ -54,7 +53,12 @@ class GramSource:
         self._whole: FullGram | None = None
 
     def __len__(self) -> int:
-        return len(self.exact)
+        return self.X.shape[0] if hasattr(self.X, "shape") else len(self.exact)
+
+    @cached_property
+    def exact(self) -> Samples:
+        """Samples for float64 values, prepared when first needed: a linear machine may never need them."""
+        return self.kernel.prepare(self.X, np.float64)
 
     @cached_property
     def budget(self) -> int:
