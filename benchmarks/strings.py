@@ -45,7 +45,9 @@ def text_of(folder: Path, name: str) -> str:
 
 def windows(folder: Path, first: int, count: int) -> tuple[list[str], np.ndarray]:
     """Windows around possible splice sites, and whether they are."""
-    records = text_of(folder, "c-elegans-splice/C_elegans_acc_100000.fasta.xz").split(">")[1 + first : 1 + first + count]
+    records = text_of(folder, "c-elegans-splice/C_elegans_acc_100000.fasta.xz").split(">")[
+        1 + first : 1 + first + count
+    ]
     heads, strings = zip(*(record.strip().split("\n", 1) for record in records), strict=True)
     return [string.replace("\n", "") for string in strings], np.array(
         [int(re.search(r"label=(-?1)", head).group(1)) for head in heads]  # type: ignore[union-attr]
@@ -80,7 +82,9 @@ def kmer_learn():
     from sklearn.preprocessing import FunctionTransformer
 
     encoder = SpectrumEncoder(k=K)
-    return make_pipeline(FunctionTransformer(encoder.fit_transform), LinearSVC(C=C, class_weight="balanced", loss="hinge"))
+    return make_pipeline(
+        FunctionTransformer(encoder.fit_transform), LinearSVC(C=C, class_weight="balanced", loss="hinge")
+    )
 
 
 def speed(folder: Path, n: int, only: str | None, repeats: int) -> None:

@@ -1,6 +1,6 @@
 """Kernels of your own, from one line to a class: the code of docs/your-own-kernel.md, piece by piece.
 
-    python examples/own_kernels.py
+python examples/own_kernels.py
 """
 
 import warnings

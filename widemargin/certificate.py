@@ -83,7 +83,9 @@ class Certificate:
         if not self.infeasibility <= FEASIBILITY or self.status is Status.INDEFINITE:
             return False
         if self.criterion == "gap":
-            return np.isfinite(self.primal) and abs(self.primal - self.dual) <= self.tol * (abs(self.primal) + 1.0) * (1.0 + SAME)
+            return np.isfinite(self.primal) and abs(self.primal - self.dual) <= self.tol * (abs(self.primal) + 1.0) * (
+                1.0 + SAME
+            )
         if self.criterion == "objective":
             return self.status is Status.OPTIMAL
         return self.violation <= self.tol * (1.0 + SAME)

@@ -88,7 +88,7 @@ class Training:
         self.n_threads = resolve_n_jobs(n_jobs)
         self.solve = solver_named(solver)
         if isinstance(kernel, FeatureKernel):  # features are written out once; from here on it is a linear machine
-            kernel, X = Linear(), kernel.features(X)
+            X, kernel = kernel.features(X), Linear()
         self.tau2: float | None = None  # a solver for machines with fixed bias gets one: K + tau^2, no constraint
         if getattr(self.solve, "fixed_bias", False):
             self.tau2 = safe_tau(kernel.diag(kernel.prepare(X, np.float64))) ** 2

@@ -89,14 +89,18 @@ def test_mismatch_of_a_large_alphabet_without_a_table(m, rng):
                 total += _common_neighbours(far, 4, 20, m)
         return total
 
-    np.testing.assert_allclose(kernel(strings[:2], strings[2:]), [[value(s, t) for t in strings[2:]] for s in strings[:2]])
+    np.testing.assert_allclose(
+        kernel(strings[:2], strings[2:]), [[value(s, t) for t in strings[2:]] for s in strings[:2]]
+    )
 
 
 def _common_neighbours(far, k, letters, m):
     """Strings within m letters of both of two strings that differ in `far` of k letters, letter by letter."""
     ways = {(0, 0): 1}
     for place in range(k):
-        moves = [((0, 1), 1), ((1, 0), 1), ((1, 1), letters - 2)] if place < far else [((0, 0), 1), ((1, 1), letters - 1)]
+        moves = (
+            [((0, 1), 1), ((1, 0), 1), ((1, 1), letters - 2)] if place < far else [((0, 0), 1), ((1, 1), letters - 1)]
+        )
         new: dict = {}
         for (a, b), n in ways.items():
             for (da, db), times in moves:

@@ -26,7 +26,9 @@ from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.names import make_kernel
 from widemargin.kernels.precomputed import Precomputed
 
-OWN_ERROR = 16 * float(np.finfo(np.float64).eps)  # of a kernel value, relative to the largest: some operations in float64
+OWN_ERROR = 16 * float(
+    np.finfo(np.float64).eps
+)  # of a kernel value, relative to the largest: some operations in float64
 UNIT = float(np.finfo(np.float64).eps)
 
 Vector = NDArray[np.float64]

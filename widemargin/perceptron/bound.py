@@ -65,7 +65,7 @@ def bound_mistakes(
     kernel: Kernel, X: Any, sign: NDArray[np.float64], mistakes: int, n_jobs: int | None, time_limit: float | None
 ) -> MistakeBound:
     """The bound by the hard-margin machine on the same kernel, without bias of its own."""
-    radius = float(np.sqrt(max(0.0, kernel.diag(kernel.prepare(X, np.float64)).max())))
+    radius = float(np.sqrt(kernel.diag(kernel.prepare(X, np.float64)).max(initial=0.0)))
     dual = replace(hinge(sign, np.full(len(sign), np.inf)), n_groups=0)
     stopping = Stopping(TOL, time_limit=time_limit)
     solution = Training(kernel, X, n_jobs=n_jobs).train([Task(dual)], stopping)[0].solution

@@ -199,7 +199,8 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         known = self.classes_[np.minimum(place, len(self.classes_) - 1)] == y
         if not np.all(known):
             raise ValueError(
-                f"y holds the class {y[~known][0]!r}, unknown so far: name all classes in the first call, classes=[...]."
+                f"y holds the class {y[~known][0]!r}, unknown so far: name all classes in the first call, with "
+                "classes=[...]."
             )
         return place
 

@@ -53,9 +53,9 @@ class GappedKmer(KmerKernel):
         object.__setattr__(self, "gaps", check_whole("gaps", self.gaps, 0))
         if comb(self.k + self.gaps, self.k) > MOST_PATTERNS:
             raise ValueError(
-                f"k={self.k} letters in windows of {self.k + self.gaps} can be chosen in "
-                f"{comb(self.k + self.gaps, self.k):,} ways, each a feature of its own: more than {MOST_PATTERNS:,}, use "
-                "fewer gaps or a smaller k."
+                f"k={self.k} letters of a window of {self.k + self.gaps} can be chosen in "
+                f"{comb(self.k + self.gaps, self.k):,} ways, each with features of its own, which is more than "
+                f"{MOST_PATTERNS:,}: use fewer gaps or a smaller k."
             )
         self._check_strings_options()
 

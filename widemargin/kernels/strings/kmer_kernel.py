@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from widemargin._jit import jit
 from widemargin.kernels.feature_kernel import FeatureKernel, Features
 from widemargin.kernels.strings.kmers import Counts, Pattern, count_windows
 from widemargin.kernels.strings.letters import (
@@ -133,8 +134,17 @@ def check_whole(name: str, value: Any, least: int) -> int:
 
 def _squares(matrix: sparse.csr_array) -> NDArray[np.float64]:
     """Sum of the squares of each row."""
-    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    return np.bincount(row, matrix.data * matrix.data, minlength=matrix.shape[0]).astype(np.float64, copy=False)
+    return row_squares(matrix.indptr.astype(np.int64), matrix.data)
+
+
+@jit
+def row_squares(indptr, values):
+    """Sums of squares of values[indptr[i]:indptr[i + 1]]."""
+    squares = np.zeros(indptr.shape[0] - 1)
+    for i in range(squares.shape[0]):
+        for p in range(indptr[i], indptr[i + 1]):
+            squares[i] += values[p] * values[p]
+    return squares
 
 
 def _move_columns(part: Counts, known: NDArray[np.int64] | None, width: int) -> sparse.csr_array:

@@ -30,7 +30,9 @@ PRIME = (1 << 61) - 1
 FINGERPRINT_BASE = 1_113_861_935_729_468_241  # below PRIME; drawn once at random, fixed so that results repeat
 DIRECT = 1 << 16  # columns up to which the name is the column: one table of counts stays in the second-level cache
 LETTERS_PER_TASK = 1 << 18  # letters named by one task: about a millisecond
-SORT_BELOW = 16  # a row is sorted when it has fewer than 1/16 of all columns, and read off the table of counts otherwise
+SORT_BELOW = (
+    16  # a row is sorted when it has fewer than 1/16 of all columns, and read off the table of counts otherwise
+)
 FIRST_CAPACITY = 1 << 12  # slots of the dictionary before it grows
 FULL_SHARE = 2  # the dictionary grows when more than half of its slots are taken
 

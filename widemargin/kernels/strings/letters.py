@@ -1,8 +1,8 @@
 """Strings as arrays of letter numbers, all strings one after the other.
 
 A declared alphabet ("dna", "protein", or your own letters) leaves out every substring with a letter outside it (ALIEN),
-such as N in DNA; without one, whatever characters occur are the letters. "dna" and "protein" read small letters as capitals,
-and "dna" reads U as T.
+such as N in DNA; without one, whatever characters occur are the letters. "dna" and "protein" read small letters as
+capitals, and "dna" reads U as T.
 
 Both strands   with reverse_complement a string stands for itself and for its reverse complement, the other strand of
                the double helix read backwards: phi(s) + phi(rc(s)). The two are laid one behind the other with a
@@ -125,9 +125,7 @@ def encode(points: NDArray, starts: NDArray[np.int64], alphabet: str, reverse_co
     return Letters(codes, starts, n_aliens)
 
 
-def _both_strands(
-    codes: NDArray[np.uint32], starts: NDArray[np.int64]
-) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+def _both_strands(codes: NDArray[np.uint32], starts: NDArray[np.int64]) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """Each string followed by a break and by its reverse complement."""
     lengths = np.diff(starts)
     both = np.full(2 * len(codes) + len(lengths), BREAK, np.uint32)
