@@ -89,3 +89,18 @@ def test_a_table_of_numbers_arrives_as_an_array_and_a_mixed_one_as_a_table():
             machine = SVC(kernel=look).fit(table, [0, 1, 0])
             assert machine.predict(table).shape == (3,)
             assert set(seen) == {expected}
+
+
+def test_the_page_on_strings_runs():
+    text = (ROOT / "docs" / "strings.md").read_text(encoding="utf-8")
+    names: dict = {}
+    for block in re.findall(r"```python\n(.*?)```", text, flags=re.S):
+        exec(compile(block, "strings.md", "exec"), names)
+    assert names["machine"].predict(["bandana", "sherry"]).tolist() == ["a", "e"]
+
+
+@pytest.mark.parametrize("page", ["your-own-kernel.md", "strings.md"])
+def test_links_lead_somewhere(page):
+    path = ROOT / "docs" / page
+    links = re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8"))
+    assert all((path.parent / link).exists() for link in links)
