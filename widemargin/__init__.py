@@ -9,9 +9,11 @@ if TYPE_CHECKING:
     from widemargin.certificate import Certificate
     from widemargin.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
     from widemargin.gaussian_process import GaussianProcessRegressor
+    from widemargin.kernels.validity import KernelCheck, check_kernel
     from widemargin.least_squares import LSSVC, LSSVR, KernelLMS, KernelRidge
     from widemargin.margin_sizes import margins
     from widemargin.patching import patch_sklearn, unpatch_sklearn
+    from widemargin.perceptron import KernelPerceptron
     from widemargin.relevance import RVC, RVR
     from widemargin.solvers.solution import Status
     from widemargin.verification import verify
@@ -27,13 +29,16 @@ __all__ = [
     "SVR",
     "Certificate",
     "GaussianProcessRegressor",
+    "KernelCheck",
     "KernelLMS",
+    "KernelPerceptron",
     "KernelRidge",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
     "Status",
     "__version__",
+    "check_kernel",
     "margins",
     "patch_sklearn",
     "unpatch_sklearn",
@@ -45,7 +50,9 @@ __all__ = [
 _HOME = {
     "Certificate": "certificate",
     "GaussianProcessRegressor": "gaussian_process",
+    "KernelCheck": "kernels.validity",
     "KernelLMS": "least_squares",
+    "KernelPerceptron": "perceptron",
     "KernelRidge": "least_squares",
     "LSSVC": "least_squares",
     "LSSVR": "least_squares",
@@ -57,6 +64,7 @@ _HOME = {
     "SVC": "estimators",
     "SVR": "estimators",
     "Status": "solvers.solution",
+    "check_kernel": "kernels.validity",
     "margins": "margin_sizes",
     "patch_sklearn": "patching",
     "unpatch_sklearn": "patching",

@@ -80,10 +80,12 @@ class Certificate:
         """Whether the answer is feasible and as close to the optimum as was asked for; of several parts, every one."""
         if self.parts:
             return all(part.holds for part in self.parts)
-        if not self.infeasibility <= FEASIBILITY:
+        if not self.infeasibility <= FEASIBILITY or self.status is Status.INDEFINITE:
             return False
         if self.criterion == "gap":
-            return abs(self.primal - self.dual) <= self.tol * (abs(self.primal) + 1.0) * (1.0 + SAME)
+            return np.isfinite(self.primal) and abs(self.primal - self.dual) <= self.tol * (abs(self.primal) + 1.0) * (
+                1.0 + SAME
+            )
         if self.criterion == "objective":
             return self.status is Status.OPTIMAL
         return self.violation <= self.tol * (1.0 + SAME)
@@ -132,7 +134,11 @@ def certify_function(
     elif groups:
         violation = max(violation, float((table[:, 1] - level).max()), float((level - table[:, 0]).max()))
     coefficients = dual.per_sample(beta)
-    primal, _ = primal_of(F, float(coefficients @ function), level, *box, dual.start, starts, groups)
+    squared_length = float(coefficients @ function)
+    if squared_length < -ROUNDING_MASS * mass:  # no vector of any feature space: there is no primal problem
+        primal = float("inf")
+    else:
+        primal, _ = primal_of(F, squared_length, level, *box, dual.start, starts, groups)
     size = max(abs(primal), abs(lower), ROUNDING_MASS * mass)
     gap = 0.0 if primal == lower else (primal - lower) / size if np.isfinite(size) else float("inf")
     facts: dict[str, Any] = {}

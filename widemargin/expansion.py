@@ -1,7 +1,8 @@
 """A trained machine as a function:  f_k(x) = sum_i coefficient_ki k(x, x_i) + intercept_k, evaluated in blocks.
 
-Three ways to evaluate it, the cheapest that applies:
+Four ways to evaluate it, the cheapest that applies:
 
+features      for kernels with explicit features (strings): w_k = sum_i coefficient_ki phi(x_i) once, then phi(X) w
 linear        w_k = sum_i coefficient_ki x_i once, then X w
 precomputed   the support columns of the given kernel matrix times the coefficients
 any other     tiles of rows x support vectors, each kernel block multiplied by its coefficients at once, so that the
@@ -19,9 +20,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 
 from widemargin.gram.accumulate import add_row_products
-from widemargin.kernels import Linear, Precomputed
+from widemargin.kernels import FeatureKernel, Linear, Precomputed
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas
 
@@ -33,6 +35,7 @@ SINGLE_INPUT_ERROR = 1e-5  # the same when X itself came as float32, whose own r
 LARGE_WORK = 10_000_000  # kernel values to evaluate beyond which time counts, and where float32 blocks are used if ...
 MEASURED_ROWS = 64  # ... on so many of the rows they change decision values, relative to the largest of them, ...
 MEASURED_ERROR = 1e-5  # ... by no more than this: a model trained to tol=1e-3 is 100 times less certain
+FEATURE_ROWS = 16_384  # samples whose features are written out at a time
 COLLAPSE_LIMIT = 32_000_000  # largest number of entries of w for which a linear machine is collapsed (256 MB)
 
 Matrix = NDArray[np.float64]
@@ -85,6 +88,8 @@ class Expansion:
             return self._from_columns(X)
         if isinstance(self.kernel, Linear) and self._may_collapse():
             return self._from_weights(X)
+        if isinstance(self.kernel, FeatureKernel) and self._features_may_collapse():
+            return self._from_features(X, n_rows)
         return self._from_blocks(X, n_rows, n_jobs)
 
     def weights(self) -> Matrix:
@@ -99,6 +104,24 @@ class Expansion:
     def _from_weights(self, X: Any) -> Matrix:
         """Decision values of a linear machine."""
         return np.asarray(X @ self.weights().T, np.float64) + self.intercept
+
+    def _features_may_collapse(self) -> bool:
+        """Write out the features of the support vectors, once; whether w is then of a size to hold."""
+        if "features" not in self._prepared:
+            self._prepared["features"] = self.kernel.explicit(self.vectors)  # type: ignore[attr-defined]
+        return len(self.intercept) * self._prepared["features"].matrix.shape[1] <= COLLAPSE_LIMIT
+
+    def _from_features(self, X: Any, n_rows: int) -> Matrix:
+        """Decision values of a machine that is linear in explicit features, some thousand samples at a time."""
+        known = self._prepared["features"]
+        if "weights" not in self._prepared:
+            self._prepared["weights"] = combine(self.coefficients, known.matrix, self.class_starts)
+        values = np.empty((n_rows, len(self.intercept)))
+        for start in range(0, n_rows, FEATURE_ROWS):
+            rows = slice(start, start + FEATURE_ROWS)
+            found = self.kernel.explicit(_safe_indexing(X, rows), known.columns)  # type: ignore[attr-defined]
+            values[rows] = found.matrix @ self._prepared["weights"].T + self.intercept
+        return values
 
     def _from_columns(self, K: Any) -> Matrix:
         """Decision values from rows of a kernel matrix against all training samples."""

@@ -19,6 +19,7 @@ from widemargin.certificate import Certificate, certify_function
 from widemargin.gram import Gram
 from widemargin.gram.gram import ROW_TILE
 from widemargin.gram.source import GramSource, Index, Parts
+from widemargin.kernels import FeatureKernel, Linear
 from widemargin.kernels.kernel import Kernel
 from widemargin.problems.bias import safe_tau, without_bias
 from widemargin.problems.dual import SignedDual
@@ -86,6 +87,8 @@ class Training:
     ) -> None:
         self.n_threads = resolve_n_jobs(n_jobs)
         self.solve = solver_named(solver)
+        if isinstance(kernel, FeatureKernel):  # features are written out once; from here on it is a linear machine
+            X, kernel = kernel.features(X), Linear()
         self.tau2: float | None = None  # a solver for machines with fixed bias gets one: K + tau^2, no constraint
         if getattr(self.solve, "fixed_bias", False):
             self.tau2 = safe_tau(kernel.diag(kernel.prepare(X, np.float64))) ** 2

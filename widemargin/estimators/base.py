@@ -30,7 +30,7 @@ from widemargin.estimators.rebuilding import rebuild_expansion
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
 from widemargin.estimators.warm_start import restart
 from widemargin.expansion import Expansion
-from widemargin.kernels import KERNEL_NAMES, BlockKernel, Kernel, Linear, PairKernel, Precomputed, make_kernel
+from widemargin.kernels import KERNEL_NAMES, Kernel, Linear, Precomputed, make_kernel
 from widemargin.problems.dual import SignedDual
 from widemargin.progress import ProgressBar
 from widemargin.solvers.solution import Status
@@ -49,12 +49,10 @@ def is_precomputed(kernel: Any) -> bool:
 
 
 def takes_objects(kernel: Any) -> bool:
-    """Whether X may be anything, because a function of the user's decides what a sample is."""
+    """Whether X may be anything, because the kernel (of strings, or a user's function) decides what a sample is."""
     if isinstance(kernel, str):
         return False
-    if not isinstance(kernel, Kernel) or isinstance(kernel, (BlockKernel, PairKernel)):
-        return True
-    return any(takes_objects(part) for part in vars(kernel).values() if isinstance(part, Kernel))
+    return kernel.accepts_objects if isinstance(kernel, Kernel) else True
 
 
 def refuse_sparse_kernel(X: Any) -> None:

@@ -11,6 +11,7 @@ float32 is checked on a function computed afresh, in float64 wherever that can d
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -46,15 +47,24 @@ class GramSource:
     def __init__(self, kernel: Kernel, X: Any, cache_size: float | None, n_threads: int) -> None:
         self.kernel, self.X, self.cache_size = kernel, X, cache_size
         self.n_threads = n_threads if kernel.releases_gil else 1
-        self.exact = kernel.prepare(X, np.float64)
         self.classes: dict[int, ClassRows] = {}  # rows within a class, by the identity of its index array
         self.between = RowMemory()
+        self._exact: Samples | None = None
+        self._preparing = threading.Lock()  # problems on several threads must get one and the same preparation
         self._fast: Samples | None = None
         self.rounding = 0.0  # bound on the error of a float32 kernel value
         self._whole: FullGram | None = None
 
     def __len__(self) -> int:
-        return len(self.exact)
+        return self.X.shape[0] if hasattr(self.X, "shape") else len(self.exact)
+
+    @property
+    def exact(self) -> Samples:
+        """Samples for float64 values, prepared when first needed: a linear machine may never need them."""
+        with self._preparing:
+            if self._exact is None:
+                self._exact = self.kernel.prepare(self.X, np.float64)
+            return self._exact
 
     @cached_property
     def budget(self) -> int:

@@ -2,30 +2,41 @@
 
 Linear, Polynomial, Sigmoid, Cosine     functions of the inner product
 Gaussian, Laplacian, ChiSquared         exponentials of a distance
+Intersection                            what two histograms have in common
 Precomputed, BlockKernel, PairKernel    given by a matrix or by a function of your own
 k1 + k2, k1 * k2, 3.0 * k, k + 0.5      combinations
-make_kernel                             kernels by scikit-learn's names
+Spectrum, BlendedSpectrum, Mismatch,    strings: substrings in common, exactly or nearly, or
+GappedKmer, Subsequence                 subsequences with gaps
+make_kernel                             kernels by name
 """
 
 from widemargin.kernels.algebra import Constant, Product, Scaled, Sum
 from widemargin.kernels.exponential_distance import ChiSquared, Laplacian
+from widemargin.kernels.feature_kernel import FeatureKernel
 from widemargin.kernels.gaussian import Gaussian
 from widemargin.kernels.inner_product import Cosine, Linear, Polynomial, Sigmoid
+from widemargin.kernels.intersection import Intersection
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.kernels.names import KERNEL_NAMES, make_kernel
 from widemargin.kernels.precomputed import Precomputed
+from widemargin.kernels.strings import BlendedSpectrum, GappedKmer, Mismatch, Spectrum, Subsequence
 from widemargin.kernels.user_function import BlockKernel, PairKernel
 
 __all__ = [
     "KERNEL_NAMES",
+    "BlendedSpectrum",
     "BlockKernel",
     "ChiSquared",
     "Constant",
     "Cosine",
+    "FeatureKernel",
+    "GappedKmer",
     "Gaussian",
+    "Intersection",
     "Kernel",
     "Laplacian",
     "Linear",
+    "Mismatch",
     "PairKernel",
     "Polynomial",
     "Precomputed",
@@ -34,6 +45,8 @@ __all__ = [
     "Samples",
     "Scaled",
     "Sigmoid",
+    "Spectrum",
+    "Subsequence",
     "Sum",
     "make_kernel",
 ]

@@ -71,6 +71,10 @@ class _Combination(Kernel):
     def releases_gil(self) -> bool:  # type: ignore[override]
         return all(part.releases_gil for part in self.parts)
 
+    @property
+    def accepts_objects(self) -> bool:  # type: ignore[override]
+        return any(part.accepts_objects for part in self.parts)
+
     def representation(self) -> tuple:
         return type(self).__name__, tuple(part.representation() for part in self.parts)
 
@@ -164,6 +168,10 @@ class Scaled(Kernel):
     @property
     def releases_gil(self) -> bool:  # type: ignore[override]
         return self.kernel.releases_gil
+
+    @property
+    def accepts_objects(self) -> bool:  # type: ignore[override]
+        return self.kernel.accepts_objects
 
     def representation(self) -> Any:
         return self.kernel.representation()

@@ -50,6 +50,7 @@ class Kernel(ABC):
     """
 
     releases_gil: bool = True  # whether blocks on several threads at once gain anything
+    accepts_objects: bool = False  # whether samples may be anything (strings, graphs, ...), not only rows of numbers
 
     @abstractmethod
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:

@@ -1,8 +1,9 @@
-"""Kernels by scikit-learn's names."""
+"""Kernels by name: scikit-learn's names, and those of the string kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 from widemargin.kernels.exponential_distance import ChiSquared, Laplacian
@@ -10,6 +11,7 @@ from widemargin.kernels.gaussian import Gaussian
 from widemargin.kernels.inner_product import Cosine, Linear, Polynomial, Sigmoid
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.precomputed import Precomputed
+from widemargin.kernels.strings import BlendedSpectrum, GappedKmer, Mismatch, Spectrum, Subsequence
 from widemargin.kernels.user_function import BlockKernel
 
 _BY_NAME: dict[str, Callable[[float, int, float], Kernel]] = {
@@ -23,12 +25,27 @@ _BY_NAME: dict[str, Callable[[float, int, float], Kernel]] = {
     "precomputed": lambda gamma, degree, coef0: Precomputed(),
 }
 
-#: Names that `make_kernel` understands.
+_OF_STRINGS: dict[str, type[Kernel]] = {
+    "spectrum": Spectrum,
+    "blended_spectrum": BlendedSpectrum,
+    "mismatch": Mismatch,
+    "gapped_kmer": GappedKmer,
+    "subsequence": Subsequence,
+}
+
+#: Names of kernels on vectors, which estimators take as well.
 KERNEL_NAMES = tuple(_BY_NAME)
+
+#: Names of kernels on strings; `make_kernel` alone takes them, since they have parameters of their own.
+STRING_KERNEL_NAMES = tuple(_OF_STRINGS)
 
 
 def make_kernel(
-    kernel: str | Kernel | Callable[[Any, Any], Any], gamma: float = 1.0, degree: int = 3, coef0: float = 0.0
+    kernel: str | Kernel | Callable[[Any, Any], Any],
+    gamma: float = 1.0,
+    degree: int = 3,
+    coef0: float = 0.0,
+    **options: Any,
 ) -> Kernel:
     """A kernel from a name, a function or a kernel.
 
@@ -36,9 +53,12 @@ def make_kernel(
     ----------
     kernel : str, Kernel or callable
         One of "linear", "poly", "rbf", "sigmoid", "laplacian", "chi2", "cosine", "precomputed"; a callable(A, B) that
-        returns the matrix of kernel values, as in scikit-learn; or a Kernel, which is returned as it is.
+        returns the matrix of kernel values, as in scikit-learn; or a Kernel, which is returned as it is. On strings:
+        one of "spectrum", "blended_spectrum", "mismatch", "gapped_kmer", "subsequence".
     gamma, degree, coef0 : numbers
-        Parameters of the named kernels that have them.
+        Parameters of the named kernels on vectors that have them.
+    **options
+        Parameters of a kernel on strings, such as k.
 
     Returns
     -------
@@ -49,15 +69,31 @@ def make_kernel(
     >>> from widemargin.kernels import make_kernel
     >>> make_kernel("poly", gamma=0.5, degree=2)
     Polynomial(degree=2, gamma=0.5, coef0=0.0)
+    >>> make_kernel("mismatch", k=5)
+    Mismatch(k=5, m=1, alphabet='dna', reverse_complement=False, normalize=False)
     """
+    if isinstance(kernel, str) and kernel in _OF_STRINGS:
+        return _make_string_kernel(kernel, options)
+    if options:
+        raise TypeError(f"{', '.join(options)} belong to kernels on strings ({', '.join(STRING_KERNEL_NAMES)}) only.")
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
         if kernel not in _BY_NAME:
             raise ValueError(
-                f"No kernel is called {kernel!r}: choose one of {', '.join(KERNEL_NAMES)}, or pass a function."
+                f"No kernel is called {kernel!r}: choose one of {', '.join(KERNEL_NAMES + STRING_KERNEL_NAMES)}, or "
+                "pass a function."
             )
         return _BY_NAME[kernel](gamma, degree, coef0)
     if callable(kernel):
         return BlockKernel(kernel)
     raise TypeError(f"A kernel is a name, a Kernel or a function of two sets of samples; got {type(kernel).__name__}.")
+
+
+def _make_string_kernel(name: str, options: dict[str, Any]) -> Kernel:
+    """A kernel on strings, or a sentence about options it does not have."""
+    known = [field.name for field in fields(_OF_STRINGS[name])]  # type: ignore[arg-type]
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        raise TypeError(f"The {name} kernel has no parameter {', '.join(unknown)}; it has {', '.join(known)}.")
+    return _OF_STRINGS[name](**options)

@@ -3,7 +3,8 @@
 Error       summing d products in precision u (the unit roundoff) gives |error| <= d u |x| |z| at worst, and about
             sqrt(d) u |x| |z| as a rule, rounding errors being as often up as down (Higham & Mary 2019, Theorem 3.1).
             The bound below is the second with a factor of safety. Rounding the data to the precision adds 2 u |x| |z|.
-            Counts of 0/1 features are exact.
+            Counts of 0/1 features are exact, and so are sparse whole numbers (counts of words, of k-mers) as long as
+            |x| |z| < 1 / u: every partial sum is then a whole number that the precision can hold.
 """
 
 from __future__ import annotations
@@ -109,4 +110,7 @@ def product_error(samples: Samples) -> float:
     """Bound on the error of an inner product of two of these samples."""
     if isinstance(samples, BinaryRows):
         return 0.0 if samples.n_features < 1 / unit_roundoff(samples) else float("inf")
-    return relative_product_error(samples) * largest_square(samples)
+    largest = largest_square(samples)
+    if isinstance(samples, SparseRows) and samples.store.whole and largest < 1 / unit_roundoff(samples):
+        return 0.0
+    return relative_product_error(samples) * largest

@@ -37,7 +37,8 @@ class BlockKernel(Kernel):
     Parameters
     ----------
     function : callable(A, B) -> array of shape (len(A), len(B))
-        A and B are parts of the data as given: arrays stay arrays, sparse matrices CSR, other sequences lists.
+        A and B are parts of the data as given: arrays stay arrays, sparse matrices CSR, tables with columns of mixed
+        types tables, other sequences lists.
 
     Examples
     --------
@@ -50,9 +51,10 @@ class BlockKernel(Kernel):
 
     function: Callable[[Any, Any], Any]
     releases_gil = False
+    accepts_objects = True
 
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
-        return read_objects(X, dtype if like is None else cast(Objects, like).dtype)
+        return read_objects(X, dtype if like is None else cast(Objects, like).dtype, keep_tables=True)
 
     def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
         if out.size:
@@ -108,6 +110,7 @@ class PairKernel(Kernel):
     """
 
     function: Callable[[Any, Any], float]
+    accepts_objects = True
 
     @property
     def releases_gil(self) -> bool:  # type: ignore[override]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
+from sklearn.utils import _safe_indexing
 
 from widemargin.kernels.kernel import Samples
 from widemargin.kernels.samples.raw import read_precision
@@ -19,7 +20,7 @@ class Objects(Samples):
 
     Attributes
     ----------
-    items : array, CSR matrix or list
+    items : array, CSR matrix, table or list
     dtype : precision of the kernel values
     """
 
@@ -32,17 +33,24 @@ class Objects(Samples):
     def take(self, index: NDArray[np.int64]) -> Objects:
         if isinstance(self.items, list):
             return Objects([self.items[i] for i in index], self.dtype)
+        if hasattr(self.items, "columns"):
+            return Objects(_safe_indexing(self.items, np.asarray(index)), self.dtype)
         return Objects(self.items[np.asarray(index)], self.dtype)
 
     def tile(self, start: int, stop: int) -> Objects:
         return Objects(self.items[start:stop], self.dtype)
 
 
-def read_objects(X: Any, dtype: DTypeLike) -> Objects:
-    """Keep arrays as arrays, sparse matrices as CSR, tables as arrays, and every other sequence as a list."""
+def read_objects(X: Any, dtype: DTypeLike, keep_tables: bool = False) -> Objects:
+    """Keep arrays as arrays, sparse matrices as CSR, and every other sequence as a list.
+
+    A table (pandas, polars) becomes an array; with `keep_tables` one of mixed types stays a table, columns and all.
+    """
     dtype = read_precision(dtype)
     if sparse.issparse(X):
         return Objects(X.tocsr(), dtype)
+    if keep_tables and hasattr(X, "columns") and np.asarray(X[:0]).dtype.kind not in "biuf":
+        return Objects(X, dtype)
     if hasattr(X, "shape") and hasattr(X, "__array__"):
         return Objects(np.asarray(X), dtype)
     try:

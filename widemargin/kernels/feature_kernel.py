@@ -1,0 +1,95 @@
+"""Kernels that are inner products of explicit sparse features: k(x, z) = phi(x)'phi(z) with phi(x) written out.
+
+Samples may be anything; `explicit` turns them into rows of a sparse matrix. Columns are agreed on once, by the training
+data: features of new samples that no training sample has meet only zeros there and get no column, but they still count
+in the length of phi(x), which normalised kernels divide by.
+
+Machines on such kernels are linear machines in phi: they train on the matrix, and predict with w = sum b_i phi(x_i).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
+
+from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
+from widemargin.kernels.products import inner_products, product_error
+from widemargin.kernels.samples.choose import represent
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Samples written out as sparse vectors.
+
+    Attributes
+    ----------
+    matrix : CSR, one row per sample
+    columns : what the columns stand for; whatever the kernel needs to give new samples the same ones
+    squares : |phi(x)|^2 of each sample, features without a column included
+    """
+
+    matrix: sparse.csr_array
+    columns: Any
+    squares: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSamples(Samples):
+    """Features prepared for inner products."""
+
+    vectors: Samples
+    columns: Any
+    squares: NDArray[np.float64]
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.vectors.dtype  # type: ignore[attr-defined]
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def take(self, index: NDArray[np.int64]) -> FeatureSamples:
+        return FeatureSamples(self.vectors.take(index), self.columns, self.squares[index])
+
+    def tile(self, start: int, stop: int) -> FeatureSamples:
+        return FeatureSamples(self.vectors.tile(start, stop), self.columns, self.squares[start:stop])
+
+
+class FeatureKernel(Kernel):
+    """k(x, z) = phi(x)'phi(z) for features that can be written out."""
+
+    accepts_objects = True
+
+    @abstractmethod
+    def explicit(self, X: Any, columns: Any = None) -> Features:
+        """The features of samples; with `columns` of earlier features, in the same columns."""
+
+    def features(self, X: Any) -> sparse.csr_array:
+        """The features as a sparse matrix of shape (n_samples, n_features), for any linear method.
+
+        For new samples in the same columns use `explicit(X_new, explicit(X).columns).matrix`.
+        """
+        return self.explicit(X).matrix
+
+    def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> FeatureSamples:
+        if like is None:
+            found = self.explicit(X)
+            return FeatureSamples(represent(found.matrix, dtype), found.columns, found.squares)
+        if not isinstance(like, FeatureSamples):
+            raise RepresentationMismatch(f"Features cannot follow {type(like).__name__}.")
+        found = self.explicit(X, like.columns)
+        return FeatureSamples(represent(found.matrix, dtype, like.vectors), like.columns, found.squares)
+
+    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
+        return inner_products(cast(FeatureSamples, left).vectors, cast(FeatureSamples, right).vectors, out)
+
+    def diag(self, samples: Samples) -> NDArray[np.float64]:
+        return cast(FeatureSamples, samples).squares.copy()
+
+    def rounding(self, samples: Samples) -> float:
+        return product_error(cast(FeatureSamples, samples).vectors)

@@ -1,0 +1,162 @@
+"""What the kernels of counted substrings share: reading strings, agreeing on columns, normalising.
+
+    k(s, t) = phi(s)'phi(t)                                normalize=False
+    k(s, t) = phi(s)'phi(t) / (|phi(s)| |phi(t)|)          normalize=True; 0 where a string has no features
+
+A kernel is a list of patterns with weights; phi has one stretch of columns for each pattern.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from widemargin._jit import jit
+from widemargin.kernels.feature_kernel import FeatureKernel, Features
+from widemargin.kernels.strings.kmers import Counts, Pattern, count_windows
+from widemargin.kernels.strings.letters import (
+    Letters,
+    check_alphabet,
+    code_points,
+    encode,
+    letters_of,
+    read_strings,
+    used_letters,
+)
+
+MOST_ENTRIES = 2_000_000_000  # largest number of features, over all strings, that is written out: 24 GB
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What the columns stand for.
+
+    Attributes
+    ----------
+    alphabet : the letters, by name or spelled out
+    names : for each pattern the names of its windows, ascending, or None where the name is the column
+    widths : for each pattern its number of columns
+    """
+
+    alphabet: str
+    names: tuple[NDArray[np.int64] | None, ...]
+    widths: tuple[int, ...]
+
+
+class KmerKernel(FeatureKernel):
+    """Kernels of counted substrings."""
+
+    alphabet: str | None
+    reverse_complement: bool
+    normalize: bool
+
+    @abstractmethod
+    def _patterns(self) -> Sequence[tuple[Pattern, float]]:
+        """What is counted, and the weight of each count."""
+
+    def _check_strings_options(self) -> None:
+        """Read the options that all these kernels have."""
+        object.__setattr__(self, "alphabet", check_alphabet(self.alphabet, self.reverse_complement))
+        object.__setattr__(self, "reverse_complement", bool(self.reverse_complement))
+        object.__setattr__(self, "normalize", bool(self.normalize))
+
+    def explicit(self, X: Any, columns: Columns | None = None) -> Features:
+        """The features of strings.
+
+        Parameters
+        ----------
+        X : sequence of n_samples strings
+        columns : `columns` of the features of other strings, whose meaning is kept; None makes new ones
+
+        Returns
+        -------
+        features : Features
+            With `matrix`, CSR of shape (n_samples, n_features).
+        """
+        points, starts = code_points(read_strings(X))
+        alphabet = self.alphabet or (columns.alphabet if columns is not None else used_letters(points))
+        letters = encode(points, starts, alphabet, self.reverse_complement)
+        parts = self._count(letters, alphabet)
+        squares = sum((weight**2 * _squares(part.matrix) for part, weight in parts), start=np.zeros(len(letters)))
+        if letters.n_aliens and self.alphabet is None:
+            squares = self._squares_apart(points, starts)
+        names = tuple(part.names for part, _ in parts)
+        widths = tuple(part.matrix.shape[1] for part, _ in parts)
+        if columns is None:
+            columns = Columns(alphabet, names, widths)
+            blocks = [part.matrix for part, _ in parts]
+        else:
+            blocks = [
+                _move_columns(part, known, width)
+                for (part, _), known, width in zip(parts, columns.names, columns.widths, strict=True)
+            ]
+        for block, (_, weight) in zip(blocks, parts, strict=True):
+            if weight != 1.0:
+                block.data *= weight
+        matrix = blocks[0] if len(blocks) == 1 else sparse.hstack(blocks, format="csr")
+        if self.normalize:
+            scale = np.divide(1.0, np.sqrt(squares), out=np.zeros(len(squares)), where=squares > 0)
+            matrix.data *= np.repeat(scale, np.diff(matrix.indptr))
+            squares = (squares > 0).astype(np.float64)
+        return Features(matrix, columns, squares)
+
+    def _squares_apart(self, points: NDArray, starts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """|phi|^2 of strings that hold letters the training strings do not: counted in an alphabet of their own."""
+        alphabet = used_letters(points)
+        parts = self._count(encode(points, starts, alphabet, self.reverse_complement), alphabet)
+        return sum((weight**2 * _squares(part.matrix) for part, weight in parts), start=np.zeros(len(starts) - 1))
+
+    def _count(self, letters: Letters, alphabet: str) -> list[tuple[Counts, float]]:
+        """Counts of each pattern, and its weight."""
+        patterns = self._patterns()
+        if len(patterns) * len(letters.codes) > MOST_ENTRIES:
+            raise ValueError(
+                f"{self!r} would write out {len(patterns):,} features for each of {len(letters.codes):,} letters: too "
+                "many to hold. Use shorter windows or fewer gaps, or Spectrum, which has one."
+            )
+        n_letters = max(1, len(letters_of(alphabet)))
+        return [(count_windows(letters, n_letters, pattern), weight) for pattern, weight in patterns]
+
+
+def check_whole(name: str, value: Any, least: int) -> int:
+    """A whole number of at least `least`, or a sentence."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number, {least} or more; got {value!r}.")
+    return int(value)
+
+
+def _squares(matrix: sparse.csr_array) -> NDArray[np.float64]:
+    """Sum of the squares of each row."""
+    return row_squares(matrix.indptr.astype(np.int64), matrix.data)
+
+
+@jit
+def row_squares(indptr, values):
+    """Sums of squares of values[indptr[i]:indptr[i + 1]]."""
+    squares = np.zeros(indptr.shape[0] - 1)
+    for i in range(squares.shape[0]):
+        for p in range(indptr[i], indptr[i + 1]):
+            squares[i] += values[p] * values[p]
+    return squares
+
+
+def _move_columns(part: Counts, known: NDArray[np.int64] | None, width: int) -> sparse.csr_array:
+    """The counts in known columns; those of other names are dropped."""
+    matrix = part.matrix
+    if known is None or part.names is None:  # names are columns, for both or for neither: the alphabet is the same
+        return matrix
+    place = np.searchsorted(known, part.names)
+    inside = np.minimum(place, max(0, len(known) - 1))
+    is_known = known[inside] == part.names if len(known) else np.zeros(len(part.names), bool)
+    kept = is_known[matrix.indices]
+    indptr = np.concatenate(([0], np.cumsum(kept)))[matrix.indptr].astype(matrix.indptr.dtype)
+    return sparse.csr_array(
+        (matrix.data[kept], inside[matrix.indices[kept]].astype(np.int32), indptr), shape=(matrix.shape[0], width)
+    )

@@ -1,0 +1,128 @@
+"""Substrings in common up to a few different letters: the mismatch kernel.
+
+    phi_u(s) = how many substrings v of k letters of s differ from u in at most m letters, for every u of k letters
+
+A substring of s thus counts for its whole neighbourhood, sum_d binomial(k, d) (letters - 1)^d strings, d = 0, ..., m.
+The neighbourhoods of the substrings that occur are listed once, as a sparse matrix N; the features are (counts) N.
+
+See  Leslie, Eskin, Cohen, Weston & Noble (2004), Mismatch string kernels for discriminative protein classification,
+     Bioinformatics 20(4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from widemargin._jit import jit
+from widemargin.kernels.strings.kmer_kernel import MOST_ENTRIES, KmerKernel, check_whole
+from widemargin.kernels.strings.kmers import Counts, Pattern, is_exact, number_ascending
+from widemargin.kernels.strings.letters import Letters, letters_of
+
+
+@dataclass(frozen=True)
+class Mismatch(KmerKernel):
+    """Substrings in common of k letters, m of which may differ.
+
+    Parameters
+    ----------
+    k : int, default 4
+        Letters of a substring.
+    m : int, default 1
+        Letters that may differ; 0 is the spectrum kernel.
+    alphabet : {"dna", "protein"} or str, default "dna"
+        The letters. The kernel depends on how many there are: `"".join(sorted(set("".join(strings))))` makes an
+        alphabet of the letters of a text.
+    reverse_complement, normalize
+        As in `Spectrum`.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Mismatch
+    >>> Mismatch(k=2, m=1)(["AA"], ["AA", "AC", "CC"]).tolist()  # 7 neighbours each; AA, AC, AG, AT; AC, CA
+    [[7.0, 4.0, 2.0]]
+    """
+
+    k: int = 4
+    m: int = 1
+    alphabet: str | None = "dna"
+    reverse_complement: bool = False
+    normalize: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", check_whole("k", self.k, 1))
+        object.__setattr__(self, "m", check_whole("m", self.m, 0))
+        if self.m > self.k:
+            raise ValueError(f"Of k={self.k} letters at most {self.k} can differ; got m={self.m}.")
+        self._check_strings_options()
+        if self.alphabet is None:
+            raise ValueError(
+                "The mismatch kernel depends on how many letters there are: give alphabet='dna', 'protein' or a string "
+                "of the letters, such as ''.join(sorted(set(''.join(strings))))."
+            )
+        if not is_exact(len(letters_of(self.alphabet)), self.k):
+            raise ValueError(
+                f"Substrings of {self.k} letters out of {len(letters_of(self.alphabet))} have neighbourhoods too large "
+                "to list: use a smaller k, or GappedKmer."
+            )
+
+    def _patterns(self) -> Sequence[tuple[Pattern, float]]:
+        return [(Pattern.solid(self.k), 1.0)]
+
+    def _count(self, letters: Letters, alphabet: str) -> list[tuple[Counts, float]]:
+        (own, weight), *_ = super()._count(letters, alphabet)
+        n_letters = len(letters_of(alphabet))
+        names = np.arange(own.matrix.shape[1]) if own.names is None else own.names
+        size = sum(comb(self.k, d) * (n_letters - 1) ** d for d in range(self.m + 1))
+        if size * max(len(names), own.matrix.nnz) > MOST_ENTRIES:
+            raise ValueError(
+                f"{self!r} would write out {size:,} neighbours for each of {own.matrix.nnz:,} substrings: too many to "
+                "hold. Use a smaller m or k, or GappedKmer."
+            )
+        near = list_neighbours(names, self.k, n_letters, self.m, size)
+        if own.names is None:
+            found, columns = None, near.ravel()
+            width = own.matrix.shape[1]
+        else:
+            columns, found = number_ascending(near.ravel())
+            width = len(found)
+        starts = size * np.arange(len(names) + 1)
+        neighbourhoods = sparse.csr_array((np.ones(near.size), columns, starts), shape=(len(names), width))
+        matrix = sparse.csr_array(own.matrix @ neighbourhoods)
+        matrix.sort_indices()
+        return [(Counts(matrix, found), weight)]
+
+
+@jit
+def list_neighbours(names, k, n_letters, m, size):
+    """Names of all windows that differ from each given one in at most m letters, one row per window.
+
+    A neighbour is made from another by changing one letter behind the last one changed, so each comes up once.
+    """
+    near: NDArray = np.empty((names.shape[0], size), np.int64)
+    behind = np.empty(size, np.int64)
+    changed = np.empty(size, np.int64)
+    powers = np.ones(k, np.int64)
+    for j in range(k - 2, -1, -1):
+        powers[j] = powers[j + 1] * n_letters
+    for i in range(names.shape[0]):
+        near[i, 0], behind[0], changed[0] = names[i], 0, 0
+        n_listed = 1
+        at = 0
+        while at < n_listed:
+            if changed[at] < m:
+                for j in range(behind[at], k):
+                    letter = near[i, at] // powers[j] % n_letters
+                    for other in range(n_letters):
+                        if other != letter:
+                            near[i, n_listed] = near[i, at] + (other - letter) * powers[j]
+                            behind[n_listed] = j + 1
+                            changed[n_listed] = changed[at] + 1
+                            n_listed += 1
+            at += 1
+    return near

@@ -1,0 +1,104 @@
+"""What a perceptron has learned: the list of its mistakes, and how long it went without one after each.
+
+    v_0 = 0;  mistake number k on sample i:  v_k = v_(k-1) + y_i phi(x_i);  c_k = samples seen until the next mistake
+
+Three machines follow from one history (Freund & Schapire 1999, Large margin classification using the perceptron
+algorithm, Machine Learning 37):
+
+    last       v_K' phi(x)                        the perceptron of Rosenblatt
+    averaged   sum_k c_k v_k' phi(x) / sum_k c_k     = sum_j (sum_(k >= j) c_k) y_j k(x_j, x) / sum_k c_k
+    voted      sum_k c_k sign(v_k' phi(x)) / sum_k c_k
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin._jit import jit
+
+Vector = NDArray[np.float64]
+
+
+@dataclass
+class History:
+    """Mistakes of one two-class machine in the order in which they were made.
+
+    Attributes
+    ----------
+    sample : number of the sample of each mistake
+    sign : its label, +1 or -1
+    survival : samples seen with the vector that the mistake made, that sample included
+    """
+
+    sample: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    sign: Vector = field(default_factory=lambda: np.empty(0))
+    survival: Vector = field(default_factory=lambda: np.empty(0))
+
+    def __len__(self) -> int:
+        return len(self.sample)
+
+    def learn(self, K: NDArray, function: Vector, label: Vector, numbers: NDArray[np.int64]) -> int:
+        """Go through a few samples in order: K between them, their present values; returns the number of mistakes."""
+        wrong, survival, first = go_through(K, function.copy(), label)
+        if len(self.survival):
+            self.survival[-1] += first
+        self.sample = np.concatenate([self.sample, numbers[wrong]])
+        self.sign = np.concatenate([self.sign, label[wrong]])
+        self.survival = np.concatenate([self.survival, survival])
+        return len(wrong)
+
+    def coefficients(self, n_samples: int, averaged: bool) -> Vector:
+        """Coefficients of the last or of the averaged vector, one per sample."""
+        weight = self.sign
+        if averaged and len(self):
+            weight = self.sign * np.cumsum(self.survival[::-1])[::-1] / self.survival.sum()
+        return np.bincount(self.sample, weight, minlength=n_samples).astype(np.float64, copy=False)
+
+    def votes(self, K: NDArray[np.float64]) -> Vector:
+        """Votes of all vectors on the rows of K, the kernel between new samples and all numbered ones; -1 to 1."""
+        if not len(self):
+            return np.zeros(len(K))
+        return count_votes(K, self.sample, self.sign, self.survival) / self.survival.sum()
+
+
+@jit
+def go_through(K, function, label):
+    """One look at each sample: (the samples answered wrongly, survival after each, survival before the first).
+
+    An answer of zero counts as a mistake: the first sample makes the first vector.
+    """
+    n = function.shape[0]
+    wrong = np.empty(n, np.int64)
+    survival = np.zeros(n)
+    first = 0.0
+    count = 0
+    for t in range(n):
+        if label[t] * function[t] <= 0.0:
+            wrong[count] = t
+            count += 1
+            for j in range(t + 1, n):
+                function[j] += label[t] * K[t, j]
+        if count:
+            survival[count - 1] += 1.0
+        else:
+            first += 1.0
+    return wrong[:count].copy(), survival[:count].copy(), first
+
+
+@jit
+def count_votes(K, sample, sign, survival):
+    """sum_k survival_k sign(v_k' phi(x)) for each row of K."""
+    votes = np.zeros(K.shape[0])
+    for i in range(K.shape[0]):
+        row = K[i]
+        value = 0.0
+        for k in range(sample.shape[0]):
+            value += sign[k] * row[sample[k]]
+            if value > 0.0:
+                votes[i] += survival[k]
+            elif value < 0.0:
+                votes[i] -= survival[k]
+    return votes
