@@ -6,90 +6,108 @@ Sigmoid     P(positive | f) = 1 / (1 + exp(A f + B)), with A and B of largest li
 Coupling    p minimises sum_i sum_{j != i} (r_ji p_i - r_ij p_j)^2 on the simplex, r_ij = P(i | i or j)
             (Wu, Lin & Weng 2004, JMLR 5, problem (18)), by the fixed point iteration of their algorithm 2.
 
-Decision values of samples a machine was trained on are too good, so A and B are fitted on values of machines that have
-not seen the sample: five folds, each left out once by giving its samples no weight. The held-out samples stay in the
-problem with an empty box, so the solver's own F = K b already holds their values.
+Agreement   where the coupled probabilities prefer another class than `predict` does (its votes or, with two classes,
+            its sign), they are replaced by the nearest distribution in which the predicted class is first.
+
+Where A and B come from inside SVC and NuSVC: widemargin/held_out.py. For decision values of your own: `PlattScaling`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from widemargin._jit import jit
-from widemargin.multiclass import TwoClass
 
-N_FOLDS = 5  # as LIBSVM; Platt's experiments used three
 NEWTON_STEPS = 100  # Newton converges in about ten; more means the data are separable and A runs off
 SHORTEST_STEP = 1e-10  # line search gives up here: the likelihood is flat to rounding
 HESSIAN_RIDGE = 1e-12  # keeps H positive definite when all decision values are equal
 GRADIENT_TOL = 1e-5  # of the likelihood per unit of A and B
 SMALLEST_PROBABILITY = 1e-7  # pairwise probabilities keep this distance from 0 and 1, so that coupling has a solution
 COUPLING_STEPS = 100  # at least; the number of sweeps algorithm 2 needs grows with the classes
+AHEAD = 1e-9  # by which the predicted class leads where it had to be put first: no tie, and no visible difference
 COUPLING_TOL = (
     1e-6  # of the optimality conditions, divided by the number of classes; probabilities are then good to 1e-5
 )
 
 Vector = NDArray[np.float64]
-#: decision values of the given problems, each with the samples of weight > 0 only in training
-HeldOutValues = Callable[[Sequence[tuple[TwoClass, Vector]]], Sequence[Vector]]
 
 
-def fit_sigmoids(
-    problems: Sequence[TwoClass],
-    labels: NDArray,
-    weight: Vector,
-    values_without: HeldOutValues,
-    seed: np.random.RandomState,
-) -> tuple[Vector, Vector]:
-    """A and B of each two-class problem from out-of-fold decision values.
+class PlattScaling(BaseEstimator):
+    """Probabilities from decision values of any machine: the composable form of `SVC(probability=True)`.
 
-    Parameters
+    Give it values of samples the machine was not trained on, for example from
+    `sklearn.model_selection.cross_val_predict(machine, X, y, method="decision_function")`.
+
+    Attributes
     ----------
-    problems : the two-class problems of the machine
-    labels : class number of each sample
-    weight : weight of each sample
-    values_without : trains problems with changed weights and returns the decision values of all their samples
-    seed : decides the folds
+    classes_ : array of shape (n_classes,)
+    A_, B_ : arrays of shape (n_machines,)
+        P(positive) = 1 / (1 + exp(A f + B)) for each column of decision values.
 
-    Returns
-    -------
-    A, B : arrays of shape (n_problems,)
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.calibration import PlattScaling
+    >>> values = np.array([-2.0, -1.0, -0.5, 0.5, 1.0, 2.0])
+    >>> scaling = PlattScaling().fit(values, ["no", "no", "yes", "no", "yes", "yes"])
+    >>> scaling.predict_proba([-3.0, 3.0]).round(2).tolist()
+    [[0.87, 0.13], [0.13, 0.87]]
     """
-    fold = assign_folds(labels, seed)
-    jobs, places = [], []
-    held_out = [np.zeros(len(problem.sign)) for problem in problems]
-    for number, problem in enumerate(problems):
-        own_fold, own_weight = problem.of(fold), problem.of(weight)
-        for left_out in range(N_FOLDS):
-            away = own_fold == left_out
-            if not away.any():
-                continue
-            remaining = problem.sign[~away]
-            if len(remaining) == 0 or remaining.min() == remaining.max():
-                # nothing to tell apart without this fold: the value of the margin on the side that is left
-                held_out[number][away] = remaining[0] if len(remaining) else 0.0
-                continue
-            jobs.append((problem, np.where(away, 0.0, own_weight)))
-            places.append((number, away))
-    for (number, away), values in zip(places, values_without(jobs), strict=True):
-        held_out[number][away] = values[away]
-    fitted = [
-        fit_sigmoid(values, problem.sign, problem.of(weight))
-        for problem, values in zip(problems, held_out, strict=True)
-    ]
-    return np.array([a for a, _ in fitted]), np.array([b for _, b in fitted])
 
+    def fit(self, values: Any, y: Any, sample_weight: Any = None) -> PlattScaling:
+        """Fit the sigmoids.
 
-def assign_folds(labels: NDArray, seed: np.random.RandomState) -> NDArray[np.int64]:
-    """Fold of each sample, each class spread evenly over the folds in random order."""
-    fold = np.empty(len(labels), np.int64)
-    for label in np.unique(labels):
-        members = seed.permutation(np.flatnonzero(labels == label))
-        fold[members] = np.arange(len(members)) % N_FOLDS
-    return fold
+        Parameters
+        ----------
+        values : array-like of shape (n_samples,), or (n_samples, n_pairs) for several classes
+            Decision values; of several classes one against one, as `decision_function_shape="ovo"` gives them.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default None
+
+        Returns
+        -------
+        self
+        """
+        self.classes_, labels = np.unique(column_or_1d(y), return_inverse=True)
+        values = self._columns(values)
+        if len(labels) != len(values):
+            raise ValueError(f"values has {len(values)} rows and y {len(labels)}: give one label per row.")
+        weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        n_classes = len(self.classes_)
+        pairs = [(1, 0)] if n_classes == 2 else list(zip(*np.triu_indices(n_classes, 1)))
+        fitted = []
+        for column, (positive, negative) in zip(values.T, pairs, strict=True):
+            own = (labels == positive) | (labels == negative)
+            sign = np.where(labels[own] == positive, 1.0, -1.0)
+            fitted.append(fit_sigmoid(np.ascontiguousarray(column[own]), sign, weight[own]))
+        self.A_, self.B_ = np.array(fitted).T
+        return self
+
+    def predict_proba(self, values: Any) -> Vector:
+        """Probability of each class, shape (n_samples, n_classes), from decision values shaped as in `fit`."""
+        check_is_fitted(self)
+        n_classes = len(self.classes_)
+        result = probabilities(self._columns(values), self.A_, self.B_, n_classes, "ovo")
+        return result[:, ::-1] if n_classes == 2 else result  # of two classes the second is the positive one
+
+    def _columns(self, values: Any) -> Vector:
+        """Values as one column per two-class machine."""
+        values = np.asarray(values, np.float64)
+        values = values[:, None] if values.ndim == 1 else values
+        n_classes = len(self.classes_)
+        wanted = n_classes * (n_classes - 1) // 2
+        if n_classes < 2 or values.ndim != 2 or values.shape[1] != wanted or not np.isfinite(values).all():
+            raise ValueError(
+                f"Expected finite decision values with {wanted} columns, one per pair of the {n_classes} classes; got "
+                f"shape {values.shape}. For several classes use decision_function_shape='ovo'."
+            )
+        return values
 
 
 @jit
@@ -226,3 +244,23 @@ def probabilities(values: Vector, A: Vector, B: Vector, n_classes: int, scheme: 
         total = positive.sum(axis=1, keepdims=True)
         return np.where(total > 0, positive / np.where(total > 0, total, 1.0), 1.0 / n_classes)
     return couple_pairs(np.ascontiguousarray(positive), n_classes)
+
+
+def agreeing_with(predicted: NDArray[np.intp], probability: Vector) -> Vector:
+    """The nearest probabilities whose largest one is that of the predicted class, rows changed only where they differ.
+
+    The classes above the predicted one come down, and it comes up, to a common level: their mean.
+    """
+    rows = np.flatnonzero(probability.argmax(axis=1) != predicted)
+    result = probability.copy()
+    for row in rows:
+        p, winner = result[row], predicted[row]
+        members = [winner]
+        for other in np.argsort(-p):
+            level = p[members].mean()
+            if other == winner or p[other] <= level:
+                break
+            members.append(other)
+        p[members] = p[members].mean() * (1.0 - AHEAD)
+        p[winner] += 1.0 - p.sum()
+    return result

@@ -8,8 +8,11 @@ A solver calls `watch(info)` about once per round. `info` is a dict with
     n_support, n_free   multipliers away from zero, and those strictly inside their box
     seconds             time since the solver began
 
-and, where one fit solves several problems (many classes), `task` and `n_tasks`. Any callable with one argument will do;
-what it returns is ignored. It may be called from several threads.
+    point               a function that returns (beta, F = K b) as they are
+
+and, inside a fit, `task` and `n_tasks` (many classes are several problems) and `dual`, the problem. Any callable with
+one argument will do; what it returns is ignored, and a KeyboardInterrupt it raises ends the solver with what it has. It
+may be called from several threads.
 
 The violation falls over orders of magnitude, so the bar shows the share of the way on a logarithmic scale,
 
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 SECONDS_PER_LINE = 5.0  # pace of the plain lines written where no live bar can be drawn: readable in a log, not a flood
-BAR_WIDTH = 28  # characters: the whole line then fits 80 columns
+BAR_WIDTH = 12  # characters: the whole line then fits 110 columns
 
 
 class Approach:
@@ -105,7 +108,8 @@ class ProgressBar:
             finished = sum(way.fraction >= 1.0 for way in self._tasks.values())
             fields: dict[str, Any] = {
                 "violation": f"violation {violation:.1e} -> {tol:.0e}",
-                "support": f"problem {finished}/{n_tasks}" if n_tasks > 1 else f"{self._support[task]} SV",
+                "values": _values(info),
+                "support": f"problem {finished}/{n_tasks}" if n_tasks > 1 else f"{self._support[task]:,} SV",
             }
             if self.live:
                 self._draw(fraction, fields)
@@ -125,10 +129,10 @@ class ProgressBar:
         if seconds < self._next_line and fraction < 1.0:
             return
         self._next_line = seconds + SECONDS_PER_LINE
-        self.console.print(
-            f"{self.label} {fraction:4.0%}  {fields['violation']}  {fields['support']}  {seconds:.1f} s",
-            highlight=False,
-        )
+        words = [fields["violation"], fields["values"], fields["support"], f"{seconds:.1f} s"]
+        if 0.0 < fraction < 1.0:
+            words.append(f"about {seconds * (1.0 - fraction) / fraction:.0f} s to go")
+        self.console.print(f"{self.label} {fraction:4.0%}  {'  '.join(filter(None, words))}", highlight=False)
 
     def close(self) -> None:
         """Leave the bar as it stands and give the terminal back."""
@@ -144,16 +148,40 @@ class ProgressBar:
         self.close()
 
 
+def _values(info: Mapping[str, Any]) -> str:
+    """Objective, gap and kernel rows of a round, as far as they are known."""
+    words = []
+    if "objective" in info:
+        words.append(f"objective {info['objective']:.4g}")
+    if "dual" in info and "point" in info:
+        from widemargin.trace import measure
+
+        words.append(f"gap {measure(info['dual'], *info['point']())['gap']:.1e}")
+    if "rows_computed" in info:
+        words.append(f"{info['rows_computed']:,} rows")
+    return "  ".join(words)
+
+
 def _new_progress(console: Console) -> Progress:
     """The columns of the bar; apart from the class because rich is imported only when something is drawn."""
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=BAR_WIDTH, complete_style="cyan", finished_style="green"),
         TaskProgressColumn(),
         TextColumn("{task.fields[violation]}", style="cyan"),
+        TextColumn("{task.fields[values]}"),
         TextColumn("{task.fields[support]}", style="dim"),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(compact=True),
         console=console,
     )

@@ -11,6 +11,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 CRITERIA = ("kkt", "gap", "objective")
 
 
@@ -46,3 +49,11 @@ class Stopping:
     def until(self, deadline: float) -> Stopping:
         """The same rule with the time that is left before a deadline shared by several problems."""
         return replace(self, time_limit=max(0.0, deadline - time.perf_counter()))
+
+    def relative_to(self, weight: NDArray[np.float64]) -> Stopping:
+        """The rule for nu- and one-class machines, whose slopes are as large as the weights of their samples.
+
+        With weights of about one, or more, tol stays as it is. With small ones it shrinks along: they would meet it
+        before the first step.
+        """
+        return replace(self, tol=self.tol * min(1.0, float(weight.mean())))

@@ -1,7 +1,7 @@
 """A record of how a solver got there: objective, gap, violation, margin and support vectors after every pass.
 
-Nothing is recorded unless asked for. A `Trace` wraps a solver and listens to its `watch` callback; where a solver does
-not keep F = K b, the trace asks for it, so a traced run can be slower than a plain one.
+Nothing is recorded unless asked for: `SVC(trace=True)` keeps a `History`, a `Trace` wraps a solver. Both listen to the
+`watch` callback; where a solver does not keep F = K b, they ask for it, so a traced run can be slower than a plain one.
 
 objective    the minimised dual (problems/dual.py)
 gap          (primal - dual) / (|primal| + 1), the feasibility gap (7.3) of Cristianini & Shawe-Taylor (2000)
@@ -36,6 +36,8 @@ class Record:
 
     def note(self, info: dict[str, Any]) -> None:
         """Take one call of a solver's `watch`; looks within a pass are not recorded."""
+        if self.rows and info["rounds"] + self.offset < self.rows[-1]["passes"]:  # taken up again: counts begin anew
+            self.resume()
         if self.rows and info["rounds"] + self.offset == self.rows[-1]["passes"]:
             return
         row = {"passes": info["rounds"] + self.offset, **{name: info[name] for name in COLUMNS[1:4]}}
@@ -48,6 +50,22 @@ class Record:
     def resume(self) -> None:
         """Count on from the last pass when a solver is called again on the same problem."""
         self.offset = int(self.rows[-1]["passes"]) if self.rows else 0
+
+
+class History:
+    """What was seen of every problem of one fit, as one table; the listener behind `trace=True`."""
+
+    def __init__(self) -> None:
+        self.records: dict[int, Record] = {}
+
+    def __call__(self, info: dict[str, Any]) -> None:
+        """Take one call of `watch`; problems on several threads have a record each."""
+        self.records.setdefault(info["task"], Record(info["dual"])).note(info)
+
+    def table(self) -> dict[str, NDArray]:
+        """Columns of equal length: `problem`, the number of the two-class problem, and those of a `Trace`."""
+        rows = [{"problem": number, **row} for number in sorted(self.records) for row in self.records[number].rows]
+        return {name: np.array([row[name] for row in rows]) for name in ("problem", *COLUMNS)}
 
 
 def measure(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.float64]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,10 @@ from widemargin.kernels import FeatureKernel, Linear
 from widemargin.kernels.kernel import Kernel
 from widemargin.problems.bias import safe_tau, without_bias
 from widemargin.problems.dual import SignedDual
-from widemargin.solvers import Solution, Status, solver_named
+from widemargin.restart import nearest_feasible
+from widemargin.solvers import Solution, Status, solve_blocks, solver_named
+from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
+from widemargin.solvers.without import Without, emptied
 from widemargin.stopping import Stopping
 from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas
 
@@ -31,8 +34,15 @@ RESUMES = 3  # times a float32 answer is taken up again from its fresh function 
 WORTH_THREADS = (
     200_000  # kernel entries of all tasks together below which handing them to threads costs more than it saves
 )
+MOST_STEPS = (10_000_000, 1_000)  # steps, and steps per variable, that a problem gets without max_iter; LIBSVM's is 1e7
+MOST_VAIN_STEPS = (700_000, 200)  # the same where rounding of the gradient alone exceeds tol
+HELD_OUT_TOL = 0.1  # violation that a machine without some samples may keep: A and B of a sigmoid change by 0.1 %
+EPS = float(np.finfo(np.float64).eps)
+INNER_SHARE = 0.5  # of it, up to which the variables with rows are solved
+OUTSIDE_TOL = 0.9  # violation by variables without rows from which they take part too: below, A changes by 1-2 %
 
 Watch = Callable[[dict[str, Any]], None]
+Vector = NDArray[np.float64]
 
 
 @dataclass
@@ -41,19 +51,23 @@ class Task:
 
     index : None means all samples, in order; a tuple of index arrays is joined, and arrays that stand in several tasks
         (the classes of a many-class machine) share their part of the kernel matrix.
+    held_out : sets of variables, each to be left out once after the whole is solved, on the same Gram and from its
+        answer: the function then holds the values of their samples under a machine that has not seen them.
     """
 
     dual: SignedDual
     index: Index | Parts | None = None
     start: NDArray[np.float64] | None = None
+    held_out: Sequence[NDArray[np.bool_]] = ()
 
 
 @dataclass
 class Trained:
-    """The solution of a task and its certificate."""
+    """The solution of a task and its certificate, and the solutions of its held-out problems."""
 
     solution: Solution
     certificate: Certificate
+    held_out: list[Solution] = field(default_factory=list)
 
 
 class Training:
@@ -74,6 +88,8 @@ class Training:
         "auto" (the fast block solver), the name of another solver, or a function or object with its signature. One with
         `fixed_bias` set (Adatron and its kin) is given the machine without equality constraint on the kernel K + tau^2,
         tau the largest |x| in feature space; that machine, with its penalised bias, is what the certificate is about.
+    cancelled : threading.Event or None
+        Where it is set, every problem ends at its next round with what it has (widemargin.interrupt).
     """
 
     def __init__(
@@ -84,6 +100,7 @@ class Training:
         cache_size: float | None = None,
         n_jobs: int | None = None,
         solver: str | Callable[..., Solution] = "auto",
+        cancelled: threading.Event | None = None,
     ) -> None:
         self.n_threads = resolve_n_jobs(n_jobs)
         self.solve = solver_named(solver)
@@ -94,11 +111,16 @@ class Training:
             self.tau2 = safe_tau(kernel.diag(kernel.prepare(X, np.float64))) ** 2
             kernel = kernel + self.tau2
         self.source = GramSource(kernel, X, cache_size, self.n_threads)
-        self.cancelled = threading.Event()
+        self.cancelled = threading.Event() if cancelled is None else cancelled
+        self._forgets = cancelled is None  # an interrupt of one call of `train` is over when the next begins
 
     def train(self, tasks: Sequence[Task], stopping: Stopping, watch: Watch | None = None) -> list[Trained]:
-        """Solve every task to the stop rule and certify each answer."""
-        self.cancelled.clear()
+        """Solve every task to the stop rule and certify each answer.
+
+        `watch` may raise KeyboardInterrupt: then every task ends with what it has.
+        """
+        if self._forgets:
+            self.cancelled.clear()
         results: list[Trained | None] = [None] * len(tasks)
         deadline = stopping.deadline()
         if self.tau2 is not None:
@@ -109,10 +131,14 @@ class Training:
                 if self.cancelled.is_set():
                     raise KeyboardInterrupt
                 if watch is not None:
-                    watch({**info, "task": number, "n_tasks": len(tasks)})
+                    watch({**info, "task": number, "n_tasks": len(tasks), "dual": tasks[number].dual})
 
             left = stopping if stopping.time_limit is None else stopping.until(deadline)
-            results[number] = self._train_one(tasks[number], left, report)
+            if self.cancelled.is_set() or left.time_limit == 0.0:
+                status = Status.INTERRUPTED if self.cancelled.is_set() else Status.TIME_LIMIT
+                results[number] = self._leave_at_start(tasks[number], left, status)
+            if results[number] is None:
+                results[number] = self._train_one(tasks[number], left, report)
 
         with single_threaded_blas() if len(self.source) > ROW_TILE else nullcontext():
             try:
@@ -125,16 +151,25 @@ class Training:
             for number in range(len(tasks)):  # what an interrupt left out ends at once, at its start
                 if results[number] is None:
                     run(number)
-        if self.tau2 is not None:  # the bias of K + tau^2 is tau^2 sum b: hand it over as a level, F as K b
-            for result in results:
-                part = self.tau2 * float(result.solution.beta.sum())  # type: ignore[union-attr]
-                result.solution.function = result.solution.function - part  # type: ignore[union-attr]
-                result.solution.level = np.array([-part])  # type: ignore[union-attr]
-        return results  # type: ignore[return-value]
+        trained = [result for result in results if result is not None]
+        for solution in (each for result in trained for each in (result.solution, *result.held_out)):
+            solution.function, solution.level = self.hand_over_bias(solution.beta, solution.function, solution.level)
+        return trained
+
+    def hand_over_bias(self, beta: Vector, function: Vector, level: Vector) -> tuple[Vector, Vector]:
+        """The bias of K + tau^2 is tau^2 sum b: F as K b, and the bias as a level. Other machines stay as they are."""
+        if self.tau2 is None:
+            return function, level
+        part = self.tau2 * float(beta.sum())
+        return function - part, np.array([-part])
 
     def _train_one(self, task: Task, stopping: Stopping, watch: Watch) -> Trained:
         """Solve, certify on a fresh function, and go on from that function while the certificate fails."""
         gram = self.source.gram(task.index)
+        bounded = self.solve is solve_blocks and stopping.max_iter < 0
+        vain = bounded and rounding_of(task.dual, gram.diag, len(task.dual)) > stopping.tol
+        if bounded:
+            stopping = replace(stopping, max_iter=most_steps(len(task.dual), vain))
         solution = self.solve(task.dual, gram, stopping, start=task.start, watch=watch)
         solution.rows_computed = gram.rows_computed  # those of a matrix made beforehand count too
         certificate = self._certify(task, gram, solution, stopping)
@@ -151,20 +186,94 @@ class Training:
         if solution.status is Status.OPTIMAL and not certificate.holds:
             solution.status = Status.STALLED
             certificate = replace(certificate, status=Status.STALLED)
-        return Trained(solution, certificate)
+        if solution.status is Status.MAX_ITER and bounded:
+            solution.status = Status.STALLED if vain else Status.TOO_SLOW
+            certificate = replace(certificate, status=solution.status)
+        return Trained(solution, certificate, self._train_without(task, gram, solution, stopping))
+
+    def _leave_at_start(self, task: Task, stopping: Stopping, status: Status) -> Trained | None:
+        """A problem nobody will wait for, left at zero without a kernel value; None where zero is not feasible."""
+        if task.dual.start.any() or task.start is not None:
+            return None
+        zero, level = np.zeros(task.dual.n_samples), np.zeros(task.dual.n_groups)
+
+        def at_start(dual: SignedDual) -> Solution:
+            return Solution(dual.start.copy(), zero.copy(), level, status, np.inf, 0.0, 0, 0, 0, 0.0)
+
+        solution = at_start(task.dual)
+        certificate = certify_function(
+            task.dual, solution.beta, zero, stopping.tol, criterion=stopping.criterion, solution=solution
+        )
+        solution.level, solution.violation = np.array(certificate.level), certificate.violation
+        return Trained(solution, certificate, [at_start(task.dual) for _ in task.held_out])
+
+    def _train_without(self, task: Task, gram: Gram, whole: Solution, stopping: Stopping) -> list[Solution]:
+        """The machine without each set of samples held out, from the one with all: most multipliers stay."""
+        quick = Without(task.dual, gram, whole) if len(task.held_out) and Without.fits(task.dual, gram) else None
+        rule = replace(stopping, tol=max(stopping.tol, HELD_OUT_TOL), criterion="kkt")
+        return [self._leave_out(task.dual, gram, whole, away, rule, quick) for away in task.held_out]
+
+    def _leave_out(
+        self,
+        dual: SignedDual,
+        gram: Gram,
+        whole: Solution,
+        away: NDArray[np.bool_],
+        rule: Stopping,
+        quick: Without | None,
+    ) -> Solution:
+        """One machine without some samples: on the variables with rows, and on all where that is not enough."""
+
+        def stop_if_cancelled(info: dict[str, Any]) -> None:
+            if self.cancelled.is_set():
+                raise KeyboardInterrupt
+
+        lo, hi, sums = emptied(dual, away)
+        change = None if quick is None else quick.change(lo, hi, sums, INNER_SHARE * rule.tol)
+        beta = np.empty(len(dual)) if change is None else whole.beta + change
+        if change is None and not nearest_feasible(whole.beta, 1.0, lo, hi, sums, dual.group_starts, beta):
+            return whole  # nothing is left without these samples
+        coefficients = dual.per_sample(beta - whole.beta)
+        moved = np.flatnonzero(coefficients)
+        function = whole.function.copy()
+        gram.add_rows(moved, coefficients[moved], function)
+        f = dual.gradient(beta, function)
+        table = scan_groups(f, beta, lo, hi, dual.kink, dual.group_starts, dual.n_groups, 0.0)
+        if change is None or violation_of(table, dual.n_groups) > max(OUTSIDE_TOL, rule.tol):
+            rest = replace(dual, lo=lo, hi=hi, start=beta)
+            return self.solve(rest, gram, rule, start=beta, function=function, watch=stop_if_cancelled)
+        return replace(whole, beta=beta, function=function, level=levels_of(table, dual.n_groups))
 
     def _certify(self, task: Task, gram: Gram, solution: Solution, stopping: Stopping) -> Certificate:
-        """Certificate on a fresh function, which the solution takes over; after Ctrl-C, at once on the solver's own."""
+        """Certificate on a fresh function, which the solution takes over; on the solver's own if interrupted there."""
         if solution.status is Status.INTERRUPTED:
             self.cancelled.set()
-            function = solution.function
-        else:
+        try:
             function = self.source.fresh(gram, task.dual, solution.beta, task.index)
+        except KeyboardInterrupt:  # someone who will not wait for one pass over the kernel
+            self.cancelled.set()
+            function = solution.function
+            solution.status = Status.INTERRUPTED
         certificate = certify_function(
             task.dual, solution.beta, function, stopping.tol, criterion=stopping.criterion, solution=solution
         )
         solution.function, solution.level = function, np.array(certificate.level)
         return certificate
+
+
+def rounding_of(dual: SignedDual, diag: Vector, n_support: int) -> float:
+    """About how far rounding alone can move a decision value: terms of size C K_ii, of random sign."""
+    bound = max(float(dual.hi.max(initial=0.0)), -float(dual.lo.min(initial=0.0)))
+    if bound == np.inf:
+        ends = np.maximum(dual.hi, -dual.lo)
+        bound = float(ends[np.isfinite(ends)].max(initial=0.0))
+    return EPS * bound * float(diag.max(initial=0.0)) * max(1, n_support) ** 0.5
+
+
+def most_steps(n_variables: int, vain: bool) -> int:
+    """Steps after which a problem without max_iter is given up; `vain` where rounding alone exceeds the tolerance."""
+    fixed, each = MOST_VAIN_STEPS if vain else MOST_STEPS
+    return fixed + each * n_variables
 
 
 def resume(

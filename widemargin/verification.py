@@ -126,7 +126,7 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -
     return make_kernel(model.kernel, gamma=gamma, degree=model.degree, coef0=model.coef0), data
 
 
-def _support_in(model: Any, data: TrainingSet) -> NDArray[np.int64]:
+def support_in(model: Any, data: TrainingSet) -> NDArray[np.int64]:
     """Places of the support vectors among the samples that took part."""
     support = np.asarray(model.support_, np.int64)
     if data.kept is not None:
@@ -155,7 +155,8 @@ def _same(model: Any, data: TrainingSet, support: NDArray[np.int64]) -> bool:
     return bool((given == vectors).all())
 
 
-def _coefficients(model: Any) -> Vector:
+def coefficients_of(model: Any) -> Vector:
+    """Coefficients as a dense matrix, one row per output."""
     return model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else np.asarray(model.dual_coef_, np.float64)
 
 
@@ -171,7 +172,7 @@ def _verify_classifier(
     if machine == "SVC" or hasattr(model, "certificate_"):  # scikit-learn's NuSVC ignores class_weight
         weight = weight * model.class_weight_[labels]
     problems = two_class_problems(labels, n_classes, scheme)
-    betas = read_out(problems, _support_in(model, data), _coefficients(model), labels, n_classes, scheme)
+    betas = read_out(problems, support_in(model, data), coefficients_of(model), labels, n_classes, scheme)
     certificates = []
     for problem, coefficients, bias in zip(problems, betas, model.intercept_, strict=True):
         own = problem.of(weight)
@@ -196,9 +197,9 @@ def _verify_single(
     machine: str, model: Any, kernel: Kernel, samples: Samples, data: TrainingSet, tol: float
 ) -> Certificate:
     """Certificate of a regression or a one-class machine."""
-    support = _support_in(model, data)
+    support = support_in(model, data)
     coefficients = np.zeros(len(data))
-    coefficients[support] = _coefficients(model)[0]
+    coefficients[support] = coefficients_of(model)[0]
     bias = float(np.asarray(model.intercept_).ravel()[0])
     weight = data.weights()
     if machine == "OneClassSVM":

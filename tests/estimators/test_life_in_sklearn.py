@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from widemargin.estimators.warm_start import restart
 from widemargin.problems import hinge, nu_classification
+from widemargin.restart import restart
 
 pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
 

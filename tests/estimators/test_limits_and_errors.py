@@ -111,7 +111,7 @@ print(took)
 def test_ctrl_c_returns_the_model_so_far():
     done = subprocess.run([sys.executable, "-c", INTERRUPTED_FIT], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout) < 1.0
+    assert float(done.stdout) < 5.0  # a round, and one pass over the kernel for the certificate
 
 
 # ---- input

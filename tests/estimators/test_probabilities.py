@@ -5,13 +5,17 @@ import threading
 import numpy as np
 import pytest
 import sklearn.svm
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.metrics import brier_score_loss
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, NuSVC
-from widemargin.calibration import assign_folds, couple_pairs, fit_sigmoid
+from widemargin.calibration import PlattScaling, agreeing_with, couple_pairs, fit_sigmoid
+from widemargin.held_out import assign_folds
 
 
 def test_sigmoid_against_a_general_optimiser():
@@ -94,7 +98,10 @@ def test_two_classes_as_good_as_sklearn(machine):
     np.testing.assert_allclose(np.log(found), ours.predict_log_proba(X[1::2]))
     # scikit-learn's convention: A and B belong to the negative of decision_function, and give the first class
     u = -ours.decision_function(X[1::2]) * ours.probA_ + ours.probB_
-    np.testing.assert_allclose(found[:, 0], 1 / (1 + np.exp(u)), atol=1e-12)
+    sigmoid = 1 / (1 + np.exp(u))
+    agrees = (sigmoid > 0.5) == (ours.predict(X[1::2]) == 0)  # elsewhere predict has the last word
+    assert agrees.mean() > 0.97
+    np.testing.assert_allclose(found[agrees, 0], sigmoid[agrees], atol=1e-12)
     assert np.sign(ours.probA_) == np.sign(theirs._probA)
     assert ours.probB_ == pytest.approx(theirs._probB, abs=0.5)
 
@@ -154,3 +161,87 @@ def test_only_where_asked_for():
     machine.probability = True
     with pytest.raises(Exception, match="fitted with probability=False: set probability=True"):
         machine.predict_proba(X)
+
+
+# ---- agreement with predict, cost, and the composable form
+
+
+@pytest.mark.parametrize("parameters", [{}, {"multi_class": "ovr"}, {"break_ties": True}, {"class_weight": "balanced"}])
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_the_most_probable_class_is_the_predicted_one(n_classes, parameters):
+    X, y = make_classification(200, 8, n_informative=5, n_classes=n_classes, flip_y=0.4, random_state=n_classes)
+    machine = SVC(probability=True, random_state=0, C=3.0, **parameters).fit(X[:120], y[:120])
+    found = machine.predict_proba(X)
+    np.testing.assert_array_equal(machine.classes_[found.argmax(axis=1)], machine.predict(X))
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+    assert found.min() >= 0.0
+
+
+@given(st.integers(2, 7), st.integers(0, 2**31))
+def test_agreement_changes_as_little_as_possible(n_classes, seed):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(n_classes, 0.5), size=5)
+    predicted = rng.integers(0, n_classes, 5)
+    found = agreeing_with(predicted, p)
+    np.testing.assert_array_equal(found.argmax(axis=1), predicted)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+    right = p.argmax(axis=1) == predicted
+    np.testing.assert_array_equal(found[right], p[right])
+    for row, winner, new in zip(p, predicted, found, strict=True):  # no random point that agrees is nearer
+        others = rng.dirichlet(np.full(n_classes, 0.5), size=200)
+        others = others[others.argmax(axis=1) == winner]
+        assert np.all(np.linalg.norm(others - row, axis=1) >= np.linalg.norm(new - row) - 1e-6)
+
+
+def test_held_out_values_are_those_of_machines_that_have_not_seen_the_sample():
+    X, y = make_classification(120, 5, flip_y=0.2, random_state=2)
+    machine = SVC(probability=True, random_state=0, C=2.0, gamma=0.2, tol=1e-8)
+    fold = assign_folds(y, np.random.RandomState(0))
+    values = np.zeros(120)
+    for k in range(5):
+        values[fold == k] = (
+            SVC(C=2.0, gamma=0.2, tol=1e-8).fit(X[fold != k], y[fold != k]).decision_function(X[fold == k])
+        )
+    expected = fit_sigmoid(values, np.where(y == 1, 1.0, -1.0), np.ones(120))
+    machine.fit(X, y)
+    assert (machine.probA_[0], -machine.probB_[0]) == pytest.approx(expected, rel=0.02, abs=0.01)
+
+
+def test_folds_cost_no_kernel_rows_and_few_steps():
+    X, y = make_classification(400, 10, n_informative=6, n_classes=4, flip_y=0.1, random_state=0)
+    plain, with_folds = SVC().fit(X, y), SVC(probability=True, random_state=0).fit(X, y)
+    assert with_folds.certificate_.rows_computed == plain.certificate_.rows_computed
+    np.testing.assert_array_equal(plain.dual_coef_, with_folds.dual_coef_)
+
+
+def test_nu_that_a_fold_cannot_have():
+    """Without a fold the smaller class can be too small for nu: the fit goes on with the largest nu there is."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(43, 2)), np.r_[np.zeros(32), np.ones(11)]
+    machine = NuSVC(nu=2 * 11 / 43, probability=True, random_state=0).fit(X, y)
+    assert np.isfinite(machine.predict_proba(X)).all()
+
+
+def test_platt_scaling_by_itself_is_the_same_as_inside():
+    X, y = make_classification(150, 6, n_informative=4, n_classes=3, flip_y=0.2, random_state=0)
+    machine = SVC(decision_function_shape="ovo").fit(X, y)
+    values = machine.decision_function(X)
+    scaling = PlattScaling().fit(values, y)
+    found = scaling.predict_proba(values)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+    assert np.mean(found.argmax(axis=1) == y) > 0.7
+    one = PlattScaling().fit(values[y < 2][:, 0], 1 - y[y < 2])  # the first class of the pair is positive
+    assert one.A_[0] == scaling.A_[0] and one.B_[0] == scaling.B_[0]
+
+
+def test_platt_scaling_refuses_other_shapes():
+    with pytest.raises(ValueError, match="3 columns, one per pair of the 3 classes"):
+        PlattScaling().fit(np.zeros((6, 2)), [0, 1, 2, 0, 1, 2])
+    with pytest.raises(ValueError, match="one label per row"):
+        PlattScaling().fit(np.zeros(5), [0, 1])
+
+
+def test_scikit_learns_composable_form():
+    X, y = load_iris(return_X_y=True)
+    found = CalibratedClassifierCV(SVC(), method="sigmoid", ensemble=False, cv=3).fit(X, y).predict_proba(X)
+    assert np.mean(found.argmax(axis=1) == y) > 0.9

@@ -2,14 +2,16 @@
 
     validate -> build signed duals -> train them on one shared Gram -> expose -> warn if the answer is not certified
 
-A machine adds its labels or targets and its builder from `widemargin.problems`; everything else is here.
+A machine adds its labels or targets and its builder from `widemargin.problems`, in `_fit`; everything else is here.
+`fit` begins at zero and `resume` at the present answer; both are a `Run` (run.py).
 """
 
 from __future__ import annotations
 
+import copy
 import warnings
+from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import nullcontext
 from functools import cache
 from numbers import Integral, Real
 from typing import Any
@@ -17,22 +19,25 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, validate_data
 
 from widemargin.certificate import combine as combine_certificates
+from widemargin.diagnosis import causes, meaning
+from widemargin.estimators.callbacks import CallbackMixin
 from widemargin.estimators.notebook import ShowsCertificate
 from widemargin.estimators.plain_data import is_plain_matrix
 from widemargin.estimators.rebuilding import rebuild_expansion
+from widemargin.estimators.run import Run, Show
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
-from widemargin.estimators.warm_start import restart
 from widemargin.expansion import Expansion
+from widemargin.interrupt import CtrlC
 from widemargin.kernels import KERNEL_NAMES, Kernel, Linear, Precomputed, make_kernel
 from widemargin.problems.dual import SignedDual
-from widemargin.progress import ProgressBar
+from widemargin.restart import restart
 from widemargin.solvers.solution import Status
 from widemargin.stopping import CRITERIA, Stopping
 from widemargin.training import Task, Trained, Training
@@ -61,7 +66,7 @@ def refuse_sparse_kernel(X: Any) -> None:
         raise TypeError("Sparse precomputed kernels are not supported: give the dense matrix, X.toarray().")
 
 
-class KernelMachine(ShowsCertificate, BaseEstimator):
+class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
     """Shared face of SVC, NuSVC, SVR, NuSVR and OneClassSVM."""
 
     _parameter_constraints: dict = {
@@ -79,6 +84,7 @@ class KernelMachine(ShowsCertificate, BaseEstimator):
         "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
         "n_jobs": [Integral, None],
         "warm_start": ["boolean"],
+        "trace": ["boolean"],
     }
 
     _kept_private: tuple[str, ...] = ("_gamma",)  # what a model file holds beside public fitted attributes
@@ -134,25 +140,91 @@ class KernelMachine(ShowsCertificate, BaseEstimator):
 
     # ---- training
 
-    def _stopping(self) -> Stopping:
-        return Stopping(self.tol, self.stopping, self.max_iter, self.time_limit)
+    @abstractmethod
+    def _fit(self, run: Run, X: Any, y: Any, sample_weight: Any) -> None:
+        """Train and expose the answer."""
 
-    def _start_training(self, kernel: Kernel, data: TrainingSet) -> Training:
-        return Training(kernel, data.X, cache_size=self.cache_size, n_jobs=self.n_jobs, solver=self.solver)
+    def _run(self, X: Any, y: Any, sample_weight: Any, before: Any = None, **budget: Any) -> None:
+        """One call of `fit` or, with the machine as it was `before`, of `resume`."""
+        with CtrlC() as ctrl_c:
+            run = Run(self._stopping(**budget), ctrl_c.requested, self._begin_steps(X, y, sample_weight), before)
+            self._fit(run, X, y, sample_weight)
+            if run.steps is not None:
+                run.steps.finish()
+        self._warn_unless_converged()
 
-    def _train(self, training: Training, duals: Sequence[SignedDual], indices: Sequence[Any]) -> list[Trained]:
-        """Solve all problems of the fit, from the last fit's multipliers where that is asked for."""
-        starts = self._restart(duals)
-        tasks = [Task(dual, index, start) for dual, index, start in zip(duals, indices, starts, strict=True)]
-        with ProgressBar(type(self).__name__, always=self.verbose > 1) if self.verbose else nullcontext() as watch:
-            trained = training.train(tasks, self._stopping(), watch)
+    @_fit_context(prefer_skip_nested_validation=True)
+    def resume(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+    ) -> Any:
+        """Go on training from the present answer, after Ctrl-C, a limit, or for a finer tolerance.
+
+        A machine does not keep its training data, so they are given again; it may have been pickled or saved in
+        between.
+
+        Parameters
+        ----------
+        X, y, sample_weight : the data the machine was fitted on
+        tol, max_iter, time_limit : number or None, default None
+            Stop rule of this call; None takes the machine's own. `max_iter` and `time_limit` count from now.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if _num_samples(X) != self.shape_fit_[0]:
+            raise ValueError(
+                f"X has {_num_samples(X)} samples, but the machine was fitted on {self.shape_fit_[0]}: resume needs "
+                "the same training data; fit starts anew on others."
+            )
+        before = copy.copy(self)
+        try:
+            self._run(X, y, sample_weight, before, tol=tol, max_iter=max_iter, time_limit=time_limit)
+        except BaseException:  # a machine that cannot go on stays what it was
+            to_tear_down = {name: value for name, value in vars(self).items() if "callback" in name}
+            self.__dict__ = {**vars(before), **to_tear_down}
+            raise
+        return self
+
+    def _stopping(
+        self, tol: float | None = None, max_iter: int | None = None, time_limit: float | None = None
+    ) -> Stopping:
+        """The machine's stop rule, or parts of it as given for one call."""
+        return Stopping(
+            self.tol if tol is None else tol,
+            self.stopping,
+            self.max_iter if max_iter is None else max_iter,
+            self.time_limit if time_limit is None else time_limit,
+        )
+
+    def _start_training(self, run: Run, kernel: Kernel, data: TrainingSet) -> Training:
+        options = {"cache_size": self.cache_size, "n_jobs": self.n_jobs, "solver": self.solver}
+        return Training(kernel, data.X, **options, cancelled=run.cancelled)
+
+    def _train(self, run: Run, training: Training, tasks: Sequence[Task], show: Show) -> list[Trained]:
+        """Solve all problems of the fit and keep their certificates; `show` exposes answers on a machine."""
+        duals = [task.dual for task in tasks]
+        for task, start in zip(tasks, self._restart(duals), strict=True):
+            task.start = start if task.start is None else task.start
+        trained = run.train(self, training, tasks, show)
         self.certificates_ = [answer.certificate for answer in trained]
         self.certificate_ = combine_certificates(self.certificates_)
         self.status_: Status = self.certificate_.status or Status.OPTIMAL
         self.fit_status_ = 0 if self.status_.converged else 1
+        names = getattr(self, "feature_names_in_", None)
+        self.diagnosis_ = "" if self.fit_status_ == 0 else causes(self.certificate_, training.source, duals, names)
         if self.warm_start:
             self._multipliers = [answer.solution.beta for answer in trained]
             self._multipliers_C = getattr(self, "C", 1.0)
+        show(self, [(answer.solution.beta, answer.solution.level) for answer in trained])
         return trained
 
     def _restart(self, duals: Sequence[SignedDual]) -> list[Vector | None]:
@@ -165,16 +237,17 @@ class KernelMachine(ShowsCertificate, BaseEstimator):
         return [restart(dual, beta, scale) for dual, beta in zip(duals, previous, strict=True)]
 
     def _warn_unless_converged(self) -> None:
-        """Say in a sentence why the solver ended early, and how far it came."""
-        if self.fit_status_ == 0:
+        """Say in a sentence why the solver ended early, how far it came, what that means and what to do."""
+        if self.fit_status_ == 0 or self.status_ is Status.STOPPED:
             return
-        reached = self.certificate_
-        warnings.warn(
-            f"{self.status_.value} Reached: largest KKT violation {reached.violation:.3g} (tol={reached.tol:g}), "
-            f"relative duality gap {reached.gap:.3g}; see certificate_.",
-            ConvergenceWarning,
-            stacklevel=4,  # the caller of fit, behind scikit-learn's wrapper
-        )
+        ended = self.status_.value
+        if self.diagnosis_:  # causes that were found stand in the place of the usual ones
+            ended = ended.split(" Usual causes:")[0]
+        parts = [ended, self.diagnosis_, meaning(self.certificate_)]
+        if self.status_ in (Status.MAX_ITER, Status.TIME_LIMIT, Status.INTERRUPTED, Status.TOO_SLOW):
+            parts.append("resume(X, y) goes on from here.")
+        # the caller of fit, behind _run, fit itself and scikit-learn's wrapper
+        warnings.warn(" ".join(part for part in parts if part), ConvergenceWarning, stacklevel=5)
 
     # ---- exposing
 

@@ -19,10 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 from widemargin import calibration
 from widemargin.estimators.base import KernelMachine, Vector
 from widemargin.estimators.plain_data import are_plain_labels
+from widemargin.estimators.run import Answer, Run, present_coefficients
 from widemargin.estimators.training_set import TrainingSet
-from widemargin.multiclass import TwoClass, lay_out, one_against_rest_confidence, two_class_problems, votes
+from widemargin.held_out import Folds
+from widemargin.multiclass import TwoClass, lay_out, one_against_rest_confidence, read_out, two_class_problems, votes
 from widemargin.problems.dual import SignedDual
-from widemargin.training import Task, Training
+from widemargin.restart import restart
+from widemargin.stopping import Stopping
+from widemargin.training import Task, Trained
 
 
 def _offers_probabilities(machine: Any) -> bool:
@@ -52,9 +56,22 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     def _build(self, sign: Vector, weight: Vector) -> SignedDual:
         """The signed dual of one two-class problem; a weight of zero means the sample takes no part."""
 
-    @abstractmethod
+    def _margin(self, dual: SignedDual, level: Vector) -> tuple[float, float]:
+        """Margin by which the function is divided, and the bias before that."""
+        return 1.0, -float(level[0])
+
     def _coefficients(self, dual: SignedDual, beta: Vector, level: Vector) -> tuple[Vector, float]:
         """Coefficients per sample and bias of the machine with margin one."""
+        margin, bias = self._margin(dual, level)
+        return dual.per_sample(beta) / margin, bias / margin
+
+    def _rule(self, stopping: Stopping, weight: Vector) -> Stopping:
+        """The stop rule for samples of these weights."""
+        return stopping
+
+    def _multipliers_from(self, dual: SignedDual, coefficients: Vector) -> Vector:
+        """The multipliers behind exposed coefficients, possibly up to a factor that the sums restore."""
+        return coefficients
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
@@ -73,27 +90,45 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         -------
         self
         """
+        self._run(X, y, sample_weight)
+        return self
+
+    def _fit(self, run: Run, X: Any, y: Any, sample_weight: Any) -> None:
         data = self._read(X, y, sample_weight, are_plain_labels)
         labels, weight = self._read_labels(data)
         n_classes, scheme = len(self.classes_), self._scheme()
         problems = two_class_problems(labels, n_classes, scheme)
-        duals = [self._build(problem.sign, problem.of(weight)) for problem in problems]
-
+        tasks = [Task(self._build(problem.sign, problem.of(weight)), problem.parts) for problem in problems]
+        folds = self._hold_out(problems, tasks, labels, weight)
         kernel = self._make_kernel(data)
-        training = self._start_training(kernel, data)
-        trained = self._train(training, duals, [problem.parts for problem in problems])
-        answers = [
-            self._coefficients(d, t.solution.beta, t.solution.level) for d, t in zip(duals, trained, strict=True)
-        ]
+        training = self._start_training(run, kernel, data)
 
-        layout = lay_out(problems, [coefficients for coefficients, _ in answers], labels, n_classes, scheme)
-        intercept = np.array([bias for _, bias in answers])
-        self._expose(kernel, data, layout.support, layout.coefficients, intercept, layout.class_starts)
-        self.n_support_ = layout.n_support
+        def show(machine: KernelClassifier, answers: Sequence[Answer]) -> None:
+            """Expose the answers to all problems."""
+            pairs = [self._coefficients(task.dual, *answer) for task, answer in zip(tasks, answers, strict=True)]
+            layout = lay_out(problems, [coefficients for coefficients, _ in pairs], labels, n_classes, scheme)
+            intercept = np.array([bias for _, bias in pairs])
+            machine._expose(kernel, data, layout.support, layout.coefficients, intercept, layout.class_starts)
+            machine.n_support_ = layout.n_support
+
+        if run.before is not None:
+            for task, beta in zip(tasks, self._present(run.before, data, problems, labels, weight), strict=True):
+                task.start = restart(task.dual, self._multipliers_from(task.dual, beta))
+        run.stopping = self._rule(run.stopping, weight)
+        trained = self._train(run, training, tasks, show)
         self.n_iter_ = np.array([answer.solution.iterations for answer in trained], np.int32)
-        self._calibrate(training, problems, labels, weight)
-        self._warn_unless_converged()
-        return self
+        if run.before is not None:
+            self.n_iter_ += run.before.n_iter_
+        self._calibrate(folds, tasks, trained)
+
+    def _present(
+        self, before: Any, data: TrainingSet, problems: Sequence[TwoClass], labels: NDArray, weight: Vector
+    ) -> list[Vector]:
+        """Coefficients per sample of each two-class problem of the machine as it was."""
+        if not np.array_equal(before.classes_, self.classes_):
+            raise ValueError(f"y has other classes than the machine was fitted on: {list(before.classes_)}.")
+        support, coefficients = present_coefficients(before, data)
+        return read_out(problems, support, coefficients, labels, len(self.classes_), self._scheme())
 
     def _scheme(self) -> str:
         """How many classes become two: "ovo" or "ovr"."""
@@ -134,28 +169,29 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     # ---- probabilities
 
-    def _calibrate(self, training: Training, problems: Sequence[TwoClass], labels: NDArray, weight: Vector) -> None:
-        """Fit the sigmoids of predict_proba, if asked for, on the Gram of the fit."""
-        self._probA, self._probB = np.empty(0), np.empty(0)
+    def _hold_out(
+        self, problems: Sequence[TwoClass], tasks: Sequence[Task], labels: NDArray, weight: Vector
+    ) -> Folds | None:
+        """If probabilities are asked for: folds, and for each task its problems without them."""
         if self.probability == "deprecated" or not self.probability:
+            return None
+        folds = Folds(problems, labels, weight, check_random_state(self.random_state))
+        for task, away in zip(tasks, folds.away, strict=True):
+            row = task.dual.row
+            task.held_out = [each if row is None else each[row] for each in away]
+        return folds
+
+    def _calibrate(self, folds: Folds | None, tasks: Sequence[Task], trained: Sequence[Trained]) -> None:
+        """Fit the sigmoids of predict_proba on the values of held-out samples."""
+        self._probA, self._probB = np.empty(0), np.empty(0)
+        if folds is None:
             return
-
-        def values_without(jobs: Sequence[tuple[TwoClass, Vector]]) -> list[Vector]:
-            duals = [self._build(problem.sign, remaining) for problem, remaining in jobs]
-            tasks = [Task(dual, problem.parts) for dual, (problem, _) in zip(duals, jobs, strict=True)]
-            values = []
-            for dual, answer in zip(duals, training.train(tasks, self._stopping()), strict=True):
-                solution = answer.solution
-                own, bias = self._coefficients(dual, solution.beta, solution.level)
-                scale = np.abs(own).sum() / max(np.abs(solution.beta).sum(), np.finfo(float).tiny)
-                values.append(solution.function * scale + bias)
-            return values
-
-        seed = check_random_state(self.random_state)
-        self._probA, self._probB = calibration.fit_sigmoids(problems, labels, weight, values_without, seed)
-        if (
-            len(self.classes_) == 2
-        ):  # scikit-learn keeps A and B of LIBSVM's function, whose positive class is the first
+        for number, (task, answer) in enumerate(zip(tasks, trained, strict=True)):
+            for fold, solution in enumerate(answer.held_out):
+                margin, bias = self._margin(task.dual, solution.level)
+                folds.take(number, fold, (solution.function + bias) / margin)
+        self._probA, self._probB = folds.fit_sigmoids()
+        if len(self.classes_) == 2:  # scikit-learn keeps those of LIBSVM's function, whose positive class is the first
             self._probB = -self._probB
 
     @property
@@ -172,6 +208,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     def predict_proba(self, X: Any) -> Vector:
         """Probability of each class, by Platt's sigmoid on cross-validated decision values.
 
+        The largest probability is that of the class `predict` answers. Sample and class weights count as repetitions
+        in the sigmoids too: with class_weight="balanced" these are probabilities where classes are equally frequent.
+
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
@@ -186,9 +225,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
                 "predict_proba is not available when fitted with probability=False: set probability=True and fit again."
             )
         n_classes = len(self.classes_)
-        return calibration.probabilities(
-            -values if n_classes == 2 else values, self._probA, self._probB, n_classes, self.multi_class
-        )
+        signed = -values if n_classes == 2 else values
+        found = calibration.probabilities(signed, self._probA, self._probB, n_classes, self.multi_class)
+        return calibration.agreeing_with(self._class_numbers(values), found)
 
     @available_if(_offers_probabilities)
     def predict_log_proba(self, X: Any) -> Vector:
@@ -233,13 +272,15 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             check_is_fitted(self)
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         values = self._decision_values(X)
+        return self.classes_.take(self._class_numbers(values))
+
+    def _class_numbers(self, values: Vector) -> NDArray[np.intp]:
+        """Number of the class that decision values of all two-class machines speak for."""
         n_classes = len(self.classes_)
         if n_classes == 2:
-            number = (values[:, 0] >= 0).astype(np.intp)  # at zero LIBSVM answers the second class
-        elif self.multi_class == "ovr":
-            number = values.argmax(axis=1)
-        elif self.break_ties:
-            number = one_against_rest_confidence(values, n_classes).argmax(axis=1)
-        else:
-            number = votes(values, n_classes, getattr(self, "tie_order_", None))
-        return self.classes_.take(number)
+            return (values[:, 0] >= 0).astype(np.intp)  # at zero LIBSVM answers the second class
+        if self.multi_class == "ovr":
+            return values.argmax(axis=1)
+        if self.break_ties and self.decision_function_shape == "ovr":
+            return one_against_rest_confidence(values, n_classes).argmax(axis=1)
+        return votes(values, n_classes, getattr(self, "tie_order_", None))

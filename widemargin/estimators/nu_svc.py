@@ -13,6 +13,7 @@ from widemargin.estimators.base import Vector
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.problems.classification import largest_nu, nu_classification, nu_margin
 from widemargin.problems.dual import SignedDual
+from widemargin.stopping import Stopping
 
 SMALLEST_MARGIN = 1e-12  # of the levels: below it the classes are not separated and the machine is left unscaled
 
@@ -76,6 +77,8 @@ class NuSVC(KernelClassifier):
         Threads; None means all cores.
     warm_start : bool, default False
         Start from the multipliers of the previous fit when the number of samples is the same.
+    trace : bool, default False
+        Keep how the fit went in `history_`.
 
     Attributes
     ----------
@@ -101,6 +104,10 @@ class NuSVC(KernelClassifier):
         Distance from the optimum, computed afresh in float64; `certificates_` has one per two-class machine.
     status_ : Status
         How the solver ended; `fit_status_` is 0 if it met the tolerance, else 1.
+    diagnosis_ : str
+        Likely causes where the tolerance was not met, empty otherwise.
+    history_ : dict of arrays
+        With trace=True: objective, gap, violation and more after every round of the solver, one column each.
 
     Examples
     --------
@@ -142,6 +149,7 @@ class NuSVC(KernelClassifier):
         time_limit: float | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
+        trace: bool = False,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -164,6 +172,7 @@ class NuSVC(KernelClassifier):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.warm_start = warm_start
+        self.trace = trace
 
     def _build(self, sign: Vector, weight: Vector) -> SignedDual:
         nu = self.nu
@@ -179,10 +188,17 @@ class NuSVC(KernelClassifier):
                 )
         return nu_classification(sign, nu, weight)
 
-    def _coefficients(self, dual: SignedDual, beta: Vector, level: Vector) -> tuple[Vector, float]:
+    def _multipliers_from(self, dual: SignedDual, coefficients: Vector) -> Vector:
+        """Coefficients were divided by the margin; their sum was nu times the weight of the samples."""
+        total = np.abs(coefficients).sum()
+        return dual.per_variable(coefficients) * (np.abs(dual.start).sum() / total if total > 0 else 1.0)
+
+    def _rule(self, stopping: Stopping, weight: Vector) -> Stopping:
+        return stopping.relative_to(weight)
+
+    def _margin(self, dual: SignedDual, level: Vector) -> tuple[float, float]:
         margin, bias = nu_margin(level if self.class_weight is None else _give_way(dual, self.nu, level))
-        scale = margin if margin > SMALLEST_MARGIN * abs(level).max() else 1.0
-        return dual.per_sample(beta) / scale, bias / scale
+        return (margin, bias) if margin > SMALLEST_MARGIN * abs(level).max() else (1.0, bias)
 
 
 def _give_way(dual: SignedDual, nu: float, level: Vector) -> Vector:

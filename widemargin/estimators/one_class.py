@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -10,8 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 
+from widemargin.density_marks import density_marks, probability_of_normal
 from widemargin.estimators.base import KernelMachine, Vector
+from widemargin.estimators.run import Answer, Run, present_coefficients
 from widemargin.problems.one_class import one_class
+from widemargin.restart import restart
+from widemargin.training import Task
 
 ON_THE_BOUNDARY = (
     1e-9  # of the offset: decision values this close to zero are zero, so that rounding does not judge them
@@ -60,6 +65,8 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         Threads; None means all cores.
     warm_start : bool, default False
         Start from the multipliers of the previous fit when the number of samples is the same.
+    trace : bool, default False
+        Keep how the fit went in `history_`.
 
     Attributes
     ----------
@@ -80,6 +87,10 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         Distance from the optimum, computed afresh in float64.
     status_ : Status
         How the solver ended; `fit_status_` is 0 if it met the tolerance, else 1.
+    diagnosis_ : str
+        Likely causes where the tolerance was not met, empty otherwise.
+    history_ : dict of arrays
+        With trace=True: objective, gap, violation and more after every round of the solver, one column each.
     offset_ : array of shape (1,)
         rho: decision_function = score_samples - offset_.
 
@@ -116,6 +127,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         time_limit: float | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
+        trace: bool = False,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -132,6 +144,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.warm_start = warm_start
+        self.trace = trace
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
@@ -149,17 +162,36 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         -------
         self
         """
+        self._run(X, y, sample_weight)
+        return self
+
+    def _fit(self, run: Run, X: Any, y: Any, sample_weight: Any) -> None:
         data = self._read(X, None, sample_weight)
         kernel = self._make_kernel(data)
-        dual = one_class(data.weights(), self.nu)
-        solution = self._train(self._start_training(kernel, data), [dual], [None])[0].solution
-        support = np.flatnonzero(solution.beta)
-        self._expose(kernel, data, support, solution.beta[None, support], -solution.level[:1])
-        self.offset_ = -self.intercept_
-        self.n_support_ = np.array([len(support)], np.int32)
-        self.n_iter_ = int(solution.iterations)
-        self._warn_unless_converged()
-        return self
+        weight = data.weights()
+        dual = one_class(weight, self.nu)
+        training = self._start_training(run, kernel, data)
+
+        def show(machine: OneClassSVM, answers: Sequence[Answer]) -> None:
+            """Expose the answer."""
+            beta, level = answers[0]
+            support = np.flatnonzero(beta)
+            machine._expose(kernel, data, support, beta[None, support], -level[:1])
+            machine.offset_ = -machine.intercept_
+            machine.n_support_ = np.array([len(support)], np.int32)
+
+        start = None
+        if run.before is not None:
+            support, coefficients = present_coefficients(run.before, data)
+            beta = np.zeros(len(data))
+            beta[support] = coefficients[0]
+            start = restart(dual, beta)
+        run.stopping = run.stopping.relative_to(weight)
+        solution = self._train(run, training, [Task(dual, None, start)], show)[0].solution
+        self.n_iter_ = int(solution.iterations) + (0 if run.before is None else run.before.n_iter_)
+        values = solution.function - solution.level[0]
+        values[np.abs(values) <= run.stopping.tol] = 0.0  # on the boundary, which side of it is left to rounding
+        self._density_marks = density_marks(values, weight)
 
     def decision_function(self, X: Any) -> Vector:
         """Decision values of the samples in X, shape (n_samples,): positive inside the region, zero on its boundary."""
@@ -174,3 +206,23 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     def predict(self, X: Any) -> NDArray[np.intp]:
         """+1 for samples inside the region or on its boundary, -1 for outliers, shape (n_samples,)."""
         return np.where(self.decision_function(X) >= 0, 1, -1).astype(np.intp)
+
+    def inlier_probability(self, X: Any) -> Vector:
+        """Probability that each sample in X is normal, by the place of its decision value among the training samples.
+
+        LIBSVM's estimate (-b 1, since 3.31): ten bins, five on each side of the boundary, with as many training samples
+        each; probabilities are multiples of 0.1, or 0.001 and 0.999 beyond the outermost bins. Not `predict_proba`,
+        which scikit-learn's tools take for the mark of a classifier.
+
+        Returns
+        -------
+        probability : array of shape (n_samples,)
+        """
+        values = self.decision_function(X)
+        marks = getattr(self, "_density_marks", None)  # models of other software need not have any
+        if marks is None or len(marks) == 0:
+            raise ValueError(
+                "inlier_probability needs at least five training samples inside the region and five outside: choose a "
+                "larger nu or give more samples."
+            )
+        return probability_of_normal(values, marks)

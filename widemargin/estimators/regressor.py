@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -13,8 +14,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin.estimators.base import KernelMachine, Vector
 from widemargin.estimators.plain_data import are_plain_targets
+from widemargin.estimators.run import Answer, Run, present_coefficients
+from widemargin.estimators.training_set import TrainingSet
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.regression import epsilon_insensitive, nu_regression, nu_tube, squared_epsilon_insensitive
+from widemargin.restart import restart
+from widemargin.training import Task
 
 
 class KernelRegressor(RegressorMixin, KernelMachine):
@@ -49,20 +54,36 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         -------
         self
         """
+        self._run(X, y, sample_weight)
+        return self
+
+    def _fit(self, run: Run, X: Any, y: Any, sample_weight: Any) -> None:
         data = self._read(X, y, sample_weight, are_plain_targets, y_numeric=True)
         y = column_or_1d(data.y, warn=True).astype(np.float64, copy=False)
         bound = np.full(len(data), float(self.C)) if data.weight is None else self.C * data.weight
         dual = self._build(y, bound)
-
         kernel = self._make_kernel(data)
-        solution = self._train(self._start_training(kernel, data), [dual], [None])[0].solution
-        coefficients = dual.per_sample(solution.beta)
-        support = np.flatnonzero(coefficients)
-        self._expose(kernel, data, support, coefficients[None, support], np.array([self._bias(solution.level)]))
-        self.n_support_ = np.array([len(support)], np.int32)
-        self.n_iter_ = int(solution.iterations)
-        self._warn_unless_converged()
-        return self
+        training = self._start_training(run, kernel, data)
+
+        def show(machine: KernelRegressor, answers: Sequence[Answer]) -> None:
+            """Expose the answer."""
+            beta, level = answers[0]
+            coefficients = dual.per_sample(beta)
+            support = np.flatnonzero(coefficients)
+            bias = np.array([machine._bias(level)])
+            machine._expose(kernel, data, support, coefficients[None, support], bias)
+            machine.n_support_ = np.array([len(support)], np.int32)
+
+        start = None if run.before is None else restart(dual, self._multipliers_from(dual, run.before, data))
+        solution = self._train(run, training, [Task(dual, None, start)], show)[0].solution
+        self.n_iter_ = int(solution.iterations) + (0 if run.before is None else run.before.n_iter_)
+
+    def _multipliers_from(self, dual: SignedDual, before: Any, data: TrainingSet) -> Vector:
+        """The multipliers of the machine as it was; of nu-regression both halves."""
+        support, coefficients = present_coefficients(before, data)
+        signed = np.zeros(len(data))
+        signed[support] = coefficients[0]
+        return signed if dual.row is None else np.clip(signed[dual.row], dual.lo, dual.hi)
 
     def predict(self, X: Any) -> Vector:
         """Predicted targets of the samples in X, shape (n_samples,)."""
@@ -115,6 +136,8 @@ class SVR(KernelRegressor):
         Threads; None means all cores.
     warm_start : bool, default False
         Start from the multipliers of the previous fit when the number of samples is the same.
+    trace : bool, default False
+        Keep how the fit went in `history_`.
 
     Attributes
     ----------
@@ -135,6 +158,10 @@ class SVR(KernelRegressor):
         Distance from the optimum, computed afresh in float64.
     status_ : Status
         How the solver ended; `fit_status_` is 0 if it met the tolerance, else 1.
+    diagnosis_ : str
+        Likely causes where the tolerance was not met, empty otherwise.
+    history_ : dict of arrays
+        With trace=True: objective, gap, violation and more after every round of the solver, one column each.
 
     Examples
     --------
@@ -171,6 +198,7 @@ class SVR(KernelRegressor):
         time_limit: float | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
+        trace: bool = False,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -189,6 +217,7 @@ class SVR(KernelRegressor):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.warm_start = warm_start
+        self.trace = trace
 
     def _build(self, y: Vector, bound: Vector) -> SignedDual:
         builder = epsilon_insensitive if self.loss == "epsilon_insensitive" else squared_epsilon_insensitive
@@ -242,6 +271,8 @@ class NuSVR(KernelRegressor):
         Threads; None means all cores.
     warm_start : bool, default False
         Start from the multipliers of the previous fit when the number of samples is the same.
+    trace : bool, default False
+        Keep how the fit went in `history_`.
 
     Attributes
     ----------
@@ -262,6 +293,10 @@ class NuSVR(KernelRegressor):
         Distance from the optimum, computed afresh in float64.
     status_ : Status
         How the solver ended; `fit_status_` is 0 if it met the tolerance, else 1.
+    diagnosis_ : str
+        Likely causes where the tolerance was not met, empty otherwise.
+    history_ : dict of arrays
+        With trace=True: objective, gap, violation and more after every round of the solver, one column each.
     epsilon_ : float
         Half-width of the tube that was found.
 
@@ -298,6 +333,7 @@ class NuSVR(KernelRegressor):
         time_limit: float | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
+        trace: bool = False,
     ) -> None:
         self.nu = nu
         self.C = C
@@ -315,6 +351,7 @@ class NuSVR(KernelRegressor):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.warm_start = warm_start
+        self.trace = trace
 
     def _build(self, y: Vector, bound: Vector) -> SignedDual:
         return nu_regression(y, bound, self.nu)

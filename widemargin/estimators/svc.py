@@ -71,6 +71,8 @@ class SVC(KernelClassifier):
         Threads; None means all cores.
     warm_start : bool, default False
         Start from the multipliers of the previous fit when the number of samples is the same.
+    trace : bool, default False
+        Keep how the fit went in `history_`.
 
     Attributes
     ----------
@@ -96,6 +98,10 @@ class SVC(KernelClassifier):
         Distance from the optimum, computed afresh in float64; `certificates_` has one per two-class machine.
     status_ : Status
         How the solver ended; `fit_status_` is 0 if it met the tolerance, else 1.
+    diagnosis_ : str
+        Likely causes where the tolerance was not met, empty otherwise.
+    history_ : dict of arrays
+        With trace=True: objective, gap, violation and more after every round of the solver, one column each.
 
     Examples
     --------
@@ -140,6 +146,7 @@ class SVC(KernelClassifier):
         time_limit: float | None = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
+        trace: bool = False,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -163,10 +170,8 @@ class SVC(KernelClassifier):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.warm_start = warm_start
+        self.trace = trace
 
     def _build(self, sign: Vector, weight: Vector) -> SignedDual:
         bound = self.C * weight if np.isfinite(self.C) else np.where(weight > 0, np.inf, 0.0)  # not inf * 0
         return squared_hinge(sign, bound) if self.loss == "squared_hinge" else hinge(sign, bound)
-
-    def _coefficients(self, dual: SignedDual, beta: Vector, level: Vector) -> tuple[Vector, float]:
-        return beta, -float(level[0])

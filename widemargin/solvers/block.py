@@ -332,6 +332,7 @@ class BlockSolver:
             "objective": objective,
             "n_support": int(np.count_nonzero(self.beta)),
             "n_free": int(table[:, 3].sum()),
+            "rows_computed": self.gram.rows_computed,
             "seconds": time.perf_counter() - self.began,
             "point": lambda: (self.beta, self.function),
         }

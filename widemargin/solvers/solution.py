@@ -20,9 +20,14 @@ class Status(Enum):
     )
     TIME_LIMIT = "The time limit ended the solver before it met the tolerance: raise time_limit or tol."
     INTERRUPTED = "The fit was interrupted: this is the best model reached so far."
+    STOPPED = "A callback asked to stop: this is the best model reached so far."
     STALLED = (
         "Rounding errors stop further progress above the tolerance. Usual causes: features of very different or very "
         "large scale (use StandardScaler), a very large C, or a tol finer than the kernel's values allow."
+    )
+    TOO_SLOW = (
+        "The solver took far more steps than such problems need and was stopped: this one is badly conditioned. Usual "
+        "causes: features of very different or very large scale (use StandardScaler), or a very large C."
     )
     UNBOUNDED = (
         "The dual grows without end: no hyperplane separates the classes with a margin that can be told from zero. "

@@ -1,0 +1,64 @@
+"""scikit-learn's callbacks (`sklearn.callback`, new in 1.9) for iterative estimators: one mixin, three calls.
+
+    class Machine(CallbackMixin, BaseEstimator):
+        @_fit_context(prefer_skip_nested_validation=True)   # tears callbacks down, whatever happens
+        def fit(self, X, y, sample_weight=None):
+            steps = self._begin_steps(X, y, sample_weight)  # None unless the user has set callbacks
+            for ...:
+                if steps is not None and steps.done(lambda: {"coef_": w, "intercept_": b}):
+                    break                                   # a callback asks to stop
+            ...
+            if steps is not None:
+                steps.finish()
+
+Each step is a task of the fit. The function given to `done` returns the fitted attributes of a half-trained machine; it
+is called only if a callback wants one (ScoringMonitor does). With an older scikit-learn the mixin does nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # scikit-learn < 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """No callbacks there: `set_callbacks` does not exist, and nothing is ever reported."""
+
+
+Attributes = dict[str, Any]
+
+
+class CallbackMixin(CallbackSupportMixin):
+    """Gives an estimator `set_callbacks`, and its fit the means to report."""
+
+    def _begin_steps(self, X: Any, y: Any = None, sample_weight: Any = None) -> Steps | None:
+        """Tell the callbacks that a fit begins; None where there are none, so that a fit without them costs nothing."""
+        if not getattr(self, "_skl_callbacks", None):
+            return None
+        return Steps(self, X, y, sample_weight)
+
+
+class Steps:
+    """The running report of one fit; may be called from several threads."""
+
+    def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self._common = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+        self._lock = threading.Lock()
+        self._root = estimator._init_callback_context(max_subtasks=None)
+        self._root.call_on_fit_task_begin(**self._common)
+
+    def done(self, attributes: Callable[[], Attributes] | None = None) -> bool:
+        """Report a finished step; True if a callback asks to stop."""
+        with self._lock:
+            step = self._root.subcontext(task_name="step")
+            step.call_on_fit_task_begin(**self._common)
+            return bool(step.call_on_fit_task_end(**self._common, reconstruction_attributes=attributes))
+
+    def finish(self) -> None:
+        """Report that the fit is done; the estimator itself is the trained one."""
+        self._root.call_on_fit_task_end(**self._common, reconstruction_attributes=dict)

@@ -1,0 +1,141 @@
+"""One call of `fit` or `resume`: what it may spend, where it starts, and who is told how it goes.
+
+Those who are told are the progress bar (`verbose`), the history (`trace`) and scikit-learn's callbacks. All listen to
+the same `watch` of the solvers (progress.py), and nothing listens unless it was asked for.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.estimators.callbacks import Steps
+from widemargin.estimators.training_set import TrainingSet
+from widemargin.problems.dual import SignedDual
+from widemargin.progress import ProgressBar
+from widemargin.solvers.optimality import levels_of, scan_groups
+from widemargin.solvers.solution import Status
+from widemargin.stopping import Stopping
+from widemargin.training import Task, Trained, Training, Watch
+
+#: multipliers and levels of one problem
+Answer = tuple[NDArray[np.float64], NDArray[np.float64]]
+#: exposes the answers to all problems as fitted attributes of a machine
+Show = Callable[[Any, Sequence[Answer]], None]
+
+
+@dataclass
+class Run:
+    """One call of `fit` or `resume`.
+
+    Attributes
+    ----------
+    stopping : when to stop
+    cancelled : set by Ctrl-C, or by a callback that asks to stop
+    steps : the report to scikit-learn's callbacks, None where there are none
+    before : the machine as it was, where training goes on from it
+    """
+
+    stopping: Stopping
+    cancelled: threading.Event
+    steps: Steps | None = None
+    before: Any = None
+
+    def train(self, machine: Any, training: Training, tasks: Sequence[Task], show: Show) -> list[Trained]:
+        """Train under the eyes of everybody who asked for it."""
+        listeners: list[Watch] = []
+        history = None
+        if machine.trace:
+            from widemargin.trace import History
+
+            history = History()
+            listeners.append(history)
+        half_trained = None
+        if self.steps is not None:
+            half_trained = HalfTrained(self.steps, machine, training, tasks, show, self.cancelled)
+            listeners.append(half_trained)
+        name = type(machine).__name__
+        with ProgressBar(name, always=machine.verbose > 1) if machine.verbose else nullcontext() as bar:
+            if bar is not None:
+                listeners.append(bar)
+            trained = training.train(tasks, self.stopping, _all(listeners))
+        if history is not None:
+            machine.history_ = history.table()
+        if half_trained is not None and half_trained.stopped:
+            for answer in trained:
+                if answer.solution.status is Status.INTERRUPTED:
+                    answer.solution.status = Status.STOPPED
+                    answer.certificate = replace(answer.certificate, status=Status.STOPPED)
+        return trained
+
+
+def _all(listeners: Sequence[Watch]) -> Watch | None:
+    """One listener that tells all of them; None for none, so that nothing is called."""
+    if len(listeners) <= 1:
+        return listeners[0] if listeners else None
+
+    def tell(info: dict[str, Any]) -> None:
+        for listener in listeners:
+            listener(info)
+
+    return tell
+
+
+class HalfTrained:
+    """Listener that hands scikit-learn's callbacks a machine as if the fit had stopped here."""
+
+    def __init__(
+        self,
+        steps: Steps,
+        machine: Any,
+        training: Training,
+        tasks: Sequence[Task],
+        show: Show,
+        cancelled: threading.Event,
+    ) -> None:
+        self.steps, self.machine, self.training, self.show = steps, machine, training, show
+        self.cancelled = cancelled
+        self.stopped = False
+        starts = [task.dual.start if task.start is None else task.start for task in tasks]
+        self.answers = [(start, np.zeros(max(1, task.dual.n_groups))) for start, task in zip(starts, tasks)]
+
+    def __call__(self, info: dict[str, Any]) -> None:
+        """Take one call of `watch`, possibly from several threads."""
+        if "point" not in info:
+            return
+        beta, function = info["point"]()
+        level = _levels(info["dual"], beta, function)
+        _, level = self.training.hand_over_bias(beta, function, level)
+        self.answers[info["task"]] = (beta.copy(), level)
+        if self.steps.done(self.attributes):
+            self.stopped = True
+            self.cancelled.set()
+            raise KeyboardInterrupt  # how `watch` tells a solver to end with what it has
+
+    def attributes(self) -> dict[str, Any]:
+        """The fitted attributes of the machine as far as it is."""
+        shadow = copy.copy(self.machine)
+        self.show(shadow, list(self.answers))
+        own = vars(self.machine)
+        return {name: value for name, value in vars(shadow).items() if own.get(name) is not value}
+
+
+def _levels(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Levels of the groups at a point with F = K b."""
+    f = dual.gradient(beta, function)
+    table = scan_groups(f, beta, dual.lo, dual.hi, dual.kink, dual.group_starts, dual.n_groups, 0.0)
+    return levels_of(table, dual.n_groups)
+
+
+def present_coefficients(machine: Any, data: TrainingSet) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Places of a machine's support vectors among the samples, and its coefficients; an error for other samples."""
+    from widemargin.verification import coefficients_of, support_in  # which itself reads estimators
+
+    return support_in(machine, data), coefficients_of(machine)

@@ -1,0 +1,96 @@
+"""Going on from the multipliers of an earlier fit: bring them into the box of the new problem and restore its sums.
+
+scaled    b * (C_new / C_old): along a path of C the bounded multipliers stay bounded and the sums stay zero
+clipped   to lo <= b <= hi; values that scaling left a rounding error off a bound are put on it exactly
+repaired  each group's sum is brought back to what the problem asks, by moving first the multipliers inside their
+          box, each in proportion to the room it has
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin._jit import jit
+from widemargin.problems.dual import SignedDual
+
+SNAP = 1e-12  # relative distance to a bound below which a multiplier is on it: a few roundings of the scaling
+SUM_ROUNDING = 1e-13  # relative error of a sum that needs no repair, so that a restart at the optimum changes nothing
+
+Vector = NDArray[np.float64]
+
+
+def restart(dual: SignedDual, previous: Vector, scale: float = 1.0) -> Vector | None:
+    """A feasible point of `dual` near `scale` times `previous`, or None if the sums cannot be restored."""
+    if previous.shape != dual.shift.shape:
+        return None
+    beta = np.empty(len(previous))
+    found = nearest_feasible(previous, scale, dual.lo, dual.hi, sums_of(dual), dual.group_starts, beta)
+    return beta if found else None
+
+
+def sums_of(dual: SignedDual) -> Vector:
+    """What the multipliers of each group sum to."""
+    if dual.n_groups == 0:
+        return np.zeros(0)
+    return np.add.reduceat(dual.start, dual.group_starts[:-1]) if len(dual) else np.zeros(dual.n_groups)
+
+
+@jit
+def nearest_feasible(previous, scale, lo, hi, sums, starts, beta):
+    """Fill `beta`; False if a value is not finite or the box does not allow a group's sum.
+
+    Compiled, because every fold of every pair of classes starts here.
+    """
+    for t in range(beta.shape[0]):
+        b = previous[t] * scale
+        if not np.isfinite(b):
+            return False
+        if np.isfinite(lo[t]) and b - lo[t] <= SNAP * abs(lo[t]):
+            b = lo[t]
+        if np.isfinite(hi[t]) and hi[t] - b <= SNAP * abs(hi[t]):
+            b = hi[t]
+        beta[t] = b
+    found = True
+    for g in range(sums.shape[0]):
+        found = found and restore_sum(beta, lo, hi, starts[g], starts[g + 1], sums[g])
+    return found
+
+
+@jit
+def restore_sum(beta, lo, hi, first, last, target):
+    """Move beta[first:last] within its box so that it sums to `target`; False if the box does not allow it.
+
+    Three kinds of room in turn: towards zero by the multipliers inside their box, which keeps the number of support
+    vectors; towards zero by all; then wherever there is room.
+    """
+    total, size = 0.0, 0.0
+    for t in range(first, last):
+        total += beta[t]
+        size += abs(beta[t])
+    missing = target - total
+    if abs(missing) <= SUM_ROUNDING * (abs(target) + size):
+        return True
+    for kind in range(3):
+        available = 0.0
+        for t in range(first, last):
+            available += room_of(beta[t], lo[t], hi[t], missing, kind)
+        if abs(available) >= abs(missing):
+            share = missing / available
+            for t in range(first, last):
+                moved = beta[t] + room_of(beta[t], lo[t], hi[t], missing, kind) * share
+                beta[t] = min(max(moved, lo[t]), hi[t])
+            return True
+    return False
+
+
+@jit
+def room_of(b, lo, hi, missing, kind):
+    """How far a multiplier may move in the direction of `missing`."""
+    if kind == 2:
+        end = hi if missing > 0.0 else lo
+        return end - b if np.isfinite(end) else missing
+    if kind == 0 and not (lo < b < hi):
+        return 0.0
+    end = min(hi, 0.0) if missing > 0.0 else max(lo, 0.0)
+    return end - b if (end - b) * missing > 0.0 else 0.0
