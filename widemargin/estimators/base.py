@@ -9,7 +9,6 @@ A machine adds its labels or targets and its builder from `widemargin.problems`,
 from __future__ import annotations
 
 import copy
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cache
@@ -41,6 +40,7 @@ from widemargin.restart import restart
 from widemargin.solvers.solution import Status
 from widemargin.stopping import CRITERIA, Stopping
 from widemargin.training import Task, Trained, Training
+from widemargin.user_warning import warn_user
 
 WITHOUT_GAMMA = {"linear", "cosine", "precomputed"}  # no pass over X for a number they do not use
 FLOATS = (np.float64, np.float32)  # float32 stays as it is: no second copy of the data in double precision
@@ -246,8 +246,7 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
         parts = [ended, self.diagnosis_, meaning(self.certificate_)]
         if self.status_ in (Status.MAX_ITER, Status.TIME_LIMIT, Status.INTERRUPTED, Status.TOO_SLOW):
             parts.append("resume(X, y) goes on from here.")
-        # the caller of fit, behind _run, fit itself and scikit-learn's wrapper
-        warnings.warn(" ".join(part for part in parts if part), ConvergenceWarning, stacklevel=5)
+        warn_user(" ".join(part for part in parts if part), ConvergenceWarning)
 
     # ---- exposing
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import Any
 
@@ -14,6 +13,7 @@ from widemargin.estimators.classifier import KernelClassifier
 from widemargin.problems.classification import largest_nu, nu_classification, nu_margin
 from widemargin.problems.dual import SignedDual
 from widemargin.stopping import Stopping
+from widemargin.user_warning import warn_user
 
 SMALLEST_MARGIN = 1e-12  # of the levels: below it the classes are not separated and the machine is left unscaled
 
@@ -179,12 +179,11 @@ class NuSVC(KernelClassifier):
         if self.class_weight is not None:
             nu = min(nu, largest_nu(sign, weight))
             if nu < self.nu:
-                warnings.warn(
+                warn_user(
                     f"With these class weights nu can be at most {nu:.6g}, which is used in place of nu={self.nu:g}: "
                     "the lighter class has no room for more support vectors, and gives way to the heavier one. Lower "
                     "nu, or use class weights closer to each other.",
                     UserWarning,
-                    stacklevel=5,  # the caller of fit, behind scikit-learn's wrapper
                 )
         return nu_classification(sign, nu, weight)
 

@@ -9,7 +9,6 @@ again so that weights equal repetition (scikit-learn ignores the weights there).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -18,6 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
+
+from widemargin.user_warning import warn_user
 
 VARIANCE_CHUNK = 1 << 20  # entries per chunk of the variance: X.var() would make a float64 copy of all of X
 
@@ -65,12 +66,11 @@ def leave_out_weightless(X: Any, y: Any, sample_weight: Any, n_samples: int, pai
             "Invalid input - all samples have zero or negative weights. Give at least one sample a positive weight."
         )
     if weight.min() < 0:
-        warnings.warn(
+        warn_user(
             f"sample_weight contains negative values, for which the problem has no meaning: the {(weight < 0).sum()} "
             "samples with one are left out, as scikit-learn does without a word. Use weights >= 0; zero leaves a "
             "sample out.",
             UserWarning,
-            stacklevel=5,  # the caller of fit, behind scikit-learn's wrapper
         )
     X = X[np.ix_(kept, kept)] if pairwise else _safe_indexing(X, kept)
     return TrainingSet(X, None if y is None else y[kept], weight[kept], kept, n_samples)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
+
+from widemargin.user_warning import warn_user
 
 Vector = NDArray[np.float64]
 Objective = Callable[..., Any]
@@ -34,11 +35,10 @@ def maximise(
     for number, (low, high) in enumerate(bounds):
         for edge, word in ((low, "lower"), (high, "upper")):
             if np.isclose(best[number], edge):
-                warnings.warn(
+                warn_user(
                     f"The optimal value found for parameter {number} of theta is close to the {word} bound "
                     f"{np.exp(edge):g}: widening the bounds and fitting again may find a better one.",
                     ConvergenceWarning,
-                    stacklevel=5,
                 )
     return best
 
@@ -50,10 +50,9 @@ def _one_run(objective: Objective, start: Vector, bounds: NDArray, optimizer: An
         return np.asarray(theta, float), float(value)
     result = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds)
     if not result.success and result.status != 2:  # 2: the line search ended at rounding, close to the optimum
-        warnings.warn(
+        warn_user(
             f"The optimizer ended before it converged after {result.nit} iterations: {result.message}. Scale the data, "
             "or start from other parameters.",
             ConvergenceWarning,
-            stacklevel=6,
         )
     return result.x, float(result.fun)

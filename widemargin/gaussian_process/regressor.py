@@ -8,7 +8,6 @@ section 7.6, and Gibbs & MacKay (1997).
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -31,6 +30,7 @@ from widemargin.kernel_system.system import ENDED_BY_THE_USER
 from widemargin.kernel_system.tiles import cross_block, prepare_both
 from widemargin.kernels import BlockKernel, Kernel
 from widemargin.least_squares.model import KernelSystemModel
+from widemargin.user_warning import warn_user
 
 FACTOR_SAMPLES = 10_000  # up to which "auto" takes a Cholesky factor: 20 s on two cores, and determinants are exact
 FACTOR_COPIES = 4  # matrices held at once while the gradient is computed
@@ -408,7 +408,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
             return mean, self._in_units(cov[..., None] * self._y_train_std**2)
         variance = kernel.diag(new) + white - self._posterior.explained(train, new)
         if (variance < 0).any():
-            warnings.warn("Predicted variances smaller than 0. Setting those variances to 0.", stacklevel=2)
+            warn_user("Predicted variances smaller than 0. Setting those variances to 0.")
             variance = np.maximum(variance, 0.0)
         return mean, self._in_units(np.sqrt(variance)[:, None] * self._y_train_std)
 

@@ -16,7 +16,6 @@ See      Cristianini & Shawe-Taylor (2000), section 7.6: with the augmented kern
 from __future__ import annotations
 
 import time
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -37,6 +36,7 @@ from widemargin.least_squares.lms_steps import step_along
 from widemargin.least_squares.model import KernelSystemModel
 from widemargin.solvers.solution import Status
 from widemargin.threads import resolve_n_jobs
+from widemargin.user_warning import warn_user
 
 BLOCK = 512  # samples whose kernel rows are evaluated together in a pass over single samples
 DIVERGED = 1e6  # times the first error: beyond, the learning rate is too large for these data
@@ -246,7 +246,7 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
                 f"{self.status_.name} after {self.n_iter_} passes: relative error {self.residual_:.3g} "
                 f"(tol={self.tol:g}). Raise max_iter or tol, or use KernelRidge: it solves the same system much faster."
             )
-        warnings.warn(message, ConvergenceWarning, stacklevel=4)
+        warn_user(message, ConvergenceWarning)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any) -> KernelLMS:

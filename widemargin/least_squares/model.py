@@ -8,7 +8,6 @@ Data are read as the support vector machines read them; nothing here solves a qu
 from __future__ import annotations
 
 import time
-import warnings
 from contextlib import nullcontext
 from numbers import Integral, Real
 from typing import Any
@@ -31,6 +30,7 @@ from widemargin.kernels import Kernel, Linear, Precomputed
 from widemargin.progress import ProgressBar
 from widemargin.solvers.solution import Status
 from widemargin.threads import resolve_n_jobs
+from widemargin.user_warning import warn_user
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -106,10 +106,9 @@ class KernelSystemModel(BaseEstimator):
                     f"The kernel matrix is singular or indefinite ({why}), and {len(system)} samples are too many "
                     "for a solution of least squares: raise alpha, or use another kernel (rbf is always valid)."
                 ) from why
-        warnings.warn(
+        warn_user(
             "Singular matrix in solving dual problem. Using least-squares solution instead: raise alpha, or remove "
-            "duplicate samples.",
-            stacklevel=4,
+            "duplicate samples."
         )
         started = time.perf_counter()
         K = system.matrix()
@@ -132,12 +131,11 @@ class KernelSystemModel(BaseEstimator):
         self.n_iter_ = max(1, certificate.iterations)  # a factor counts as one step
         if certificate.method != "cg" or self.status_.converged:
             return
-        warnings.warn(
+        warn_user(
             f"{ADVICE.get(self.status_, self.status_.value)} Reached: predictions within {certificate.error:.2g} of "
             f"the targets' root mean square (tol={certificate.tol:g}), y'(K + D)^-1 y between "
             f"{certificate.lower[0]:.6g} and {certificate.upper[0]:.6g}; see certificate_.",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
     # ---- predicting

@@ -9,7 +9,6 @@ relevance vectors. The kernel need not be positive semi-definite. Source: Tippin
 from __future__ import annotations
 
 import time
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -32,6 +31,7 @@ from widemargin.least_squares.model import KernelSystemModel
 from widemargin.relevance.evidence import SparseModel, maximise_evidence
 from widemargin.solvers.solution import Status
 from widemargin.threads import resolve_n_jobs, single_threaded_blas
+from widemargin.user_warning import warn_user
 
 PROBIT = np.pi / 8.0  # sigmoid(z / sqrt(1 + PROBIT v)) is the mean of a sigmoid over N(z, v) (MacKay 1992)
 
@@ -148,11 +148,10 @@ class RelevanceMachine(KernelSystemModel):
         statuses = [model.status for model in models]
         self.status_ = next((status for status in statuses if status is not Status.OPTIMAL), Status.OPTIMAL)
         if self.status_ not in (Status.OPTIMAL, Status.STALLED):
-            warnings.warn(
+            warn_user(
                 f"{self.status_.name} after {self.n_iter_} steps, before no precision would change by more than tol="
                 f"{self.tol:g}: raise max_iter, time_limit or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _design(self, X: Any) -> Matrix:
