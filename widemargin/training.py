@@ -21,9 +21,10 @@ from widemargin.gram.gram import ROW_TILE
 from widemargin.gram.source import GramSource, Index, Parts
 from widemargin.kernels import FeatureKernel, Linear
 from widemargin.kernels.kernel import Kernel
+from widemargin.linear.kernel_path import LinearPath
 from widemargin.problems.bias import safe_tau, without_bias
 from widemargin.problems.dual import SignedDual
-from widemargin.solvers import Solution, Status, solver_named
+from widemargin.solvers import Solution, Status, solve_blocks, solver_named
 from widemargin.stopping import Stopping
 from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas
 
@@ -94,6 +95,9 @@ class Training:
             self.tau2 = safe_tau(kernel.diag(kernel.prepare(X, np.float64))) ** 2
             kernel = kernel + self.tau2
         self.source = GramSource(kernel, X, cache_size, self.n_threads)
+        self.linear: LinearPath | None = None  # problems with a linear kernel need no kernel matrix
+        if self.solve is solve_blocks and LinearPath.suits(kernel, X):
+            self.linear = LinearPath(X)
         self.cancelled = threading.Event()
 
     def train(self, tasks: Sequence[Task], stopping: Stopping, watch: Watch | None = None) -> list[Trained]:
@@ -116,7 +120,7 @@ class Training:
 
         with single_threaded_blas() if len(self.source) > ROW_TILE else nullcontext():
             try:
-                if len(tasks) > 1:
+                if len(tasks) > 1 and self.linear is None:
                     self.source.share(task.index for task in tasks)
                 work = sum(len(task.dual) ** 2 for task in tasks)
                 run_tiles(run, len(tasks), self.n_threads if work > WORTH_THREADS else 1)
@@ -134,6 +138,12 @@ class Training:
 
     def _train_one(self, task: Task, stopping: Stopping, watch: Watch) -> Trained:
         """Solve, certify on a fresh function, and go on from that function while the certificate fails."""
+        if self.linear is not None and task.start is None and not self.cancelled.is_set():
+            answer = self.linear.train(task.dual, task.index, stopping, watch)
+            if answer is not None:
+                if answer[1].holds or answer[0].status in (Status.TIME_LIMIT, Status.INTERRUPTED):
+                    return Trained(*answer)
+                task = replace(task, start=answer[0].beta)
         gram = self.source.gram(task.index)
         solution = self.solve(task.dual, gram, stopping, start=task.start, watch=watch)
         solution.rows_computed = gram.rows_computed  # those of a matrix made beforehand count too
