@@ -1,4 +1,4 @@
-"""Any module may be the first one imported: training.py uses the solvers here, the estimators here use training.py's."""
+"""Any module may be the first one imported: training.py uses the solvers here, estimators here use training.py."""
 
 import subprocess
 import sys
