@@ -225,7 +225,7 @@ def solve_coordinates(
                     break
                 rate = np.log(last / gap) / (passes - gap_at) if gap < last < np.inf else 0.0
                 left = np.log(gap / budget.gap) / rate if rate > 0.0 else np.inf  # passes, as far as can be seen
-                if work > SETTLED and left * active / n > patience and status is None:
+                if not near and work > SETTLED and left * active / n > patience and status is None:
                     status = Status.OWN_RULE
                 gap_at = passes
                 next_check = passes + max(2, passes // 2)
