@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from widemargin.gaussian_process import GaussianProcessRegressor
     from widemargin.kernels.validity import KernelCheck, check_kernel
     from widemargin.least_squares import LSSVC, LSSVR, KernelLMS, KernelRidge
+    from widemargin.linear import LinearSVC, LinearSVR
     from widemargin.margin_sizes import margins
     from widemargin.patching import patch_sklearn, unpatch_sklearn
     from widemargin.perceptron import KernelPerceptron
@@ -33,6 +34,8 @@ __all__ = [
     "KernelLMS",
     "KernelPerceptron",
     "KernelRidge",
+    "LinearSVC",
+    "LinearSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
@@ -56,6 +59,8 @@ _HOME = {
     "KernelRidge": "least_squares",
     "LSSVC": "least_squares",
     "LSSVR": "least_squares",
+    "LinearSVC": "linear",
+    "LinearSVR": "linear",
     "NuSVC": "estimators",
     "NuSVR": "estimators",
     "OneClassSVM": "estimators",

@@ -21,6 +21,7 @@ from widemargin.gram.gram import ROW_TILE
 from widemargin.gram.source import GramSource, Index, Parts
 from widemargin.kernels import FeatureKernel, Linear
 from widemargin.kernels.kernel import Kernel
+from widemargin.linear.kernel_path import LinearPath
 from widemargin.problems.bias import safe_tau, without_bias
 from widemargin.problems.dual import SignedDual
 from widemargin.restart import nearest_feasible
@@ -111,6 +112,9 @@ class Training:
             self.tau2 = safe_tau(kernel.diag(kernel.prepare(X, np.float64))) ** 2
             kernel = kernel + self.tau2
         self.source = GramSource(kernel, X, cache_size, self.n_threads)
+        self.linear: LinearPath | None = None  # problems with a linear kernel need no kernel matrix
+        if self.solve is solve_blocks and LinearPath.suits(kernel, X):
+            self.linear = LinearPath(X)
         self.cancelled = threading.Event() if cancelled is None else cancelled
         self._forgets = cancelled is None  # an interrupt of one call of `train` is over when the next begins
 
@@ -142,7 +146,7 @@ class Training:
 
         with single_threaded_blas() if len(self.source) > ROW_TILE else nullcontext():
             try:
-                if len(tasks) > 1:
+                if len(tasks) > 1 and self.linear is None:
                     self.source.share(task.index for task in tasks)
                 work = sum(len(task.dual) ** 2 for task in tasks)
                 run_tiles(run, len(tasks), self.n_threads if work > WORTH_THREADS else 1)
@@ -165,6 +169,16 @@ class Training:
 
     def _train_one(self, task: Task, stopping: Stopping, watch: Watch) -> Trained:
         """Solve, certify on a fresh function, and go on from that function while the certificate fails."""
+        if self.linear is not None and task.start is None and not self.cancelled.is_set():
+            answer = self.linear.train(task.dual, task.index, stopping, watch)
+            if answer is not None:
+                solution, certificate = answer
+                if certificate.holds or solution.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
+                    held_out = []
+                    if task.held_out:
+                        held_out = self._train_without(task, self.source.gram(task.index), solution, stopping)
+                    return Trained(solution, certificate, held_out)
+                task = replace(task, start=solution.beta)
         gram = self.source.gram(task.index)
         bounded = self.solve is solve_blocks and stopping.max_iter < 0
         vain = bounded and rounding_of(task.dual, gram.diag, len(task.dual)) > stopping.tol

@@ -1,0 +1,122 @@
+"""SVC and SVR with a linear kernel go through the linear solvers, and are the machines they were."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_classification, make_regression
+
+import widemargin
+from widemargin import SVC, SVR, LinearSVC
+from widemargin.linear import kernel_path
+from widemargin.training import Training
+
+
+@pytest.fixture
+def paths(monkeypatch):
+    """Records which problems the linear solvers took."""
+    taken = []
+    train = kernel_path.LinearPath.train
+
+    def record(self, *arguments):
+        answer = train(self, *arguments)
+        taken.append(answer is not None)
+        return answer
+
+    monkeypatch.setattr(kernel_path.LinearPath, "train", record)
+    return taken
+
+
+def by_blocks(monkeypatch, machine, *data, **fit):
+    """The same fit by the block solver."""
+    with monkeypatch.context() as patch:
+        patch.setattr(kernel_path, "FEWEST", 10**9)
+        return machine.fit(*data, **fit)
+
+
+X, Y = make_classification(1200, 12, n_informative=6, flip_y=0.1, random_state=0)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("C", [0.05, 20.0])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_two_classes(loss, C, form, paths, monkeypatch):
+    machine = SVC(kernel="linear", C=C, loss=loss, tol=1e-5).fit(form(X), Y)
+    assert paths == [True]
+    expected = by_blocks(monkeypatch, SVC(kernel="linear", C=C, loss=loss, tol=1e-5), form(X), Y)
+    assert machine.certificate_.holds and machine.certificate_.violation <= 1e-5
+    assert machine.certificate_.primal == pytest.approx(expected.certificate_.primal, rel=1e-6)
+    np.testing.assert_allclose(machine.decision_function(form(X)), expected.decision_function(form(X)), atol=2e-4)
+    verified = widemargin.verify(machine, form(X), Y)
+    assert verified.violation <= 2e-5 and verified.infeasibility <= 1e-9
+
+
+def test_is_the_machine_of_linear_svc_with_unpenalised_intercept():
+    machine = SVC(kernel="linear", tol=1e-6).fit(X, Y)
+    linear = LinearSVC(loss="hinge", penalize_intercept=False, tol=1e-9).fit(X, Y)
+    np.testing.assert_allclose(machine.coef_, linear.coef_, atol=1e-5)
+    np.testing.assert_allclose(machine.intercept_, linear.intercept_, atol=1e-5)
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_many_classes_and_weights(multi_class, paths, monkeypatch):
+    data, labels = make_classification(
+        1900, 10, n_informative=6, n_classes=3, weights=[0.35, 0.35, 0.3], random_state=1
+    )
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(labels))
+    shape = {"multi_class": multi_class, "decision_function_shape": multi_class}
+    make = lambda: SVC(kernel="linear", class_weight="balanced", tol=1e-4, **shape)  # noqa: E731
+    machine = make().fit(data, labels, sample_weight=weight)
+    assert any(paths)
+    expected = by_blocks(monkeypatch, make(), data, labels, sample_weight=weight)
+    assert machine.certificate_.holds
+    assert machine.certificate_.primal == pytest.approx(expected.certificate_.primal, rel=1e-6)
+    np.testing.assert_allclose(machine.decision_function(data), expected.decision_function(data), atol=5e-3)
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+def test_regression(loss, paths, monkeypatch):
+    data, y = make_regression(1100, 8, noise=5.0, random_state=0)
+    machine = SVR(kernel="linear", loss=loss, epsilon=1.0, tol=1e-4).fit(data, y)
+    assert paths == [True]
+    expected = by_blocks(monkeypatch, SVR(kernel="linear", loss=loss, epsilon=1.0, tol=1e-4), data, y)
+    assert machine.certificate_.holds
+    assert machine.certificate_.primal == pytest.approx(expected.certificate_.primal, rel=1e-6)
+
+
+def test_stays_away_from_what_it_cannot_solve(paths):
+    SVC(kernel="linear", C=np.inf).fit(np.vstack([X[:600] + 50.0, X[:600] - 50.0]), np.repeat([0, 1], 600))
+    SVC(kernel="linear", max_iter=10_000_000).fit(X, Y)
+    assert paths == [False, False]
+    paths.clear()
+    SVC(kernel="linear").fit(X[:500], Y[:500])
+    SVC().fit(X, Y)
+    assert paths == []
+
+
+def test_an_answer_that_fails_is_taken_up_by_the_block_solver(monkeypatch):
+    """Newton stopped after one step: the block solver goes on from those multipliers to the tolerance."""
+    solve = kernel_path.solve_linear
+
+    def hurried(problem, budget, **options):
+        budget.max_iter = 1
+        return solve(problem, budget, **options)
+
+    monkeypatch.setattr(kernel_path, "solve_linear", hurried)
+    starts = []
+    train_one = Training._train_one
+
+    def spy(self, task, *rest):
+        starts.append(task.start)
+        return train_one(self, task, *rest)
+
+    monkeypatch.setattr(Training, "_train_one", spy)
+    machine = SVC(kernel="linear").fit(X, Y)
+    assert machine.certificate_.holds and machine.certificate_.rows_computed > 0
+
+
+def test_gap_criterion_and_probabilities(paths):
+    machine = SVC(kernel="linear", stopping="gap", tol=1e-5).fit(X, Y)
+    assert paths == [True] and machine.certificate_.holds
+    paths.clear()
+    SVC(kernel="linear", probability=True, random_state=0).fit(X, Y).predict_proba(X[:3])
+    assert all(paths) and len(paths) > 1  # held-out folds have samples without weight

@@ -1,0 +1,143 @@
+"""Both methods, both Newton systems and all starts reach the same answer; their parts keep their invariants."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.linear.machines import LOSSES, problem
+from widemargin.linear import newton, newton_system, solve
+from widemargin.linear.certify import certify_linear
+from widemargin.linear.coordinate import arrange, solve_coordinates
+from widemargin.linear.crammer_singer import balance
+from widemargin.linear.newton import solve_newton
+from widemargin.linear.problem import Budget
+from widemargin.linear.responses import answers, bias_change
+from widemargin.linear.rows import rows_of
+from widemargin.linear.solve import solve_linear
+from widemargin.solvers.solution import Status
+
+GAP = 1e-6
+
+
+def certified(problem, answer):
+    """The primal value, after the certificate was found to agree with what the solver said."""
+    certificate = certify_linear(problem, answer, GAP, 0.0)
+    assert answer.status is Status.OPTIMAL
+    assert certificate.gap <= GAP * 1.01
+    assert certificate.infeasibility <= 1e-12
+    return certificate.primal
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("shape", [(120, 8), (60, 150)], ids=["tall", "wide"])
+@pytest.mark.parametrize("C", [0.01, 10.0])
+def test_methods_agree(loss, shape, C, monkeypatch):
+    task = problem(loss, *shape, C=C, sparse=True)
+    budget = Budget(GAP, max_iter=100_000)
+    expected = certified(task, solve_newton(task, budget))
+    assert certified(task, solve_coordinates(task, budget)) == pytest.approx(expected, rel=2 * GAP)
+    assert certified(task, solve_linear(task, budget)) == pytest.approx(expected, rel=2 * GAP)
+    monkeypatch.setattr(newton, "ALWAYS_FEATURES", 0)
+    monkeypatch.setattr(newton, "PRIMAL_SIDE", 0)
+    assert certified(task, solve_newton(task, budget)) == pytest.approx(expected, rel=2 * GAP)
+    monkeypatch.setattr(newton_system, "MOST_FREE", 0)
+    assert certified(task, solve_newton(task, budget)) == pytest.approx(expected, rel=2 * GAP)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_unpenalised_bias_by_both_newton_systems(loss, sparse, monkeypatch):
+    task = problem(loss, 80, 12, C=3.0, free=True, sparse=sparse)
+    budget = Budget(GAP)
+    expected = certified(task, solve_newton(task, budget))
+    monkeypatch.setattr(newton, "ALWAYS_FEATURES", 0)
+    monkeypatch.setattr(newton, "PRIMAL_SIDE", 0)
+    monkeypatch.setattr(newton_system, "MOST_KEPT", 20)  # inner products are thrown away and computed again
+    assert certified(task, solve_newton(task, budget)) == pytest.approx(expected, rel=2 * GAP)
+    monkeypatch.setattr(newton_system, "MOST_FREE", 0)
+    assert certified(task, solve_newton(task, budget)) == pytest.approx(expected, rel=2 * GAP)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("free", [False, True])
+def test_every_start_of_the_rules_is_taken_and_agrees(loss, free, monkeypatch):
+    task = problem(loss, 600, 5, C=1.0, free=free)
+    expected = certified(task, solve_newton(task, Budget(GAP)))
+    monkeypatch.setattr(solve, "SMALL", 0)
+    for name, value in (("SAMPLES_PER_FEATURE", {True: 1, False: 1}), ("WIDE", 0), ("PRIMAL_SIDE", 0)):
+        monkeypatch.setattr(solve, name, value)
+        monkeypatch.setattr(solve, "LONG_ROW", 0)
+        assert certified(task, solve_linear(task, Budget(GAP))) == pytest.approx(expected, rel=2 * GAP), name
+
+
+def test_coordinate_descent_gives_up_in_favour_of_newton(monkeypatch):
+    monkeypatch.setattr(solve, "SMALL", 0)
+    monkeypatch.setattr(solve, "PRIMAL_SIDE", 0)
+    task = problem("hinge", 300, 40, C=1000.0)
+    alone = solve_coordinates(task, Budget(1e-8), patience=solve.PATIENCE)
+    assert alone.status is Status.OWN_RULE
+    assert solve_linear(task, Budget(1e-8)).status is Status.OPTIMAL
+
+
+def test_rows_in_random_memory_order_give_multipliers_in_the_order_of_the_data():
+    task = problem("squared_hinge", 6000, 20, sparse=True)  # short rows, many: moved in memory
+    answer = solve_coordinates(task, Budget(1e-4))
+    certificate = certify_linear(task, answer, 1e-4, 0.0)
+    assert answer.status is Status.OPTIMAL and certificate.gap <= 1e-4
+    assert certificate.drift <= 1e-9  # w = X'b only if the multipliers stand at their samples
+
+
+# ----- parts
+@given(seed=st.integers(0, 1000), active=st.integers(1, 60), block=st.sampled_from([1, 4, 16]))
+def test_a_pass_visits_every_active_sample_once(seed, active, block):
+    order = np.random.default_rng(seed).permutation(60)
+    expected = sorted(order[:active])
+    visits = np.empty(60, np.int64)
+    arrange(order, active, block, visits, np.uint64(seed + 88172645463325252))
+    assert sorted(visits[:active]) == expected
+    assert sorted(order[:active]) == expected
+
+
+@given(seed=st.integers(0, 10_000), loss=st.sampled_from(LOSSES), s=st.sampled_from([1e-3, 1.0, 1e4]))
+def test_bias_change_brings_the_sum_to_zero(seed, loss, s):
+    task = problem(loss, 30, 3, free=True, seed=seed)
+    s = 1.0 if task.squared else s
+    u = 10.0 * np.random.default_rng(seed).normal(size=30)
+    centre = np.zeros(30)
+    change = bias_change(u, centre, s, task.rate, *task.box)
+    beta = np.empty(30)
+    answers(u + change, centre, s, task.rate, *task.box, beta)
+    assert abs(beta.sum()) <= 1e-9 * max(np.abs(beta).sum(), s * task.rate.max())
+    assert (beta >= task.dual.lo).all() and (beta <= task.dual.hi).all()
+
+
+@given(seed=st.integers(0, 10_000), K=st.integers(2, 8), cost=st.floats(1e-3, 1e3), A=st.floats(1e-3, 1e3))
+def test_balanced_multipliers_of_a_sample_sum_to_zero(seed, K, cost, A):
+    level = 3.0 * np.random.default_rng(seed).normal(size=K)
+    cap = np.zeros(K)
+    cap[seed % K] = cost
+    t = balance(level, A, cap)
+    a = np.minimum(cap, (t - level) / A)
+    assert abs(a.sum()) <= 1e-9 * max(1.0, np.abs(a).sum())
+
+
+def test_products_of_dense_and_sparse_rows_are_those_of_numpy(rng):
+    X = rng.normal(size=(30, 7)) * (rng.random((30, 7)) < 0.5)
+    Z = np.hstack([X, np.full((30, 1), 2.0)])
+    w, t, r = rng.normal(size=8), rng.normal(size=12), rng.random(12)
+    chosen = rng.permutation(30)[:12]
+    for rows in (rows_of(X, 2.0), rows_of(sp.csr_array(X), 2.0)):
+        np.testing.assert_allclose(rows.times(w), Z @ w, rtol=1e-12)
+        total = np.ones(8)
+        rows.add_transposed(chosen, t, total)
+        np.testing.assert_allclose(total, 1.0 + Z[chosen].T @ t, rtol=1e-12)
+        gram = np.zeros((8, 8))
+        rows.add_gram(chosen, r, gram)
+        np.testing.assert_allclose(np.tril(gram), np.tril(Z[chosen].T @ (r[:, None] * Z[chosen])), rtol=1e-12)
+        np.testing.assert_allclose(rows.inner(chosen, chosen[:5]), X[chosen] @ X[chosen[:5]].T, atol=1e-13)
+        np.testing.assert_allclose(rows.squared_norms(), (X**2).sum(axis=1))
+        np.testing.assert_allclose(rows.squared_columns(np.ones(30)), (X**2).sum(axis=0))
+        np.testing.assert_allclose(rows.take(chosen).times(w), Z[chosen] @ w, rtol=1e-12)
+        np.testing.assert_allclose(rows.take(slice(None, None, 4)).times(w), Z[::4] @ w, rtol=1e-12)

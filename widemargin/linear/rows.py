@@ -1,0 +1,209 @@
+"""Training data as the linear solvers read it: rows x_i, with a constant column appended for the bias.
+
+A weight vector has d + 1 entries, the last for the constant column of value `column` (0: no bias). Two kinds of data
+have the same five products, each about one pass over the rows concerned:
+
+    times(w)                     u = X w                         all rows
+    add_transposed(I, t, v)      v += X_I' t                     for multipliers that moved
+    add_gram(I, r, G)            G += X_I' diag(r) X_I           lower triangle, for changes of the free set
+    inner(I, J)                  X_I X_J', without the constant  where the free set is smaller than the dimension
+    take(I)                      the rows I as data of their own
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from widemargin._jit import REASSOCIATE, jit
+
+Vector = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+GRAM_CHUNK = 2048  # rows of a dense Gram update scaled at a time: the copy stays in cache
+
+
+def rows_of(X: Any, column: float) -> DenseRows | SparseRows:
+    """X, dense or CSR of either precision, with a constant column; indices are brought to one type."""
+    if not sp.issparse(X):
+        return DenseRows(np.ascontiguousarray(X, np.float64), column)
+    if X.shape[1] >= np.iinfo(np.int32).max:
+        raise ValueError(f"Sparse data may have at most 2^31 - 2 features; got {X.shape[1]}.")
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    indices = X.indices.astype(np.int32, copy=False).view(np.uint32)
+    return SparseRows(X.indptr.astype(np.int64), indices, X.data.astype(np.float64, copy=False), X.shape[1], column)
+
+
+class DenseRows:
+    """Rows of a dense matrix; the products are BLAS calls."""
+
+    def __init__(self, X: Vector, column: float) -> None:
+        self.X, self.column = X, column
+        self.n, self.d = X.shape
+        self.entries = X.size
+
+    def times(self, w: Vector) -> Vector:
+        return self.X @ w[:-1] + self.column * w[-1]
+
+    def add_transposed(self, rows: Index, weights: Vector, total: Vector) -> None:
+        full = 2 * len(rows) > self.n  # gathering most rows costs more than multiplying by zeros
+        if full:
+            spread = np.zeros(self.n)
+            spread[rows] = weights
+            total[:-1] += spread @ self.X
+        else:
+            total[:-1] += weights @ self.X[rows]
+        total[-1] += self.column * weights.sum()
+
+    def add_gram(self, rows: Index, weights: Vector, gram: NDArray) -> None:
+        d = self.d
+        for start in range(0, len(rows), GRAM_CHUNK):
+            part, weight = self.X[rows[start : start + GRAM_CHUNK]], weights[start : start + GRAM_CHUNK]
+            scaled = part * weight[:, None]
+            gram[:d, :d] += part.T @ scaled
+            gram[d, :d] += self.column * scaled.sum(axis=0)
+            gram[d, d] += self.column**2 * weight.sum()
+
+    def inner(self, rows: Index, others: Index) -> Vector:
+        return self.X[rows] @ self.X[others].T
+
+    def squared_norms(self) -> Vector:
+        return np.einsum("ij,ij->i", self.X, self.X)
+
+    def squared_columns(self, weights: Vector) -> Vector:
+        """diag(X' diag(weights) X) without the constant column."""
+        return weights @ (self.X * self.X)
+
+    def take(self, rows: Any) -> DenseRows:
+        return DenseRows(np.ascontiguousarray(self.X[rows]), self.column)
+
+    def as_sparse(self) -> SparseRows:
+        """The same rows for coordinate descent, which reads one at a time."""
+        return rows_of(sp.csr_array(self.X), self.column)  # type: ignore[return-value]
+
+
+class SparseRows:
+    """Rows of a CSR matrix with sorted indices."""
+
+    def __init__(self, indptr: NDArray, indices: NDArray, values: Vector, d: int, column: float) -> None:
+        self.indptr, self.indices, self.values, self.column = indptr, indices, values, column
+        self.n, self.d = len(indptr) - 1, d
+        self.entries = len(values)
+
+    def times(self, w: Vector) -> Vector:
+        out = np.empty(self.n)
+        products(self.indptr, self.indices, self.values, w, self.column * w[-1], out)
+        return out
+
+    def add_transposed(self, rows: Index, weights: Vector, total: Vector) -> None:
+        scatter(self.indptr, self.indices, self.values, rows, weights, total)
+        total[-1] += self.column * weights.sum()
+
+    def add_gram(self, rows: Index, weights: Vector, gram: NDArray) -> None:
+        gram_scatter(self.indptr, self.indices, self.values, rows, weights, self.column, gram)
+
+    def inner(self, rows: Index, others: Index) -> Vector:
+        out = np.empty((len(rows), len(others)))
+        inner_products(self.indptr, self.indices, self.values, rows, others, np.zeros(self.d), out)
+        return out
+
+    def squared_norms(self) -> Vector:
+        out = np.empty(self.n)
+        square_rows(self.indptr, self.values, out)
+        return out
+
+    def squared_columns(self, weights: Vector) -> Vector:
+        """diag(X' diag(weights) X) without the constant column."""
+        each = np.repeat(weights, np.diff(self.indptr)) * self.values**2
+        return np.bincount(self.indices.view(np.int32), weights=each, minlength=self.d).astype(np.float64)
+
+    def take(self, rows: Any) -> SparseRows:
+        rows = np.arange(self.n)[rows] if isinstance(rows, slice) else rows
+        indptr = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum((self.indptr[1:] - self.indptr[:-1])[rows], out=indptr[1:])
+        indices, values = np.empty(indptr[-1], np.uint32), np.empty(indptr[-1])
+        copy_rows(self.indptr, self.indices, self.values, rows, indptr, indices, values)
+        return SparseRows(indptr, indices, values, self.d, self.column)
+
+    def as_sparse(self) -> SparseRows:
+        return self
+
+
+@jit(fastmath=REASSOCIATE)
+def products(indptr, indices, values, w, constant, out):
+    """out = X w + constant; two sums in turn hide the latency of the gathers."""
+    for i in range(out.shape[0]):
+        k, end = indptr[i], indptr[i + 1]
+        even, odd = constant, 0.0
+        while k + 1 < end:
+            even += values[k] * w[indices[k]]
+            odd += values[k + 1] * w[indices[k + 1]]
+            k += 2
+        if k < end:
+            even += values[k] * w[indices[k]]
+        out[i] = even + odd
+
+
+@jit
+def scatter(indptr, indices, values, rows, weights, total):
+    """total += sum of weights[r] times row rows[r]."""
+    for r in range(rows.shape[0]):
+        weight = weights[r]
+        for k in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            total[indices[k]] += weight * values[k]
+
+
+@jit
+def gram_scatter(indptr, indices, values, rows, weights, column, gram):
+    """Lower triangle of X_I' diag(r) X_I with the constant column, row by row; sorted indices make it the lower one."""
+    d = gram.shape[0] - 1
+    for r in range(rows.shape[0]):
+        start, end = indptr[rows[r]], indptr[rows[r] + 1]
+        for k in range(start, end):
+            value = weights[r] * values[k]
+            line = gram[indices[k]]
+            for j in range(start, k + 1):
+                line[indices[j]] += value * values[j]
+            gram[d, indices[k]] += value * column
+        gram[d, d] += weights[r] * column * column
+
+
+@jit
+def inner_products(indptr, indices, values, rows, others, spread, out):
+    """out[a, b] = x_rows[a] . x_others[b]; `spread` is d zeros, and zeros again at the end."""
+    for a in range(rows.shape[0]):
+        start, end = indptr[rows[a]], indptr[rows[a] + 1]
+        for k in range(start, end):
+            spread[indices[k]] = values[k]
+        for b in range(others.shape[0]):
+            total = 0.0
+            for k in range(indptr[others[b]], indptr[others[b] + 1]):
+                total += values[k] * spread[indices[k]]
+            out[a, b] = total
+        for k in range(start, end):
+            spread[indices[k]] = 0.0
+
+
+@jit(fastmath=REASSOCIATE)
+def square_rows(indptr, values, out):
+    """Squared length of every row."""
+    for i in range(out.shape[0]):
+        total = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            total += values[k] * values[k]
+        out[i] = total
+
+
+@jit
+def copy_rows(indptr, indices, values, rows, new_indptr, new_indices, new_values):
+    """The chosen rows one after another."""
+    for r in range(rows.shape[0]):
+        offset = new_indptr[r] - indptr[rows[r]]
+        for k in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            new_indices[k + offset] = indices[k]
+            new_values[k + offset] = values[k]

@@ -1,0 +1,122 @@
+"""Which method solves a linear machine: measured rules, each a sentence.
+
+    hard = mean of C_i (|x_i|^2 + 1): how many units of margin one multiplier can move
+
+few features (d <= PRIMAL_SIDE)
+    squared loss        Newton; where d > WIDE a few passes of coordinate descent first, which make the free set small
+    linear loss         coordinate descent while the problem is easy (hard below EASY), else Newton, with passes first
+                        where d > WIDE
+    many samples        Newton starts from the optimum of every 16th sample
+many features           coordinate descent; Newton takes over when the passes predicted to be left exceed PATIENCE
+unpenalised bias        Newton, for many features from a few passes on the machine with penalised bias
+
+Small problems (SMALL entries or fewer) are solved to rounding whatever the tolerance: a step costs microseconds there,
+and answers then do not depend on order, repetition or threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from widemargin.linear.coordinate import solve_coordinates
+from widemargin.linear.newton import PRIMAL_SIDE, Accept, solve_newton
+from widemargin.linear.problem import Budget, LinearAnswer, LinearProblem
+from widemargin.linear.responses import answers
+from widemargin.solvers.solution import Status
+
+WIDE = 200  # features: below, the Gram matrix of all samples is cheap
+LONG_ROW = 40  # entries per row above which it costs more than a few passes that make the free set small
+EASY = 3.0  # hardness below which coordinate descent needs only a few passes over wide rows
+EASY_NARROW = 1.0  # the same below NARROW features
+NARROW = 100
+PATIENCE = 150.0  # predicted passes of coordinate descent that cost as much as Newton with its Gram of free samples
+STRIDE = 16  # of the subsample whose optimum starts Newton
+SAMPLES_PER_FEATURE = {True: 200, False: 1600}  # squared loss or not: from here on the subsample pays
+SMALL = 20_000  # entries
+ROUNDING = 1e-13  # relative gap that small problems are taken to
+
+
+def solve_linear(
+    problem: LinearProblem, budget: Budget, *, seed: int = 0, accept: Accept | None = None
+) -> LinearAnswer:
+    """Solve to the relative gap of the budget by the method that suits the data.
+
+    accept : a further condition on the state of Newton's method (newton.py); only where the bias is not penalised
+    """
+    if problem.free_bias:
+        return _free_bias(problem, budget, seed, accept)
+    rows = problem.rows
+    if rows.entries <= SMALL and budget.gap > ROUNDING:
+        return _to_rounding(problem, budget)
+    if rows.d > PRIMAL_SIDE:
+        return _passes(problem, budget, seed)
+    mean_square = float(rows.squared_norms().mean()) + 1.0
+    hard = float(problem.rate.mean()) * (0.5 if problem.squared else 1.0) * mean_square
+    easy = hard < (EASY_NARROW if rows.d < NARROW else EASY)
+    if easy and (not problem.squared or rows.d > 2 * WIDE):
+        return _passes(problem, budget, seed)
+    long_rows = rows.entries > LONG_ROW * rows.n
+    if rows.d > WIDE and (long_rows or not problem.squared):
+        passes = (8 if rows.d > 500 else 3) if problem.squared else 4
+        found = solve_coordinates(problem, budget, seed=seed, max_passes=passes)
+        if found.status is Status.OPTIMAL:
+            return found
+        return solve_newton(problem, budget, weights=found.weights, centre=found.beta, done=found.iterations)
+    if rows.n >= SAMPLES_PER_FEATURE[problem.squared] * rows.d:
+        return _from_subsample(problem, budget)
+    return solve_newton(problem, budget)
+
+
+def _to_rounding(problem: LinearProblem, budget: Budget) -> LinearAnswer:
+    """Newton to the last digit; what stalls there has met any tolerance it could."""
+    found = solve_newton(problem, replace(budget, gap=ROUNDING))
+    if found.gap <= budget.gap:
+        found.status = Status.OPTIMAL
+    return found
+
+
+def _free_bias(problem: LinearProblem, budget: Budget, seed: int, accept: Accept | None) -> LinearAnswer:
+    """Newton throughout; for many features from a few passes on the machine with penalised bias."""
+    rows = problem.rows
+    if rows.entries <= SMALL and accept is None:
+        return _to_rounding(problem, budget)
+    if rows.d <= PRIMAL_SIDE:
+        if rows.n >= SAMPLES_PER_FEATURE[problem.squared] * rows.d:
+            return _from_subsample(problem, budget, accept)
+        return solve_newton(problem, budget, accept=accept)
+    penalised = replace(problem, dual=replace(problem.dual, n_groups=0))
+    found = solve_coordinates(penalised, replace(budget, gap=max(1e-2, budget.gap)), seed=seed, max_passes=10)
+    if found.status is Status.INTERRUPTED:
+        budget = replace(budget, max_iter=0)
+    return solve_newton(
+        problem, budget, weights=found.weights, centre=found.beta, s=2.0, done=found.iterations, accept=accept
+    )
+
+
+def _passes(problem: LinearProblem, budget: Budget, seed: int) -> LinearAnswer:
+    """Coordinate descent; Newton takes over where it is slow, from a point that is nearly right already."""
+    half = max(1, budget.max_iter // 2)  # of the iterations allowed: some must be left for Newton
+    found = solve_coordinates(problem, budget, seed=seed, max_passes=half, patience=PATIENCE)
+    if found.status is not Status.OWN_RULE:
+        return found
+    s = min(max((0.03 / max(found.gap, 1e-9)) ** 0.5, 1.0), 1000.0)  # the nearer, the larger: keeps it there
+    return solve_newton(problem, budget, weights=found.weights, centre=found.beta, s=s, done=found.iterations)
+
+
+def _from_subsample(problem: LinearProblem, budget: Budget, accept: Accept | None = None) -> LinearAnswer:
+    """Newton from the optimum of every STRIDE-th sample."""
+    loose = replace(budget, gap=max(1e-2 if problem.squared else 3e-3, budget.gap), watch=None)
+    few = solve_newton(problem.every(STRIDE), loose)
+    if problem.squared:
+        return solve_newton(problem, budget, weights=few.weights, done=few.iterations, accept=accept)
+    s = 10.0
+    dual = problem.dual
+    middle = 0.5 * (dual.lo + dual.hi)
+    margins = problem.rows.times(few.weights)
+    centre = np.empty(problem.rows.n)
+    answers(margins, middle, 0.5 * s / problem.scale, problem.rate, *problem.box, centre)
+    return solve_newton(
+        problem, budget, weights=few.weights, centre=centre, s=s, growth=6.0, done=few.iterations, accept=accept
+    )
