@@ -174,10 +174,7 @@ class Training:
             if answer is not None:
                 solution, certificate = answer
                 if certificate.holds or solution.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
-                    held_out = []
-                    if task.held_out:
-                        held_out = self._train_without(task, self.source.gram(task.index), solution, stopping)
-                    return Trained(solution, certificate, held_out)
+                    return Trained(solution, certificate, self._train_linear_without(task, solution, stopping, watch))
                 task = replace(task, start=solution.beta)
         gram = self.source.gram(task.index)
         bounded = self.solve is solve_blocks and stopping.max_iter < 0
@@ -226,6 +223,19 @@ class Training:
         quick = Without(task.dual, gram, whole) if len(task.held_out) and Without.fits(task.dual, gram) else None
         rule = replace(stopping, tol=max(stopping.tol, HELD_OUT_TOL), criterion="kkt")
         return [self._leave_out(task.dual, gram, whole, away, rule, quick) for away in task.held_out]
+
+    def _train_linear_without(self, task: Task, whole: Solution, stopping: Stopping, watch: Watch) -> list[Solution]:
+        """As `_train_without`, for a linear kernel: each set is left out by a box that has no room."""
+        assert self.linear is not None
+        rule = replace(stopping, tol=max(stopping.tol, HELD_OUT_TOL), criterion="kkt")
+        answers = []
+        for away in task.held_out:
+            lo, hi, _ = emptied(task.dual, away)
+            answer = self.linear.train(replace(task.dual, lo=lo, hi=hi), task.index, rule, watch)
+            if answer is None:  # too few samples are left: the rest goes the way of all kernels
+                return self._train_without(task, self.source.gram(task.index), whole, stopping)
+            answers.append(answer[0])
+        return answers
 
     def _leave_out(
         self,
