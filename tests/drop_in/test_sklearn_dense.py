@@ -22,6 +22,7 @@ EXCEPTIONS = {
         "at predict, we with the support vectors only"
     ),
     "test_libsvm_convergence_warnings": "expects two steps not to be enough: our solver is at the optimum after them",
+    "test_linear_svm_convergence_warnings": "expects LIBLINEAR by name, and two steps not to be enough on iris",
     # deprecations of scikit-learn 1.9: probabilities stay here
     "test_probability_raises_futurewarning": "probability=True keeps working, without a warning",
     "test_svc_nusvc_probA_probB_deprecated": "probA_ and probB_ stay",
