@@ -29,6 +29,7 @@ from widemargin.threads import single_threaded_blas
 
 FEASIBILITY = 1e-9  # relative: multipliers of size one may leave box and sums by rounding only
 ROUNDING_MASS = 1e-12  # of the sum of the sizes of all terms: below it primal and dual are zero to rounding
+NEGATIVE_SHARE = 1e-3  # of tol times sum |b|, which bounds the gap: a b'Kb below minus this is not rounding
 SAME = 1e-9  # relative: a violation this close to tol meets it; both were rounded
 
 
@@ -135,10 +136,11 @@ def certify_function(
         violation = max(violation, float((table[:, 1] - level).max()), float((level - table[:, 0]).max()))
     coefficients = dual.per_sample(beta)
     squared_length = float(coefficients @ function)
-    if squared_length < -ROUNDING_MASS * mass:  # no vector of any feature space: there is no primal problem
+    noise = max(ROUNDING_MASS * mass, NEGATIVE_SHARE * tol * float(np.abs(coefficients).sum()))
+    if squared_length < -noise:  # no vector of any feature space: there is no primal problem
         primal = float("inf")
     else:
-        primal, _ = primal_of(F, squared_length, level, *box, dual.start, starts, groups)
+        primal, _ = primal_of(F, max(squared_length, 0.0), level, *box, dual.start, starts, groups)
     size = max(abs(primal), abs(lower), ROUNDING_MASS * mass)
     gap = 0.0 if primal == lower else (primal - lower) / size if np.isfinite(size) else float("inf")
     facts: dict[str, Any] = {}

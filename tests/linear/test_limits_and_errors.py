@@ -135,7 +135,7 @@ def test_bad_data_are_refused_in_a_sentence():
         LinearSVC().fit(X, np.ones(len(y)))
     with pytest.raises(ValueError, match="positive weight"):
         LinearSVC().fit(X, y, sample_weight=(y == 1).astype(float))
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.warns(UserWarning, match="negative values.*left out"):
         LinearSVC().fit(X, y, sample_weight=np.linspace(-1, 1, len(y)))
     with pytest.raises(ValueError, match="dual=False"):
         LinearSVR(dual=False).fit(X, y.astype(float))

@@ -260,6 +260,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         self.verbose = verbose
 
     _read_labels = KernelClassifier._read_labels  # labels and class weights mean what they mean in SVC
+    _about_one_class = KernelClassifier._about_one_class
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVC:

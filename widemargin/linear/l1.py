@@ -194,7 +194,7 @@ def solve_l1(
     worst, credit = np.inf, 0.0
     row_lengths = np.bincount(columns.indices, minlength=rows.n).astype(np.float64)
     while status is None:
-        if passes and primal - lower <= budget.gap * primal:  # after a pass at least: zero weights can be within the gap
+        if passes and primal - lower <= budget.gap * primal:  # zero weights can be within the gap
             status = Status.OPTIMAL
             break
         worst, state = run_pass(*data, slack, w, order, active, threshold, shrunk, state)
