@@ -245,7 +245,7 @@ def test_data_that_are_no_bits_do_not_follow_bits(rng):
     bits = (rng.random((25, 40)) < 0.5) * 1.0
     other = rng.random((11, 40))
     for kernel in (Linear(), Gaussian(0.1), Laplacian(0.1)):
-        with pytest.raises(RepresentationMismatch, match="0/1"):
+        with pytest.raises(RepresentationMismatch, match="only and the new data hold others"):
             kernel.prepare(other, like=kernel.prepare(bits))
         assert error(kernel(bits, other), kernel, bits, other) < 1e-12, "calling a kernel prepares both anew"
         assert error(kernel(other, bits), kernel, other, bits) < 1e-12

@@ -1,6 +1,6 @@
 """The Gaussian kernel, exp(-gamma |x - z|^2).
 
-0/1 features     a table over the Hamming distance
+two values       a table over the Hamming distance (0/1 features, -1/+1, or any other two)
 few features     direct differences: nothing cancels, and it is no slower
 more             |x - z|^2 = |x|^2 + |z|^2 - 2 x'z by a matrix product, on data moved to their centre
 sparse           the same identity on the inner products of sparse vectors, without a centre
@@ -78,7 +78,7 @@ class Gaussian(Kernel):
         return cls(0.5 / float(variance))
 
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
-        samples = represent(X, dtype, like, centred=True, by_column=DIRECT_FEATURES)
+        samples = represent(X, dtype, like, centred=True, by_column=DIRECT_FEATURES, any_two=True)
         if like is not None or not isinstance(samples, DenseRows):
             return samples
         double = samples.dtype == np.float64
@@ -96,7 +96,8 @@ class Gaussian(Kernel):
         flat, step = flat_rows(out)
         gamma = out.dtype.type(self.gamma)
         if isinstance(left, BinaryRows) and isinstance(right, BinaryRows):
-            table = np.exp(-self.gamma * np.arange(left.n_features + 1)).astype(out.dtype)
+            step_exponent = self.gamma * left.squared_step
+            table = np.exp(-step_exponent * np.arange(left.n_features + 1)).astype(out.dtype)
             table_block(*left.location(), *right.location(), Different(len(left.words)), table, flat, step)
         elif isinstance(left, DenseColumns) and isinstance(right, DenseColumns):
             exponential_block(*left.location(), *right.location(), Squared(gamma), flat, step)

@@ -1,4 +1,4 @@
-"""0/1 vectors, 64 features to a machine word.
+"""Vectors of two values, 64 features to a machine word: 0/1 vectors, and for kernels of distances any two values.
 
 The words are stored feature group by feature group, (n_words, n_samples), so that the loops over samples run along
 contiguous memory. 123 features take 16 bytes per sample instead of 492 in float32.
@@ -21,13 +21,14 @@ PACKING_ROWS = 4096  # rows packed at a time, so that the intermediate stays sma
 
 @dataclass(frozen=True, eq=False)
 class BinaryRows(Samples):
-    """Samples start:stop of bit-packed 0/1 vectors.
+    """Samples start:stop of bit-packed vectors of two values.
 
     Attributes
     ----------
     words : (n_words, n_total) uint64; bit k of word w is feature 64 w + k
-    squares : |x|^2 of samples start:stop, the number of ones, in float64
+    squares : |x|^2 of samples start:stop, in float64
     dtype : precision of the kernel values
+    values : what a clear and a set bit stand for
     """
 
     words: NDArray[np.uint64]
@@ -36,59 +37,79 @@ class BinaryRows(Samples):
     stop: int
     squares: NDArray[np.float64]
     dtype: np.dtype
+    values: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def squared_step(self) -> float:
+        """How much one differing feature adds to a squared distance."""
+        return (self.values[1] - self.values[0]) ** 2
 
     def __len__(self) -> int:
         return self.stop - self.start
 
     def take(self, index: NDArray[np.int64]) -> BinaryRows:
         words = np.take(self.words, np.asarray(index) + self.start, axis=1)
-        return BinaryRows(words, self.n_features, 0, words.shape[1], self.squares[index], self.dtype)
+        return BinaryRows(words, self.n_features, 0, words.shape[1], self.squares[index], self.dtype, self.values)
 
     def tile(self, start: int, stop: int) -> BinaryRows:
         inside = self.start + start, self.start + stop
-        return BinaryRows(self.words, self.n_features, *inside, self.squares[start:stop], self.dtype)
+        return BinaryRows(self.words, self.n_features, *inside, self.squares[start:stop], self.dtype, self.values)
 
     def adopt(self, matrix: Matrix) -> BinaryRows:
-        """Pack new data, or say that they are not 0/1."""
-        if not holds_only_bits(matrix):
+        """Pack new data, or say that they hold other values."""
+        if not holds_only(matrix, self.values):
             raise RepresentationMismatch(
-                "The samples prepared before are 0/1 vectors and the new data hold other values."
+                f"The samples prepared before hold the values {self.values} only and the new data hold others."
             )
-        return binary_rows(matrix, self.dtype)
+        return binary_rows(matrix, self.dtype, self.values)
 
     def location(self) -> tuple[NDArray[np.uint64], int, int]:
         """What compiled loops need to find these samples: the whole array, the first sample, how many."""
         return self.words, self.start, self.stop - self.start
 
 
-def holds_only_bits(matrix: Matrix) -> bool:
-    """Whether every value is 0 or 1."""
+def holds_only(matrix: Matrix, values: tuple[float, float] = (0.0, 1.0)) -> bool:
+    """Whether every entry is one of the two values."""
     if sparse.issparse(matrix):
-        return _only_bits(matrix.data)
+        return 0.0 in values and _only(matrix.data, values)
     starts = range(0, len(matrix), PACKING_ROWS)
-    return all(_only_bits(matrix[start : start + PACKING_ROWS]) for start in starts)
+    return all(_only(matrix[start : start + PACKING_ROWS], values) for start in starts)
 
 
-def binary_rows(matrix: Matrix, dtype: DTypeLike) -> BinaryRows:
-    """Pack a 0/1 matrix, dense or sparse."""
+def two_values(matrix: Matrix) -> tuple[float, float] | None:
+    """The two values that a matrix consists of; None where there are more."""
+    entries = matrix.data if sparse.issparse(matrix) else matrix
+    first = entries.flat[:PACKING_ROWS] if entries.size else np.zeros(1)
+    low, high = float(first.min()), float(first.max())
+    if sparse.issparse(matrix):
+        low, high = min(low, 0.0), max(high, 0.0)
+    if low == high:
+        low, high = (low, 1.0) if low == 0.0 else (min(low, 0.0), max(low, 0.0))
+    return (low, high) if holds_only(matrix, (low, high)) else None
+
+
+def binary_rows(matrix: Matrix, dtype: DTypeLike, values: tuple[float, float] = (0.0, 1.0)) -> BinaryRows:
+    """Pack a matrix of two values, dense or sparse."""
     n, d = matrix.shape
     words = np.zeros((-(-d // WORD), n), np.uint64)
     squares = np.zeros(n)
     for start in range(0, n, PACKING_ROWS):
-        part = as_dense(matrix[start : start + PACKING_ROWS]) != 0
+        part = as_dense(matrix[start : start + PACKING_ROWS]) == values[1]
         padded = np.zeros((len(part), words.shape[0] * WORD), bool)
         padded[:, :d] = part
         packed = np.packbits(padded, axis=1, bitorder="little").view("<u8")
         words[:, start : start + PACKING_ROWS] = packed.T
-        squares[start : start + PACKING_ROWS] = part.sum(axis=1)
-    return BinaryRows(words, d, 0, n, squares, np.dtype(dtype))
+        ones = part.sum(axis=1)
+        squares[start : start + PACKING_ROWS] = values[0] ** 2 * (d - ones) + values[1] ** 2 * ones
+    return BinaryRows(words, d, 0, n, squares, np.dtype(dtype), values)
 
 
-def _only_bits(values: NDArray) -> bool:
-    """Whether an array holds only zeros and ones; the first values decide most cases."""
-    if values.dtype == bool:
-        return True
-    first = values.flat[:WORD]
-    if not ((first == 0) | (first == 1)).all():
+def _only(entries: NDArray, values: tuple[float, float]) -> bool:
+    """Whether an array holds only the two values; the first entries decide most cases."""
+    if entries.dtype == bool:
+        return values == (0.0, 1.0)
+    low, high = values
+    first = entries.flat[:WORD]
+    if not ((first == low) | (first == high)).all():
         return False
-    return bool(((values == 0) | (values == 1)).all())
+    return bool(((entries == low) | (entries == high)).all())

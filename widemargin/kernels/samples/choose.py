@@ -1,6 +1,7 @@
 """The choice of a representation: the fastest one in which the values come out the same.
 
-0/1 values        BinaryRows, for dense data always, for sparse data while the packed words are few
+0/1 values        BinaryRows, for dense data always, for sparse data while the packed words are few; for kernels that
+                  depend on distances only, any two values
 sparse values     SparseRows, while the share of nonzero values is small
 everything else   DenseRows or DenseColumns, as the kernel asks
 """
@@ -14,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from widemargin.kernels.kernel import RepresentationMismatch, Samples
-from widemargin.kernels.samples.binary import WORD, BinaryRows, binary_rows, holds_only_bits
+from widemargin.kernels.samples.binary import WORD, BinaryRows, binary_rows, holds_only, two_values
 from widemargin.kernels.samples.dense import DenseColumns, DenseRows, dense_columns, dense_rows, mean_row
 from widemargin.kernels.samples.raw import Matrix, as_dense, check_features, read_matrix, read_precision
 from widemargin.kernels.samples.sparse import SparseRows, sparse_rows
@@ -34,6 +35,7 @@ def represent(
     centred: bool = False,
     by_column: float = 0,
     split: bool = True,
+    any_two: bool = False,
 ) -> Samples:
     """Prepare vectors for a kernel.
 
@@ -48,6 +50,8 @@ def represent(
         Dense data with at most this many features are stored by feature.
     split : bool
         Whether frequent features of sparse data may go to a dense part (for kernels of the inner product).
+    any_two : bool
+        Whether vectors of any two values may be packed, which suits kernels of the squared distance.
     """
     matrix = read_matrix(X)
     if like is not None:
@@ -55,8 +59,10 @@ def represent(
     dtype = read_precision(dtype)
     n, d = matrix.shape
     is_sparse = sparse.issparse(matrix)
-    if (not is_sparse or d <= SPARSE_WORDS * WORD) and holds_only_bits(matrix):
-        return binary_rows(matrix, dtype)
+    if not is_sparse or d <= SPARSE_WORDS * WORD:
+        values = two_values(matrix) if any_two else (0.0, 1.0) if holds_only(matrix) else None
+        if values is not None:
+            return binary_rows(matrix, dtype, values)
     if is_sparse and matrix.nnz <= SPARSE_DENSITY * n * d:
         return sparse_rows(matrix, dtype, split=split)
     dense = as_dense(matrix)

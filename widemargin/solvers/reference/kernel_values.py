@@ -159,7 +159,7 @@ def _from_points(samples: Samples, kind: int, numbers: tuple[float, float, int],
     """Points in one of the three forms."""
     rows: Any = _rows(samples)
     if form == "auto":
-        binary = isinstance(samples, BinaryRows)
+        binary = isinstance(samples, BinaryRows) and samples.values == (0.0, 1.0)
         form = "binary" if binary else "sparse" if sparse.issparse(rows) else "dense"
     if form == "dense":
         dense = np.ascontiguousarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
@@ -189,7 +189,8 @@ def _rows(samples: Samples) -> NDArray | sparse.csr_array:
     if isinstance(samples, BinaryRows):
         words = np.ascontiguousarray(samples.words[:, samples.start : samples.stop].T)
         bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")[:, : samples.n_features]
-        return sparse.csr_array(bits.astype(np.float64))
+        low, high = samples.values
+        return sparse.csr_array(high * bits) if low == 0.0 else np.where(bits, high, low)
     if isinstance(samples, SparseRows):
         store, part = samples.store, slice(samples.start, samples.stop)
         shape = (len(store.squares), store.n_features)
