@@ -24,7 +24,7 @@ from sklearn.utils import _safe_indexing
 
 from widemargin.gram.accumulate import add_row_products
 from widemargin.kernels import FeatureKernel, Linear, Precomputed
-from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
+from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas
 
 ROW_TILE = 256  # rows of X per task: with COLUMN_TILE a block of 2 MB in float64, which stays in the second-level cache
@@ -192,12 +192,7 @@ class Expansion:
 
     def _both_sides(self, X: Any, dtype: Any) -> tuple[Samples, Samples]:
         """X and the support vectors prepared to be evaluated against each other."""
-        right = self._support(dtype)
-        try:
-            return self.kernel.prepare(X, dtype, like=right), right
-        except RepresentationMismatch:  # e.g. the support vectors are all 0/1 and kept as bits, and X is not
-            left = self.kernel.prepare(X, dtype)
-            return left, self.kernel.prepare(self.vectors, dtype, like=left)
+        return self.kernel.prepare_both(X, self.vectors, dtype, self._support(dtype))
 
     def _support(self, dtype: Any) -> Samples:
         """The support vectors prepared for the kernel, once per precision."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from widemargin.kernel_system.tiles import TILE, KernelTiles, cross_block, cross_product, prepare_both
+from widemargin.kernel_system.tiles import TILE, KernelTiles, cross_block, cross_product
 from widemargin.kernels import BlockKernel, Gaussian, Linear
 
 N = 2 * TILE + 77
@@ -51,7 +51,7 @@ def test_products_between_two_sets_dense_sparse_and_mixed(rng):
     V = rng.normal(size=(len(B), 2))
     for left, right in ((A, B), (sparse.csr_array(A), sparse.csr_array(B)), (A, sparse.csr_array(B))):
         for kernel in (Gaussian(0.1), Linear()):
-            new, known = prepare_both(kernel, left, right)
+            new, known = kernel.prepare_both(left, right)
             expected = kernel(A, B)
             np.testing.assert_allclose(cross_product(kernel, new, known, V, 2), expected @ V, rtol=1e-9, atol=1e-9)
             np.testing.assert_allclose(cross_block(kernel, new, known, 2), expected, rtol=1e-9, atol=1e-11)
@@ -60,7 +60,7 @@ def test_products_between_two_sets_dense_sparse_and_mixed(rng):
 def test_bits_meet_numbers():
     """Training samples of zeros and ones are kept as bits; new samples need not be such."""
     known, new = np.eye(4), np.full((2, 4), 0.5)
-    left, right = prepare_both(Gaussian(1.0), new, known)
+    left, right = Gaussian(1.0).prepare_both(new, known)
     np.testing.assert_allclose(cross_block(Gaussian(1.0), left, right, 1), np.exp(-1.0), rtol=1e-12)
 
 

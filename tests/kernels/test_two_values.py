@@ -64,3 +64,17 @@ def test_new_data_with_other_values(rng):
     np.testing.assert_allclose(machine.decision_function(new), exact, atol=1e-10)
     platt = SVC(gamma=0.1, tol=1e-6, solver="platt").fit(X, y)
     np.testing.assert_allclose(platt.decision_function(new), machine.decision_function(new), atol=1e-4)
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])
+def test_two_sets_of_two_values_each_but_not_the_same(wrap, rng):
+    X, Z = matrix(rng, 0.0, 0.5, (12, 30)), matrix(rng, 0.0, 1.0, (9, 30))
+    exact = np.exp(-0.1 * ((X[:, None] - Z[None]) ** 2).sum(axis=2))
+    np.testing.assert_allclose(Gaussian(0.1)(wrap(X), wrap(Z)), exact, rtol=1e-12)
+    machine = SVC(gamma=0.1).fit(wrap(Z), np.arange(9) % 2)
+    expected = machine.decision_function(X + 0.0)
+    np.testing.assert_allclose(machine.decision_function(wrap(X)), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        expected,
+        Gaussian(0.1)(X, as_array(machine.support_vectors_)) @ as_array(machine.dual_coef_)[0] + machine.intercept_,
+    )

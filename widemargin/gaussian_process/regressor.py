@@ -27,7 +27,7 @@ from widemargin.gram.budget import cache_budget
 from widemargin.kernel_system import KernelSystem, NotPositiveDefinite, Solved
 from widemargin.kernel_system.cholesky import clear_upper, log_determinant
 from widemargin.kernel_system.system import ENDED_BY_THE_USER
-from widemargin.kernel_system.tiles import cross_block, prepare_both
+from widemargin.kernel_system.tiles import cross_block
 from widemargin.kernels import BlockKernel, Kernel
 from widemargin.least_squares.model import KernelSystemModel
 from widemargin.user_warning import warn_user
@@ -399,7 +399,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         mean = self._in_units(mean * self._y_train_std + self._y_train_mean)
         if not (return_std or return_cov):
             return mean
-        new, train = prepare_both(kernel, X, self.X_train_)
+        new, train = kernel.prepare_both(X, self.X_train_)
         white = self._model.noise(self._theta, X)
         if return_cov:
             cov = cross_block(kernel, new, new, self._posterior.system.n_threads)

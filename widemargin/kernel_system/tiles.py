@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin._jit import REASSOCIATE, jit
-from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
+from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.threads import run_tiles, single_threaded_blas
 
 TILE = 1024  # samples per side: kernels prepare their samples for this multiple
@@ -173,13 +173,3 @@ def cross_block(kernel: Kernel, left: Samples, right: Samples, n_threads: int) -
 
     run_tiles(fill, -(-n // ROW_TILE), n_threads if kernel.releases_gil else 1)
     return out
-
-
-def prepare_both(kernel: Kernel, new: object, known: object) -> tuple[Samples, Samples]:
-    """New and training samples in one float64 representation."""
-    right = kernel.prepare(known)
-    try:
-        return kernel.prepare(new, like=right), right
-    except RepresentationMismatch:  # e.g. training samples are all 0/1 and kept as bits, and new ones are not
-        left = kernel.prepare(new)
-        return left, kernel.prepare(known, like=left)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
 
 
 class RepresentationMismatch(Exception):
@@ -61,6 +62,25 @@ class Kernel(ABC):
             RepresentationMismatch is raised and the caller prepares both anew.
         """
 
+    def prepare_both(
+        self, X: Any, Z: Any, dtype: DTypeLike = np.float64, right: Samples | None = None
+    ) -> tuple[Samples, Samples]:
+        """Samples of X and of Z that can be evaluated against each other; `right` is Z prepared before, if it was.
+
+        X follows Z where it can; else Z follows X (Z all 0/1, X not); else both are prepared as one (each of two
+        values, but not the same two).
+        """
+        right = self.prepare(Z, dtype) if right is None else right
+        try:
+            return self.prepare(X, dtype, like=right), right
+        except RepresentationMismatch:
+            left = self.prepare(X, dtype)
+        try:
+            return left, self.prepare(Z, dtype, like=left)
+        except RepresentationMismatch:
+            both = self.prepare(_stacked(X, Z), dtype)
+            return both.tile(0, len(left)), both.tile(len(left), len(both))
+
     @abstractmethod
     def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
         """Fill out[i, j] = k(left_i, right_j) and return it. Serial and GIL-free: callers cut tiles and use threads.
@@ -88,15 +108,10 @@ class Kernel(ABC):
 
     def __call__(self, X: Any, Z: Any = None, dtype: DTypeLike = np.float64) -> NDArray:
         """The matrix k(X_i, Z_j), with Z = X when it is not given."""
-        left = self.prepare(X, dtype)
         if Z is None:
-            right = left
+            left = right = self.prepare(X, dtype)
         else:
-            try:
-                right = self.prepare(Z, dtype, like=left)
-            except RepresentationMismatch:  # the other way round the more general representation is the model
-                right = self.prepare(Z, dtype)
-                left = self.prepare(X, dtype, like=right)
+            right, left = self.prepare_both(Z, X, dtype)
         return self.block(left, right, np.empty((len(left), len(right)), dtype))
 
     def __add__(self, other: Kernel | float) -> Kernel:
@@ -111,3 +126,10 @@ class Kernel(ABC):
 
     __radd__ = __add__
     __rmul__ = __mul__
+
+
+def _stacked(X: Any, Z: Any) -> Any:
+    """Two matrices, dense or sparse, one above the other."""
+    if sparse.issparse(X) or sparse.issparse(Z):
+        return sparse.vstack([sparse.csr_array(X), sparse.csr_array(Z)], format="csr")
+    return np.vstack([np.asarray(X), np.asarray(Z)])

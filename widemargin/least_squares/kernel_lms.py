@@ -30,7 +30,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from widemargin.estimators.base import is_precomputed
 from widemargin.kernel_system import KernelSystem
-from widemargin.kernel_system.tiles import cross_block, prepare_both
+from widemargin.kernel_system.tiles import cross_block
 from widemargin.kernels import KERNEL_NAMES, Kernel
 from widemargin.least_squares.lms_steps import step_along
 from widemargin.least_squares.model import KernelSystemModel
@@ -274,7 +274,7 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
             X, y = self._check_new(X), column_or_1d(self._as_targets(y)[0])
             self.X_fit_ = _stack(self.X_fit_, X)
         kernel, before = self._fitted_kernel, len(self.dual_coef_)
-        new, every = prepare_both(kernel, X, self.X_fit_)
+        new, every = kernel.prepare_both(X, self.X_fit_)
         largest = float(kernel.diag(new).max(initial=0.0)) + self.noise_variance
         if self.learning_rate == "auto":  # a sample with a larger k(x, x) than all before needs shorter steps
             safe = 1.0 / max(largest, np.finfo(float).tiny)

@@ -25,7 +25,7 @@ from widemargin.estimators.plain_data import are_plain_targets
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.expansion import combine
 from widemargin.kernel_system import SOLVERS, KernelSystem, NotPositiveDefinite, Rule, Solved
-from widemargin.kernel_system.tiles import cross_product, prepare_both
+from widemargin.kernel_system.tiles import cross_product
 from widemargin.kernels import Kernel, Linear, Precomputed
 from widemargin.progress import ProgressBar
 from widemargin.solvers.solution import Status
@@ -161,7 +161,7 @@ class KernelSystemModel(BaseEstimator):
         if isinstance(kernel, Linear):
             weights = combine(coefficients.T, vectors)
             return np.asarray(X @ weights.T, np.float64) if sp.issparse(X) else np.asarray(X, np.float64) @ weights.T
-        left, right = prepare_both(kernel, X, vectors)
+        left, right = kernel.prepare_both(X, vectors)
         return cross_product(kernel, left, right, coefficients, resolve_n_jobs(self.n_jobs))
 
 

@@ -25,7 +25,7 @@ from widemargin.estimators.base import is_precomputed
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.gram.budget import cache_budget
-from widemargin.kernel_system.tiles import cross_block, prepare_both
+from widemargin.kernel_system.tiles import cross_block
 from widemargin.kernels import KERNEL_NAMES, Kernel
 from widemargin.least_squares.model import KernelSystemModel
 from widemargin.relevance.evidence import SparseModel, maximise_evidence
@@ -162,7 +162,7 @@ class RelevanceMachine(KernelSystemModel):
         if is_precomputed(self.kernel):
             design[:, 1:] = X[:, self.relevance_]
         elif len(self.relevance_):
-            left, right = prepare_both(self._fitted_kernel, X, self.relevance_vectors_)
+            left, right = self._fitted_kernel.prepare_both(X, self.relevance_vectors_)
             design[:, 1:] = cross_block(self._fitted_kernel, left, right, resolve_n_jobs(self.n_jobs))
         return design
 
