@@ -50,6 +50,10 @@ class History:
         self.survival = np.concatenate([self.survival, survival])
         return len(wrong)
 
+    def renumbered(self, kept: NDArray[np.int64]) -> History:
+        """A copy whose samples are numbered by their places among those kept."""
+        return History(np.searchsorted(kept, self.sample), self.sign, self.survival.copy())
+
     def coefficients(self, n_samples: int, averaged: bool) -> Vector:
         """Coefficients of the last or of the averaged vector, one per sample."""
         weight = self.sign
