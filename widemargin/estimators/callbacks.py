@@ -50,12 +50,13 @@ class CallbackMixin(CallbackSupportMixin):
 
 
 class Steps:
-    """The running report of one fit; may be called from several threads."""
+    """The running report of one fit; may be called from several threads. `stopped` once a callback asked to stop."""
 
     def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
         metadata = {"sample_weight": sample_weight} if np.ndim(sample_weight) else None  # one weight for all is none
         self._common = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
         self._lock = threading.Lock()
+        self.stopped = False
         self._root = estimator._init_callback_context(max_subtasks=None)
         self._root.call_on_fit_task_begin(**self._common)
 
@@ -64,7 +65,9 @@ class Steps:
         with self._lock:
             step = self._root.subcontext(task_name="step")
             step.call_on_fit_task_begin(**self._common)
-            return bool(step.call_on_fit_task_end(**self._common, reconstruction_attributes=attributes))
+            asked = bool(step.call_on_fit_task_end(**self._common, reconstruction_attributes=attributes))
+            self.stopped = self.stopped or asked
+            return asked
 
     def finish(self) -> None:
         """Report that the fit is done; the estimator itself is the trained one."""
@@ -84,14 +87,13 @@ class StepListener:
     ) -> None:
         self.steps, self.machine, self.expose = steps, machine, expose
         self.answers = list(start)
-        self.stopped = False
 
     def __call__(self, info: dict[str, Any]) -> None:
         """Take one call of `watch`, possibly from several threads; once stopped, all problems end at their next."""
-        if not self.stopped:
+        if not self.steps.stopped:
             self.answers[info.get("task", 0)] = info["iterate"]()
-            self.stopped = self.steps.done(self.attributes) or self.stopped
-        if self.stopped:
+            self.steps.done(self.attributes)
+        if self.steps.stopped:
             raise StopRequested
 
     def attributes(self) -> Attributes:

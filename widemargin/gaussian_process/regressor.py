@@ -32,6 +32,7 @@ from widemargin.kernel_system.system import ENDED_BY_THE_USER
 from widemargin.kernel_system.tiles import cross_block, prepare_both
 from widemargin.kernels import BlockKernel, Kernel
 from widemargin.least_squares.model import KernelSystemModel
+from widemargin.solvers.solution import Status
 from widemargin.user_warning import warn_user
 
 FACTOR_SAMPLES = 10_000  # up to which "auto" takes a Cholesky factor: 20 s on two cores, and determinants are exact
@@ -203,6 +204,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         theta = model.start
         if self.optimizer is not None and len(theta):
             theta = self._fit_theta(rng, steps)
+        stopped = steps is not None and steps.stopped
+        if steps is not None:
+            steps.stopped = False  # the system is solved yet: without it there is no model
         self._theta = theta
         self.kernel_ = model.rebuilt(theta)
         self.noise_variance_ = None if model.extra is None else float(np.exp(theta[-1]))
@@ -231,6 +235,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         self.log_marginal_likelihood_error_ = likelihood.error
         system.release()
         self._publish(solved.certificate)
+        if stopped:
+            self.status_ = Status.STOPPED
         if steps is not None:
             steps.finish()
         return self

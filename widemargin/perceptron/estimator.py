@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples, check_consistent_length, chec
 
 from widemargin.estimators.base import FLOATS, WITHOUT_GAMMA, takes_objects
 from widemargin.estimators.callbacks import CallbackMixin, Steps, attributes_set
+from widemargin.estimators.rebuilding import checked_vectors, finite_matrix
 from widemargin.estimators.training_set import resolve_gamma
 from widemargin.expansion import Expansion
 from widemargin.gram.gram import kernel_product
@@ -78,6 +79,7 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
     True
     """
 
+    _kept_private = ("_gamma", "_histories")
     _parameter_constraints: dict = {
         "kernel": [StrOptions(set(KERNEL_NAMES) - {"precomputed"}), Kernel, callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
@@ -263,6 +265,18 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
         self.dual_coef_ = np.array([history.coefficients(len(support), averaged) for history in self._histories])
         self.mistakes_ = np.array([len(history) for history in self._histories])
         self._expansion = Expansion(kernel, self.support_vectors_, self.dual_coef_, np.zeros(len(self._histories)))
+
+    def _rebuild(self) -> None:
+        """Make what a model file does not hold; ValueError where the attributes do not fit together."""
+        coefficients, vectors = finite_matrix("dual_coef_", self.dual_coef_), checked_vectors(self)
+        n_machines = 1 if len(self.classes_) == 2 else len(self.classes_)
+        if coefficients.shape != (n_machines, _num_samples(vectors)) or len(self._histories) != n_machines:
+            raise ValueError(
+                f"coefficients of shape {coefficients.shape} and {len(self._histories)} lists of mistakes are not "
+                f"those of {len(self.classes_)} classes and {_num_samples(vectors)} support vectors"
+            )
+        self._histories = [history.checked(_num_samples(vectors)) for history in self._histories]
+        self._expansion = Expansion(self._full_kernel(), vectors, coefficients, np.zeros(n_machines))
 
     # ---- prediction
 
