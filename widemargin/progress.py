@@ -28,7 +28,7 @@ import math
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -172,11 +172,17 @@ def of_problem(listener: Listener | None, number: int, n_problems: int) -> Liste
     return lambda info: listener(info | {"task": number, "n_tasks": n_problems})
 
 
-@contextmanager
-def watching(label: str, verbose: Any, *listeners: Listener | None) -> Iterator[Listener | None]:
+def watching(label: str, verbose: Any, *listeners: Listener | None) -> AbstractContextManager[Listener | None]:
     """Everybody who is told about a fit, as one listener: a bar if `verbose`, and those of the others that exist."""
-    with ProgressBar(label) if verbose else nullcontext() as bar:
-        yield tell_all([listener for listener in (bar, *listeners) if listener is not None])
+    present = [listener for listener in listeners if listener is not None]
+    return _with_bar(label, present) if verbose else nullcontext(tell_all(present))
+
+
+@contextmanager
+def _with_bar(label: str, listeners: list[Listener]) -> Iterator[Listener | None]:
+    """A bar before the others: it shows also the step at which one of them asks to stop."""
+    with ProgressBar(label) as bar:
+        yield tell_all([bar, *listeners])
 
 
 def _values(info: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 
 from widemargin import (
     LSSVC,
@@ -183,6 +184,27 @@ def test_the_wide_path_of_linear_machines_stops_too():
         machine = LinearSVC(**parameters).set_callbacks(listener).fit(X, y)
         assert machine.status_ is Status.STOPPED and len(listener.machines) == 2
         assert not machine.certificate_.holds and machine.certificate_.gap < 1.0
+
+
+def test_classes_on_several_threads_report_and_stop_together():
+    X, y = make_classification(3000, 20, n_informative=8, n_classes=4, random_state=0)
+    listener = Listener()
+    machine = LinearSVC(n_jobs=2).set_callbacks(listener).fit(X, y)
+    assert listener.begun == len(listener.machines) >= 1 + 4 * 2
+    assert {len(each.coef_) for each in listener.machines} == {4}
+    np.testing.assert_array_equal(listener.predicted[-1], machine.decision_function(X))
+    listener = Listener(patience=3)
+    machine.set_callbacks(listener).fit(X, y)
+    assert len(listener.machines) == 3 + 1 and machine.status_ is Status.STOPPED
+    assert np.isfinite([certificate.gap for certificate in machine.certificates_]).all()
+
+
+def test_the_progress_bar_of_scikit_learn_in_a_search(capsys):
+    for name, parameters in (("ridge", {"alpha": [0.1, 1.0]}), ("linear", {"C": [0.1, 1.0]})):
+        machine, (X, y), _ = CASES[name]
+        search = GridSearchCV(clone(machine), parameters, cv=2)
+        search.set_callbacks(callback.ProgressBar(max_propagation_depth=2)).fit(X, y)
+        assert search.best_score_ > 0.8
 
 
 def test_sample_weights_reach_the_scorer_and_one_weight_for_all_does_not_disturb():

@@ -35,7 +35,7 @@ PATIENCE = 150.0  # predicted passes of coordinate descent that cost as much as 
 STRIDE = 16  # of the subsample whose optimum starts Newton
 SAMPLES_PER_FEATURE = {True: 200, False: 1600}  # squared loss or not: from here on the subsample pays
 SMALL = 20_000  # entries
-ASKED_TO_END = (Status.INTERRUPTED, Status.STOPPED)
+ASKED_TO_END = (Status.INTERRUPTED, Status.STOPPED)  # after which no other method goes on
 ROUNDING = 1e-13  # relative gap that small problems are taken to
 
 
