@@ -23,6 +23,7 @@ from widemargin import (
     Status,
 )
 from widemargin.kernels import Gaussian
+from widemargin.linear.problem import Budget
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
 
@@ -184,6 +185,22 @@ def test_the_wide_path_of_linear_machines_stops_too():
         machine = LinearSVC(**parameters).set_callbacks(listener).fit(X, y)
         assert machine.status_ is Status.STOPPED and len(listener.machines) == 2
         assert not machine.certificate_.holds and machine.certificate_.gap < 1.0
+
+
+def test_an_interrupt_in_the_passes_of_the_wide_path_ends_the_fit(monkeypatch):
+    """Newton's method used to go on after it, as if nothing had been asked."""
+    X, y = make_classification(400, 300, n_informative=20, random_state=0)
+    calls = []
+
+    def press_once(self, *report):
+        calls.append(report)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Budget, "report", press_once)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        machine = LinearSVC().fit(X, y)
+    assert machine.status_ is Status.INTERRUPTED and len(calls) == 1
 
 
 def test_classes_on_several_threads_report_and_stop_together():
