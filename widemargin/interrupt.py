@@ -15,6 +15,17 @@ import signal
 import threading
 from types import FrameType
 
+from widemargin.solvers.solution import Status
+
+
+class StopRequested(KeyboardInterrupt):
+    """Raised by a listener (progress.py) on behalf of a callback: solvers end as on Ctrl-C, with another status."""
+
+
+def status_of(interrupt: KeyboardInterrupt) -> Status:
+    """How a solver ended that caught this."""
+    return Status.STOPPED if isinstance(interrupt, StopRequested) else Status.INTERRUPTED
+
 
 class CtrlC:
     """Context in which the first Ctrl-C sets `requested` instead of raising.

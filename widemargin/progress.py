@@ -9,6 +9,7 @@ A solver calls `watch(info)` about once per round. `info` is a dict with
     seconds             time since the solver began
 
     point               a function that returns (beta, F = K b) as they are
+    iterate             or, where the method has no such pair, one that returns its answer so far as a new object
 
 and, inside a fit, `task` and `n_tasks` (many classes are several problems) and `dual`, the problem. Any callable with
 one argument will do; what it returns is ignored, and a KeyboardInterrupt it raises ends the solver with what it has. It
@@ -26,7 +27,8 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 
 SECONDS_PER_LINE = 5.0  # pace of the plain lines written where no live bar can be drawn: readable in a log, not a flood
 BAR_WIDTH = 12  # characters: the whole line then fits 110 columns
+
+
+Listener = Callable[[dict[str, Any]], Any]
 
 
 class Approach:
@@ -146,6 +151,38 @@ class ProgressBar:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def tell_all(listeners: list[Listener]) -> Listener | None:
+    """One listener that tells all of them; None for none, so that nothing is called."""
+    if len(listeners) <= 1:
+        return listeners[0] if listeners else None
+
+    def tell(info: dict[str, Any]) -> None:
+        for listener in listeners:
+            listener(info)
+
+    return tell
+
+
+def of_problem(listener: Listener | None, number: int, n_problems: int) -> Listener | None:
+    """The listener of one of the problems of a fit, told which it is."""
+    if listener is None:
+        return None
+    return lambda info: listener(info | {"task": number, "n_tasks": n_problems})
+
+
+def watching(label: str, verbose: Any, *listeners: Listener | None) -> AbstractContextManager[Listener | None]:
+    """Everybody who is told about a fit, as one listener: a bar if `verbose`, and those of the others that exist."""
+    present = [listener for listener in listeners if listener is not None]
+    return _with_bar(label, present) if verbose else nullcontext(tell_all(present))
+
+
+@contextmanager
+def _with_bar(label: str, listeners: list[Listener]) -> Iterator[Listener | None]:
+    """A bar before the others: it shows also the step at which one of them asks to stop."""
+    with ProgressBar(label) as bar:
+        yield tell_all([bar, *listeners])
 
 
 def _values(info: Mapping[str, Any]) -> str:

@@ -13,13 +13,20 @@
 
 Each step is a task of the fit. The function given to `done` returns the fitted attributes of a half-trained machine; it
 is called only if a callback wants one (ScoringMonitor does). With an older scikit-learn the mixin does nothing.
+
+Where the loop is a solver's, a `StepListener` among those who watch it (progress.py) makes the calls of `done`.
 """
 
 from __future__ import annotations
 
+import copy
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
+
+from widemargin.interrupt import StopRequested
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -43,12 +50,13 @@ class CallbackMixin(CallbackSupportMixin):
 
 
 class Steps:
-    """The running report of one fit; may be called from several threads."""
+    """The running report of one fit; may be called from several threads. `stopped` once a callback asked to stop."""
 
     def __init__(self, estimator: Any, X: Any, y: Any, sample_weight: Any) -> None:
-        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        metadata = {"sample_weight": sample_weight} if np.ndim(sample_weight) else None  # one weight for all is none
         self._common = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
         self._lock = threading.Lock()
+        self.stopped = False
         self._root = estimator._init_callback_context(max_subtasks=None)
         self._root.call_on_fit_task_begin(**self._common)
 
@@ -57,8 +65,45 @@ class Steps:
         with self._lock:
             step = self._root.subcontext(task_name="step")
             step.call_on_fit_task_begin(**self._common)
-            return bool(step.call_on_fit_task_end(**self._common, reconstruction_attributes=attributes))
+            asked = bool(step.call_on_fit_task_end(**self._common, reconstruction_attributes=attributes))
+            self.stopped = self.stopped or asked
+            return asked
 
     def finish(self) -> None:
         """Report that the fit is done; the estimator itself is the trained one."""
         self._root.call_on_fit_task_end(**self._common, reconstruction_attributes=dict)
+
+
+class StepListener:
+    """Listener that reports every call as a step of the fit, and passes on the wish of a callback to stop.
+
+    steps : the report of the fit; machine : the estimator that is fitted
+    expose : sets the fitted attributes of the machine it is given, for the answers so far, one per problem
+    start : the answers of problems that have not begun
+    """
+
+    def __init__(
+        self, steps: Steps, machine: Any, expose: Callable[[Any, list[Any]], None], start: Sequence[Any] = (None,)
+    ) -> None:
+        self.steps, self.machine, self.expose = steps, machine, expose
+        self.answers = list(start)
+
+    def __call__(self, info: dict[str, Any]) -> None:
+        """Take one call of `watch`, possibly from several threads; once stopped, all problems end at their next."""
+        if not self.steps.stopped:
+            self.answers[info.get("task", 0)] = info["iterate"]()
+            self.steps.done(self.attributes)
+        if self.steps.stopped:
+            raise StopRequested
+
+    def attributes(self) -> Attributes:
+        """The fitted attributes of the machine as if the fit had stopped here."""
+        return attributes_set(self.machine, lambda shadow: self.expose(shadow, list(self.answers)))
+
+
+def attributes_set(machine: Any, expose: Callable[[Any], None]) -> Attributes:
+    """What `expose` sets, tried on a copy: the machine itself is still being fitted."""
+    shadow = copy.copy(machine)
+    expose(shadow)
+    own = vars(machine)
+    return {name: value for name, value in vars(shadow).items() if name not in own or own[name] is not value}

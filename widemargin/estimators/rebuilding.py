@@ -20,9 +20,9 @@ FLOATS = (np.float64, np.float32)
 def rebuild_expansion(machine: Any) -> Expansion:
     """The kernel expansion of a fitted machine; ValueError where its attributes do not fit together."""
     kernel = make_kernel(machine.kernel, gamma=machine._gamma, degree=machine.degree, coef0=machine.coef0)
-    coefficients = _matrix("dual_coef_", machine.dual_coef_)
+    coefficients = finite_matrix("dual_coef_", machine.dual_coef_)
     n_support = coefficients.shape[1]
-    vectors = _columns(machine) if isinstance(kernel, Precomputed) else _vectors(machine)
+    vectors = _columns(machine) if isinstance(kernel, Precomputed) else checked_vectors(machine)
     count = vectors.shape[0] if hasattr(vectors, "shape") else len(vectors)
     if not len(machine.support_) == count == n_support:
         raise ValueError(
@@ -35,7 +35,7 @@ def rebuild_expansion(machine: Any) -> Expansion:
     pairs = n_classes > 2 and machine.multi_class == "ovo"
     outputs = 1 if n_classes == 2 else n_classes
     rows = n_classes - 1 if pairs else outputs
-    intercept = _matrix("intercept_", np.atleast_2d(machine.intercept_))[0]
+    intercept = finite_matrix("intercept_", np.atleast_2d(machine.intercept_))[0]
     wanted = n_classes * (n_classes - 1) // 2 if pairs else outputs
     if coefficients.shape[0] != rows or len(intercept) != wanted:
         raise ValueError(
@@ -47,7 +47,7 @@ def rebuild_expansion(machine: Any) -> Expansion:
     return Expansion(kernel, vectors, coefficients, intercept, _class_starts(machine, n_support) if pairs else None)
 
 
-def _matrix(name: str, values: Any) -> NDArray[np.float64]:
+def finite_matrix(name: str, values: Any) -> NDArray[np.float64]:
     """Finite float64 numbers in two dimensions."""
     dense = values.toarray() if sp.issparse(values) else np.asarray(values)
     if dense.ndim != 2 or dense.dtype.kind != "f" or not np.isfinite(dense).all():
@@ -64,7 +64,7 @@ def _columns(machine: Any) -> NDArray[np.int64]:
     return support
 
 
-def _vectors(machine: Any) -> Any:
+def checked_vectors(machine: Any) -> Any:
     """The support vectors, with as many features as the machine says; a function of the user's may read anything."""
     from widemargin.estimators.base import takes_objects
 

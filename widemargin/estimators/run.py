@@ -6,7 +6,6 @@ the same `watch` of the solvers (progress.py), and nothing listens unless it was
 
 from __future__ import annotations
 
-import copy
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -16,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.callbacks import Steps
+from widemargin.estimators.callbacks import Steps, attributes_set
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.problems.dual import SignedDual
-from widemargin.progress import ProgressBar
+from widemargin.progress import ProgressBar, tell_all
 from widemargin.solvers.optimality import levels_of, scan_groups
 from widemargin.solvers.solution import Status
 from widemargin.stopping import Stopping
@@ -65,7 +64,7 @@ class Run:
         with ProgressBar(name, always=machine.verbose > 1) if machine.verbose else nullcontext() as bar:
             if bar is not None:
                 listeners.append(bar)
-            trained = training.train(tasks, self.stopping, _all(listeners))
+            trained = training.train(tasks, self.stopping, tell_all(listeners))
         if history is not None:
             machine.history_ = history.table()
         if half_trained is not None and half_trained.stopped:
@@ -74,18 +73,6 @@ class Run:
                     answer.solution.status = Status.STOPPED
                     answer.certificate = replace(answer.certificate, status=Status.STOPPED)
         return trained
-
-
-def _all(listeners: Sequence[Watch]) -> Watch | None:
-    """One listener that tells all of them; None for none, so that nothing is called."""
-    if len(listeners) <= 1:
-        return listeners[0] if listeners else None
-
-    def tell(info: dict[str, Any]) -> None:
-        for listener in listeners:
-            listener(info)
-
-    return tell
 
 
 class HalfTrained:
@@ -121,10 +108,7 @@ class HalfTrained:
 
     def attributes(self) -> dict[str, Any]:
         """The fitted attributes of the machine as far as it is."""
-        shadow = copy.copy(self.machine)
-        self.show(shadow, list(self.answers))
-        own = vars(self.machine)
-        return {name: value for name, value in vars(shadow).items() if own.get(name) is not value}
+        return attributes_set(self.machine, lambda shadow: self.show(shadow, list(self.answers)))
 
 
 def _levels(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.float64]) -> NDArray[np.float64]:

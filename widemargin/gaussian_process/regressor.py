@@ -19,17 +19,20 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from widemargin.estimators.base import FLOATS, is_precomputed, takes_objects
+from widemargin.estimators.callbacks import Steps
 from widemargin.gaussian_process.likelihood import Likelihood, estimated_likelihood, exact_likelihood
 from widemargin.gaussian_process.optimise import maximise
 from widemargin.gaussian_process.posterior import Posterior
 from widemargin.gaussian_process.translate import Model
 from widemargin.gram.budget import cache_budget
+from widemargin.interrupt import StopRequested
 from widemargin.kernel_system import KernelSystem, NotPositiveDefinite, Solved
 from widemargin.kernel_system.cholesky import clear_upper, log_determinant
 from widemargin.kernel_system.system import ENDED_BY_THE_USER
 from widemargin.kernel_system.tiles import cross_block
 from widemargin.kernels import BlockKernel, Kernel
 from widemargin.least_squares.model import KernelSystemModel
+from widemargin.solvers.solution import Status
 from widemargin.user_warning import warn_user
 
 FACTOR_SAMPLES = 10_000  # up to which "auto" takes a Cholesky factor: 20 s on two cores, and determinants are exact
@@ -190,6 +193,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         -------
         self
         """
+        steps = self._begin_steps(X, y)
         model = Model(self._given_kernel(), self.noise_variance)
         rng = check_random_state(self.random_state)
         X, targets, single = self._read_process(X, y)
@@ -199,7 +203,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
 
         theta = model.start
         if self.optimizer is not None and len(theta):
-            theta = self._fit_theta(rng)
+            theta = self._fit_theta(rng, steps)
+        stopped = steps is not None and steps.stopped
+        if steps is not None:
+            steps.stopped = False  # the system is solved yet: without it there is no model
         self._theta = theta
         self.kernel_ = model.rebuilt(theta)
         self.noise_variance_ = None if model.extra is None else float(np.exp(theta[-1]))
@@ -207,23 +214,31 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         kernel = model.kernel(theta)
         total = noise + model.noise(theta, self.X_train_)
         system = KernelSystem(kernel, self.X_train_, self.cache_size, self.n_jobs)
+
+        def expose(machine: GaussianProcessRegressor, coefficients: Matrix, factor: Matrix | None = None) -> None:
+            machine._posterior = Posterior(system, total, factor)
+            machine._coefficients = coefficients
+            machine.alpha_ = coefficients[:, 0] if single else coefficients
+            machine.y_train_ = targets[:, 0] if single else targets
+
         try:
-            solved = self._solve(system, total, targets, self._method(system))
+            solved = self._solve(system, total, targets, steps, expose, self._method(system))
         except NotPositiveDefinite as error:
             raise NotPositiveDefinite(
                 f"The kernel, {self.kernel_}, is not returning a positive definite matrix: {error}. Try gradually "
                 "increasing the 'alpha' parameter of your GaussianProcessRegressor estimator."
             ) from error
-        self._posterior = Posterior(system, total, solved.factor)
+        expose(self, solved.coefficients, solved.factor)
         self.L_ = None if solved.factor is None else clear_upper(solved.factor)
-        self._coefficients = solved.coefficients
-        self.alpha_ = solved.coefficients[:, 0] if single else solved.coefficients
-        self.y_train_ = targets[:, 0] if single else targets
         likelihood = self._final_likelihood(system, solved)
         self.log_marginal_likelihood_value_ = likelihood.value
         self.log_marginal_likelihood_error_ = likelihood.error
         system.release()
         self._publish(solved.certificate)
+        if stopped:
+            self.status_ = Status.STOPPED
+        if steps is not None:
+            steps.finish()
         return self
 
     def _given_kernel(self) -> Any:
@@ -283,19 +298,31 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
             raise ValueError("alpha must be 0 or more and finite: it is a variance of noise.")
         return np.array(np.broadcast_to(alpha, (n_samples,)))
 
-    def _fit_theta(self, rng: np.random.RandomState) -> Vector:
-        """The parameters of largest likelihood, on all samples or on some drawn at random."""
+    def _fit_theta(self, rng: np.random.RandomState, steps: Steps | None) -> Vector:
+        """The parameters of largest likelihood, on all samples or on some drawn at random.
+
+        Each evaluation is a step of the fit, without a half-trained machine: that would take a system to be solved.
+        """
         X, targets, alpha = self.X_train_, self._targets, self._alpha
         if self.n_optimizer_samples is not None and self.n_optimizer_samples < len(targets):
             chosen = np.sort(rng.permutation(len(targets))[: self.n_optimizer_samples])
             X, targets, alpha = _safe_indexing(X, chosen), targets[chosen], alpha[chosen]
 
+        seen: list[tuple[float, Vector]] = []
+
         def objective(theta: Vector, eval_gradient: bool = True) -> Any:
             found = self._likelihood(theta, X, targets, alpha, eval_gradient)
+            if steps is not None:
+                seen.append((found.value, theta.copy()))
+                if steps.done():
+                    raise StopRequested
             return (-found.value, -found.gradient) if found.gradient is not None else -found.value
 
         start, bounds = self._model.start, self._model.bounds
-        return maximise(objective, start, bounds, self.optimizer, self.n_restarts_optimizer, rng)
+        try:
+            return maximise(objective, start, bounds, self.optimizer, self.n_restarts_optimizer, rng)
+        except StopRequested:
+            return max(seen, key=lambda evaluated: evaluated[0])[1]
 
     def _method(self, system: KernelSystem, gradient: bool = False) -> str:
         """How to solve: a factor, which also gives the determinant, wherever it fits and is not too slow."""

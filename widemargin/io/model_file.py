@@ -47,6 +47,7 @@ MACHINES = {
     "KernelLMS": "widemargin.least_squares",
     "RVC": "widemargin.relevance",
     "RVR": "widemargin.relevance",
+    "KernelPerceptron": "widemargin.perceptron",
 }
 ATTRIBUTE = re.compile(r"[a-zA-Z]\w*_")  # the only names, with an estimator's _kept_private, that a file may set
 PREPARATION = "preparation_"

@@ -32,6 +32,7 @@ RECORDS = {
     "Certificate": "widemargin.certificate",
     "SystemCertificate": "widemargin.kernel_system.certificate",
     "SparseModel": "widemargin.relevance.evidence",
+    "History": "widemargin.perceptron.history",
 }
 SPARSE_PARTS = ("data", "indices", "indptr")
 

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.interrupt import status_of
 from widemargin.solvers.solution import Status
 
 PATIENCE = 60  # steps without a new best before rounding is taken to have stopped the method
@@ -65,7 +66,7 @@ def descend(
     lower: Vector,
     max_iter: int,
     deadline: float = float("inf"),
-    watch: Callable[[int, Vector, Vector], None] | None = None,
+    watch: Callable[[int, Vector, Vector, Matrix], None] | None = None,
     hopeless: Callable[[int, Vector], bool] | None = None,
     keep: bool = False,
 ) -> Descent:
@@ -73,6 +74,7 @@ def descend(
 
     goal : (m,) r'M^-1 r at which a right-hand side is done
     lower : (m,) lower bounds at the start
+    watch : called with the step, lower bounds, errors, and the answer so far, which the next step changes
     hopeless : called with the step and the errors; True ends the run as MAX_ITER, where another method waits
     keep : whether to keep lengths and turns of all steps
     """
@@ -127,10 +129,10 @@ def descend(
             waited = 0 if improved.any() else waited + 1
             history.append((float(lower[0]), float(lower[0] + max(rho[0], 0.0))))
             if watch is not None:
-                watch(step, lower, best_error)
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
-    if status in (Status.MAX_ITER, Status.TIME_LIMIT):
+                watch(step, lower, best_error, a)
+    except KeyboardInterrupt as interrupt:
+        status = status_of(interrupt)
+    if status in (Status.MAX_ITER, Status.TIME_LIMIT, Status.STOPPED):
         # Every step lowers the true error |a - a*|_A, also where its bound goes up for a while: the last is the best.
         best, best_error = a, rho
     shape = (len(lengths), len(goal))

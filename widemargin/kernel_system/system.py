@@ -33,7 +33,7 @@ from widemargin.solvers.solution import Status
 from widemargin.threads import resolve_n_jobs, single_threaded_blas
 
 SOLVERS = ("auto", "cholesky", "cg")
-ENDED_BY_THE_USER = (Status.TIME_LIMIT, Status.INTERRUPTED)
+ENDED_BY_THE_USER = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED)
 
 DIRECT = 1024  # samples up to which a factor costs less than the preparations of conjugate gradients
 STEPS_PER_FACTOR = 1 / 40  # steps, per sample, that were measured to take as long as a factor
@@ -224,7 +224,7 @@ class KernelSystem:
             out += noise[:, None] * V
             return out
 
-        def show(step: int, lower: Vector, errors: Vector) -> None:
+        def show(step: int, lower: Vector, errors: Vector, found: Matrix) -> None:
             if watch is not None:
                 seconds = time.perf_counter() - started
                 reached = rule.tol * float(np.sqrt(np.max(errors / np.where(goal > 0, goal, np.inf), initial=0.0)))
@@ -232,6 +232,7 @@ class KernelSystem:
                 watch(
                     {"violation": reached, "tol": rule.tol, "lower": float(lower[0]), "upper": float(upper[0])}
                     | {"iterations": steps + step, "rounds": steps + step, "n_support": len(noise), "seconds": seconds}
+                    | {"iterate": lambda: coefficients + found}
                 )
 
         begin = error.copy()

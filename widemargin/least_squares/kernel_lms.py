@@ -29,6 +29,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length
 
 from widemargin.estimators.base import is_precomputed
+from widemargin.interrupt import status_of
 from widemargin.kernel_system import KernelSystem
 from widemargin.kernel_system.tiles import cross_block
 from widemargin.kernels import KERNEL_NAMES, Kernel
@@ -158,6 +159,7 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
         -------
         self
         """
+        steps = self._begin_steps(X, y)
         data, y = self._read_column(X, y)
         self._fitted_kernel = self._make_kernel(data)
         system = KernelSystem(self._fitted_kernel, data.X, self.cache_size, self.n_jobs)
@@ -165,11 +167,13 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
         self.learning_rate_ = 1.0 / bound if self.learning_rate == "auto" else float(self.learning_rate)
         self.X_fit_, self.dual_coef_ = data.X, np.zeros(len(y))
         self.errors_: list[float] = []
-        with self._watching() as watch:
+        with self._watching(steps, lambda shadow, found: setattr(shadow, "dual_coef_", found[0])) as watch:
             self.status_ = self._walk(system, y, watch)
         self.residual_ = self.errors_[-1] if self.errors_ else 0.0
         self.n_iter_ = max(1, len(self.errors_))
         self._say_how_it_ended(bound)
+        if steps is not None:
+            steps.finish()
         return self
 
     def _read_column(self, X: Any, y: Any) -> tuple[Any, Vector]:
@@ -209,15 +213,18 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
                 self.errors_.append(relative)
                 if watch is not None:
                     seconds = time.perf_counter() - started
-                    watch({"violation": relative, "tol": self.tol, "n_support": len(y), "seconds": seconds})
+                    watch(
+                        {"violation": relative, "tol": self.tol, "n_support": len(y), "seconds": seconds}
+                        | {"iterate": beta.copy}
+                    )
                 if relative <= self.tol:
                     return Status.OPTIMAL
                 if not relative <= DIVERGED:
                     return Status.UNBOUNDED
                 if time.perf_counter() > deadline:
                     return Status.TIME_LIMIT
-        except KeyboardInterrupt:
-            return Status.INTERRUPTED
+        except KeyboardInterrupt as interrupt:
+            return status_of(interrupt)
         return Status.MAX_ITER
 
     def _sweep(self, system: KernelSystem, y: Vector, beta: Vector, rng: np.random.RandomState) -> float:
@@ -232,7 +239,7 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
 
     def _say_how_it_ended(self, bound: float) -> None:
         """Warn unless the tolerance was met."""
-        if self.status_ is Status.OPTIMAL:
+        if self.status_ in (Status.OPTIMAL, Status.STOPPED):
             return
         if self.status_ is Status.UNBOUNDED:
             self.dual_coef_ = np.zeros_like(self.dual_coef_)

@@ -149,28 +149,42 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
         -------
         self
         """
+        steps = self._begin_steps(X, y, sample_weight)
         data, targets, single = self._read_targets(X, y, sample_weight)
         alphas = self._read_alphas(targets.shape[1])
         self._fitted_kernel = self._make_kernel(data)
         system = KernelSystem(self._fitted_kernel, data.X, self.cache_size, self.n_jobs)
 
-        coefficients = np.empty_like(targets)
+        coefficients = np.zeros_like(targets)
         certificates = []
         for alpha in np.unique(alphas):  # targets that share alpha share every product with the matrix
             chosen = np.flatnonzero(alphas == alpha)
-            solved = self._solve_or_least_squares(system, alpha / data.weights(), targets[:, chosen])
+
+            def expose(shadow: KernelRidge, found: Vector, chosen: Any = chosen) -> None:
+                so_far = coefficients.copy()
+                so_far[:, chosen] = found
+                shadow._expose(X, data, so_far, single)
+
+            noise = alpha / data.weights()
+            solved = self._solve_or_least_squares(system, noise, targets[:, chosen], steps, expose)
             coefficients[:, chosen] = solved.coefficients
             certificates.append(solved.certificate)
 
+        self._expose(X, data, coefficients, single)
+        self.certificates_: Any = certificates
+        self._publish(max(certificates, key=lambda certificate: certificate.error))
+        if steps is not None:
+            steps.finish()
+        return self
+
+    def _expose(self, X: Any, data: TrainingSet, coefficients: Vector, single: bool) -> None:
+        """Set the attributes that predict."""
         self._vectors, self._coefficients = data.X, coefficients
         self.dual_coef_ = _at_given_places(data, coefficients)
         if single:
             self.dual_coef_ = self.dual_coef_[:, 0]
         self.X_fit_ = data.X if data.kept is None else X
         self._kept = data.kept
-        self.certificates_: Any = certificates
-        self._publish(max(certificates, key=lambda certificate: certificate.error))
-        return self
 
     def predict(self, X: Any) -> Vector:
         """Predicted targets of the samples in X, shape (n_samples,) or (n_samples, n_targets)."""

@@ -24,6 +24,7 @@ from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin.estimators.base import is_precomputed
+from widemargin.estimators.callbacks import Steps
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
@@ -48,19 +49,30 @@ class LeastSquaresMachine(KernelSystemModel):
         "coef0": [Interval(Real, None, None, closed="neither")],
     }
 
-    def _fit_columns(self, data: TrainingSet, weight: Vector, targets: Matrix) -> None:
+    def _fit_columns(self, data: TrainingSet, weight: Vector, targets: Matrix, steps: Steps | None) -> None:
         """Solve for every column of targets at once and expose the machine."""
         kernel = self._make_kernel(data)
+
+        def expose(machine: LeastSquaresMachine, found: Matrix) -> None:
+            machine._expose(data, kernel, found)
+
         system = KernelSystem(kernel, data.X, self.cache_size, self.n_jobs)
         ones = np.ones((len(targets), 1))
         try:
-            solved = self._solve(system, 1.0 / (self.C * weight), np.hstack([targets, ones]))
+            solved = self._solve(system, 1.0 / (self.C * weight), np.hstack([targets, ones]), steps, expose)
         except NotPositiveDefinite as error:
             raise NotPositiveDefinite(
                 f"K + 1/C has no Cholesky factor ({error}): the kernel is not positive semi-definite on these data, or "
                 "C is so large that the matrix is singular. Use another kernel (rbf is always valid) or a smaller C."
             ) from error
-        nu, eta = solved.coefficients[:, :-1], solved.coefficients[:, -1]
+        self._expose(data, kernel, solved.coefficients)
+        self._publish(solved.certificate)
+        if steps is not None:
+            steps.finish()
+
+    def _expose(self, data: TrainingSet, kernel: Kernel, solution: Matrix) -> None:
+        """Set the attributes that predict, from nu of every target and eta."""
+        nu, eta = solution[:, :-1], solution[:, -1]
         self.intercept_ = nu.sum(axis=0) / eta.sum()
         coefficients = nu - eta[:, None] * self.intercept_
         self._fitted_kernel, self._vectors, self._coefficients = kernel, data.X, coefficients
@@ -68,7 +80,6 @@ class LeastSquaresMachine(KernelSystemModel):
         self.support_ = data.given_places(np.arange(len(data)))
         self.support_vectors_ = np.empty((0, 0)) if is_precomputed(self.kernel) else data.X
         self.dual_coef_ = coefficients.T
-        self._publish(solved.certificate)
 
     def _machine_values(self, X: Any) -> Matrix:
         """Values of all columns, shape (n_samples, n_columns)."""
@@ -167,8 +178,9 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         -------
         self
         """
+        steps = self._begin_steps(X, y, sample_weight)
         data, targets, self._single = self._read_targets(X, y, sample_weight)
-        self._fit_columns(data, data.weights(), targets)
+        self._fit_columns(data, data.weights(), targets, steps)
         return self
 
     def predict(self, X: Any) -> Vector:
@@ -279,10 +291,11 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         -------
         self
         """
+        steps = self._begin_steps(X, y, sample_weight)
         data = self._read(X, y, sample_weight, are_plain_labels)
         labels, weight = self._read_labels(data)
         classes = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.array([1])
-        self._fit_columns(data, weight, np.where(labels[:, None] == classes, 1.0, -1.0))
+        self._fit_columns(data, weight, np.where(labels[:, None] == classes, 1.0, -1.0), steps)
         return self
 
     def decision_function(self, X: Any) -> Vector:

@@ -8,7 +8,7 @@ Data are read as the support vector machines read them; nothing here solves a qu
 from __future__ import annotations
 
 import time
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -21,24 +21,28 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widemargin.estimators.base import FLOATS, KernelMachine, is_precomputed, takes_objects
+from widemargin.estimators.callbacks import CallbackMixin, StepListener, Steps
+from widemargin.estimators.notebook import ShowsCertificate
 from widemargin.estimators.plain_data import are_plain_targets
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.expansion import combine
 from widemargin.kernel_system import SOLVERS, KernelSystem, NotPositiveDefinite, Rule, Solved
 from widemargin.kernel_system.tiles import cross_product
 from widemargin.kernels import Kernel, Linear, Precomputed
-from widemargin.progress import ProgressBar
+from widemargin.progress import watching
 from widemargin.solvers.solution import Status
 from widemargin.threads import resolve_n_jobs
 from widemargin.user_warning import warn_user
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
+#: sets the fitted attributes of a machine for coefficients of its system
+Expose = Callable[[Any, Matrix], None]
 
 LEAST_SQUARES_SAMPLES = 5000  # up to which a singular system is solved by eigenvalues: half a minute
 
 
-class KernelSystemModel(BaseEstimator):
+class KernelSystemModel(ShowsCertificate, CallbackMixin, BaseEstimator):
     """Shared face of KernelRidge, LSSVC, LSSVR, GaussianProcessRegressor, KernelLMS, RVC and RVR."""
 
     _parameter_constraints: dict = {
@@ -87,19 +91,32 @@ class KernelSystemModel(BaseEstimator):
     def _rule(self) -> Rule:
         return Rule(self.tol, self.max_iter, self.time_limit)
 
-    def _watching(self) -> Any:
-        """The listener of a fit, as a context: the progress bar or nothing. scikit-learn's callbacks belong here."""
-        return ProgressBar(type(self).__name__) if self.verbose else nullcontext()
+    def _watching(
+        self, steps: Steps | None, expose: Callable[[Any, list[Any]], None], start: Sequence[Any] = (None,)
+    ) -> Any:
+        """Who is told about a fit, as a context: the progress bar, scikit-learn's callbacks, both, or nobody."""
+        listener = None if steps is None else StepListener(steps, self, expose, start)
+        return watching(type(self).__name__, self.verbose, listener)
 
-    def _solve(self, system: KernelSystem, noise: Vector, targets: Matrix, solver: str | None = None) -> Solved:
-        """Solve one system, with progress where it is asked for."""
-        with self._watching() as watch:
+    def _solve(
+        self,
+        system: KernelSystem,
+        noise: Vector,
+        targets: Matrix,
+        steps: Steps | None,
+        expose: Expose,
+        solver: str | None = None,
+    ) -> Solved:
+        """Solve one system, with progress where it is asked for; `expose` makes a machine of coefficients."""
+        with self._watching(steps, lambda shadow, answers: expose(shadow, answers[0])) as watch:
             return system.solve(noise, targets, self._rule(), solver or self.solver, watch)
 
-    def _solve_or_least_squares(self, system: KernelSystem, noise: Vector, targets: Matrix) -> Solved:
+    def _solve_or_least_squares(
+        self, system: KernelSystem, noise: Vector, targets: Matrix, steps: Steps | None, expose: Expose
+    ) -> Solved:
         """Solve, and fall back to the solution of least norm where the matrix is singular or the kernel indefinite."""
         try:
-            return self._solve(system, noise, targets)
+            return self._solve(system, noise, targets, steps, expose)
         except NotPositiveDefinite as why:
             if len(system) > LEAST_SQUARES_SAMPLES:
                 raise NotPositiveDefinite(
@@ -129,7 +146,7 @@ class KernelSystemModel(BaseEstimator):
         self.certificate_ = certificate
         self.status_: Status = certificate.status
         self.n_iter_ = max(1, certificate.iterations)  # a factor counts as one step
-        if certificate.method != "cg" or self.status_.converged:
+        if certificate.method != "cg" or self.status_ in (Status.OPTIMAL, Status.STOPPED):
             return
         warn_user(
             f"{ADVICE.get(self.status_, self.status_.value)} Reached: predictions within {certificate.error:.2g} of "

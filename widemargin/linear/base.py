@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Sequence
-from contextlib import nullcontext
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import cache
 from numbers import Integral, Real
 from typing import Any
@@ -21,6 +23,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widemargin.certificate import Certificate, combine
+from widemargin.estimators.callbacks import CallbackMixin, StepListener, Steps
+from widemargin.estimators.notebook import ShowsCertificate
 from widemargin.estimators.plain_data import is_plain_matrix
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless
 from widemargin.linear.certify import certify_linear
@@ -28,7 +32,7 @@ from widemargin.linear.problem import Budget, linear_problem
 from widemargin.linear.rows import DenseRows, SparseRows, rows_of
 from widemargin.linear.solve import SMALL, solve_linear
 from widemargin.problems.dual import SignedDual
-from widemargin.progress import ProgressBar
+from widemargin.progress import Listener, of_problem, watching
 from widemargin.solvers.solution import Status
 from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas
 
@@ -50,7 +54,7 @@ def is_plain_csr(X: Any) -> bool:
     )
 
 
-class LinearMachine(BaseEstimator):
+class LinearMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
     """Shared face of LinearSVC and LinearSVR."""
 
     _parameter_constraints: dict = {
@@ -109,16 +113,33 @@ class LinearMachine(BaseEstimator):
         deadline = float("inf") if self.time_limit is None else time.perf_counter() + self.time_limit
         return Budget(float(self.tol), int(self.max_iter), deadline, watch)
 
-    def _solve(self, rows: DenseRows | SparseRows, duals: Sequence[SignedDual]) -> Vector:
+    def _watching(
+        self, rows: DenseRows | SparseRows, steps: Steps | None, start: Vector, stack: Callable[..., Vector] = np.array
+    ) -> AbstractContextManager[Listener | None]:
+        """Who is told about a fit, as a context: the progress bar, scikit-learn's callbacks, both, or nobody.
+
+        start : what each problem begins with; stack : makes of the answers of all problems one row per machine
+        """
+        listener = None
+        if steps is not None:
+            listener = StepListener(steps, self, lambda shadow, found: shadow._expose(stack(found), rows), list(start))
+        return watching(type(self).__name__, self.verbose, listener)
+
+    @abstractmethod
+    def _expose(self, weights: Vector, rows: DenseRows | SparseRows) -> None:
+        """Set the attributes that predict, from one row of weights per machine."""
+
+    def _solve(self, rows: DenseRows | SparseRows, duals: Sequence[SignedDual], steps: Steps | None) -> Vector:
         """Solve all problems of the fit and certify each; returns one row of weights per problem."""
-        weights = np.empty((len(duals), rows.d + 1))
+        weights = np.zeros((len(duals), rows.d + 1))
         certificates: list[Certificate | None] = [None] * len(duals)
         seed, small = self._seed(), rows.entries <= SMALL
-        with ProgressBar(type(self).__name__) if self.verbose else nullcontext() as watch:
-            budget = self._budget(watch)
+        with self._watching(rows, steps, weights) as watch:
+            every = self._budget(watch)
 
             def run(number: int) -> None:
                 began = time.perf_counter()
+                budget = every if watch is None else replace(every, watch=of_problem(watch, number, len(duals)))
                 problem = linear_problem(rows, duals[number])
                 answer = solve_linear(problem, budget, seed=seed)
                 weights[number] = answer.weights
@@ -140,7 +161,7 @@ class LinearMachine(BaseEstimator):
 
     def _warn_unless_converged(self) -> None:
         """Say in a sentence why the solver ended early, and how far it came."""
-        if self.fit_status_:
+        if self.fit_status_ and self.status_ is not Status.STOPPED:
             warnings.warn(
                 f"{self.status_.value} Reached: relative duality gap {self.certificate_.gap:.3g} (tol={self.tol:g}): "
                 "no model can have an objective lower than this one's by more than that share; see certificate_.",

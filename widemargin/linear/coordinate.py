@@ -21,6 +21,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from widemargin._jit import INTERPRETED, jit
+from widemargin.interrupt import status_of
 from widemargin.linear.problem import Budget, LinearAnswer, LinearProblem, Vector
 from widemargin.solvers.solution import Status
 
@@ -219,7 +220,7 @@ def solve_coordinates(
                 primal, lower = objectives(*data, *box, w, beta)
                 last, gap = gap, (primal - lower) / max(primal, np.finfo(float).tiny)
                 work += 0.3
-                budget.report(gap, primal, passes, beta)
+                budget.report(gap, primal, passes, w, beta)
                 if gap <= budget.gap:
                     status = Status.OPTIMAL
                     break
@@ -233,8 +234,8 @@ def solve_coordinates(
             if active < n and (active == 0 or worst <= max(1e-9, budget.gap) * problem.scale):
                 active, threshold, next_check = n, np.inf, passes + 1
                 order, shrunk[:] = np.arange(n), False
-    except KeyboardInterrupt:  # multipliers are feasible at any moment, so what there is can be certified
-        status = Status.INTERRUPTED
+    except KeyboardInterrupt as interrupt:  # multipliers are feasible at any moment: what there is can be certified
+        status = status_of(interrupt)
     if permutation is not None:
         unshuffled: Vector = np.empty(n)
         unshuffled[permutation] = beta

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.certificate import Certificate
+from widemargin.interrupt import StopRequested
 from widemargin.linear.coordinate import compact, draw
 from widemargin.linear.problem import Budget, Vector
 from widemargin.linear.rows import DenseRows, SparseRows
@@ -172,7 +173,10 @@ def solve_crammer_singer(
         status = budget.ended(passes)
         if passes >= next_check or status is not None:
             primal, lower = objectives(*data, W, alpha)
-            budget.report((primal - lower) / primal, primal, passes)
+            try:
+                budget.report((primal - lower) / primal, primal, passes, W)
+            except StopRequested:
+                status = Status.STOPPED
             if primal - lower <= budget.gap * primal:
                 status = Status.OPTIMAL
             next_check = passes + max(2, passes // 3)

@@ -26,6 +26,7 @@ from scipy.linalg import lapack
 
 from widemargin._jit import jit
 from widemargin.certificate import Certificate
+from widemargin.interrupt import StopRequested
 from widemargin.linear.coordinate import compact, draw
 from widemargin.linear.newton import PRIMAL_SIDE
 from widemargin.linear.problem import Budget, Vector
@@ -207,7 +208,10 @@ def solve_l1(
         if passes >= next_check or status is not None:
             slack = 1.0 - rows.times(w) * sign  # afresh: what was added up drifts
             primal, lower = bounds(*data, slack, w)
-            budget.report((primal - lower) / primal, primal, passes)
+            try:
+                budget.report((primal - lower) / primal, primal, passes, w)
+            except StopRequested:
+                status = Status.STOPPED
             next_check = passes + max(1, passes // 10)
             if primal - lower <= budget.gap * primal:
                 status = Status.OPTIMAL

@@ -20,6 +20,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from widemargin.interrupt import status_of
 from widemargin.linear.newton_system import FeatureGram, SampleGram
 from widemargin.linear.problem import Budget, LinearAnswer, LinearProblem, Vector
 from widemargin.linear.responses import bias_change, line_minimum, propose_linear, propose_squared, take_over
@@ -165,7 +166,7 @@ def solve_newton(
     kept = state.w, state.beta
     try:
         while status is None:
-            budget.report(state.gap, state.primal, iterations, state.beta)
+            budget.report(state.gap, state.primal, iterations, state.w, state.beta)
             if state.gap <= goal:
                 state.refresh()  # believe only what was computed afresh
                 if state.gap <= goal * (1.0 + REFRESHED):
@@ -191,8 +192,8 @@ def solve_newton(
                     status = Status.STALLED
                 else:
                     state.next_round(growth)
-    except KeyboardInterrupt:  # multipliers are feasible at any moment, so what there is can be certified
-        status = Status.INTERRUPTED
+    except KeyboardInterrupt as interrupt:  # multipliers are feasible at any moment: what there is can be certified
+        status = status_of(interrupt)
     if status is not Status.OPTIMAL and best < state.gap:  # within a round the gap can grow before it falls
         return LinearAnswer(*kept, status, iterations, best)
     return LinearAnswer(state.w, state.beta, status, iterations, state.gap)

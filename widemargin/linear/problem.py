@@ -95,7 +95,7 @@ class Budget:
             return Status.MAX_ITER
         return Status.TIME_LIMIT if time.perf_counter() >= self.deadline else None
 
-    def report(self, gap: float, primal: float, iterations: int, beta: Vector | None = None) -> None:
+    def report(self, gap: float, primal: float, iterations: int, weights: Vector, beta: Vector | None = None) -> None:
         """Tell the watcher, in the words of widemargin.progress; the gap stands for the violation."""
         if self.watch is not None:
             self.watch(
@@ -108,6 +108,7 @@ class Budget:
                     "n_support": 0 if beta is None else int(np.count_nonzero(beta)),
                     "n_free": 0,
                     "seconds": time.perf_counter() - self.began,
+                    "iterate": weights.copy,
                 }
             )
 

@@ -35,6 +35,7 @@ PATIENCE = 150.0  # predicted passes of coordinate descent that cost as much as 
 STRIDE = 16  # of the subsample whose optimum starts Newton
 SAMPLES_PER_FEATURE = {True: 200, False: 1600}  # squared loss or not: from here on the subsample pays
 SMALL = 20_000  # entries
+ASKED_TO_END = (Status.INTERRUPTED, Status.STOPPED)  # after which no other method goes on
 ROUNDING = 1e-13  # relative gap that small problems are taken to
 
 
@@ -61,7 +62,7 @@ def solve_linear(
     if rows.d > WIDE and (long_rows or not problem.squared):
         passes = (8 if rows.d > 500 else 3) if problem.squared else 4
         found = solve_coordinates(problem, budget, seed=seed, max_passes=passes)
-        if found.status is Status.OPTIMAL:
+        if found.status in (Status.OPTIMAL, *ASKED_TO_END):
             return found
         return solve_newton(problem, budget, weights=found.weights, centre=found.beta, done=found.iterations)
     if rows.n >= SAMPLES_PER_FEATURE[problem.squared] * rows.d:
@@ -88,7 +89,7 @@ def _free_bias(problem: LinearProblem, budget: Budget, seed: int, accept: Accept
         return solve_newton(problem, budget, accept=accept)
     penalised = replace(problem, dual=replace(problem.dual, n_groups=0))
     found = solve_coordinates(penalised, replace(budget, gap=max(1e-2, budget.gap)), seed=seed, max_passes=10)
-    if found.status is Status.INTERRUPTED:
+    if found.status in ASKED_TO_END:
         budget = replace(budget, max_iter=0)
     return solve_newton(
         problem, budget, weights=found.weights, centre=found.beta, s=2.0, done=found.iterations, accept=accept

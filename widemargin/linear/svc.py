@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -14,12 +15,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.estimators.callbacks import Steps
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.linear.base import LinearMachine, Vector
 from widemargin.linear.crammer_singer import solve_crammer_singer
 from widemargin.linear.l1 import solve_l1
+from widemargin.linear.rows import DenseRows, SparseRows
 from widemargin.problems.dual import SignedDual
+from widemargin.progress import of_problem
 from widemargin.threads import single_threaded_blas
 
 
@@ -160,19 +164,25 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         self
         """
         self._check_combination()
+        steps = self._begin_steps(X, y, sample_weight)
         data = self._read(X, y, sample_weight, are_class_numbers)
         labels, bound = self._read_labels(data)
         rows = self._rows(data.X)
         if self.multi_class == "crammer_singer":
-            weights = self._fit_crammer_singer(rows, labels, bound)
+            weights = self._fit_crammer_singer(rows, labels, bound, steps)
         elif self.penalty == "l1":
-            weights = self._fit_l1(rows, labels, bound)
+            weights = self._fit_l1(rows, labels, bound, steps)
         else:
-            weights = self._solve(rows, [self._build(sign, bound) for sign in self._signs(labels)])
-        self.coef_ = np.ascontiguousarray(weights[:, :-1])
-        self.intercept_ = self._intercepts(weights, rows)
+            weights = self._solve(rows, [self._build(sign, bound) for sign in self._signs(labels)], steps)
+        self._expose(weights, rows)
+        if steps is not None:
+            steps.finish()
         self._warn_unless_converged()
         return self
+
+    def _expose(self, weights: Vector, rows: DenseRows | SparseRows) -> None:
+        self.coef_ = np.ascontiguousarray(weights[:, :-1])
+        self.intercept_ = self._intercepts(weights, rows)
 
     def _check_combination(self) -> None:
         """Refuse what LIBLINEAR has no solver for, as scikit-learn does, and what has no meaning."""
@@ -238,19 +248,30 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             n_groups=self._n_groups(),
         )
 
-    def _fit_l1(self, rows: Any, labels: NDArray, bound: Vector) -> Vector:
+    def _fit_l1(self, rows: Any, labels: NDArray, bound: Vector, steps: Steps | None) -> Vector:
         """Weights under the l1 penalty, one row per two-class problem."""
-        budget, seed = self._budget(None), self._seed()
-        with single_threaded_blas():
-            answers = [solve_l1(rows, sign, bound, budget, seed) for sign in self._signs(labels)]
+        signs, seed = self._signs(labels), self._seed()
+        answers = []
+        with self._watching(rows, steps, np.zeros((len(signs), rows.d + 1))) as watch, single_threaded_blas():
+            budget = self._budget(None)
+            for number, sign in enumerate(signs):
+                budget.watch = of_problem(watch, number, len(signs))
+                answers.append(solve_l1(rows, sign, bound, budget, seed))
         self._take_certificates([certificate for _, certificate in answers])
         return np.array([weights for weights, _ in answers])
 
-    def _fit_crammer_singer(self, rows: Any, labels: NDArray, bound: Vector) -> Vector:
+    def _fit_crammer_singer(self, rows: Any, labels: NDArray, bound: Vector, steps: Steps | None) -> Vector:
         """Weights of the joint machine; for two classes their difference, which says the same."""
-        W, certificate = solve_crammer_singer(rows, labels, len(self.classes_), bound, self._budget(None), self._seed())
+        K = len(self.classes_)
+
+        def stack(found: Sequence[Vector]) -> Vector:
+            W = found[0]
+            return (W[:, 1] - W[:, 0])[None] if K == 2 else W.T
+
+        with self._watching(rows, steps, np.zeros((1, rows.d + 1, K)), stack) as watch:
+            W, certificate = solve_crammer_singer(rows, labels, K, bound, self._budget(watch), self._seed())
         self._take_certificates([certificate])
-        return (W[:, 1] - W[:, 0])[None] if len(self.classes_) == 2 else W.T
+        return stack([W])
 
     # ---- prediction
 

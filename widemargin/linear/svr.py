@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin.estimators.plain_data import are_plain_targets
 from widemargin.linear.base import LinearMachine, Vector
+from widemargin.linear.rows import DenseRows, SparseRows
 from widemargin.problems.dual import SignedDual
 
 
@@ -129,14 +130,19 @@ class LinearSVR(RegressorMixin, LinearMachine):
                 f"Unsupported set of arguments: penalty='l2', loss={self.loss!r}, dual=False. Use dual=True or "
                 "dual='auto' with this loss, or loss='squared_epsilon_insensitive'."
             )
+        steps = self._begin_steps(X, y, sample_weight)
         data = self._read(X, y, sample_weight, are_plain_targets, y_numeric=True)
         targets = column_or_1d(data.y, warn=True).astype(np.float64, copy=False)
         rows = self._rows(data.X)
-        weights = self._solve(rows, [self._build(targets, self.C * data.weights())])
-        self.coef_ = weights[0, :-1].copy()
-        self.intercept_ = self._intercepts(weights, rows)
+        self._expose(self._solve(rows, [self._build(targets, self.C * data.weights())], steps), rows)
+        if steps is not None:
+            steps.finish()
         self._warn_unless_converged()
         return self
+
+    def _expose(self, weights: Vector, rows: DenseRows | SparseRows) -> None:
+        self.coef_ = weights[0, :-1].copy()
+        self.intercept_ = self._intercepts(weights, rows)
 
     def _build(self, y: Vector, bound: Vector) -> SignedDual:
         """The signed dual; LIBLINEAR charges C times the square, not half of it."""

@@ -15,6 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, validate_data
 
 from widemargin.estimators.base import FLOATS, WITHOUT_GAMMA, takes_objects
+from widemargin.estimators.callbacks import CallbackMixin, Steps, attributes_set
+from widemargin.estimators.rebuilding import checked_vectors, finite_matrix
 from widemargin.estimators.training_set import resolve_gamma
 from widemargin.expansion import Expansion
 from widemargin.gram.gram import kernel_product
@@ -29,7 +31,7 @@ VOTE_ROWS = 256  # new samples whose kernel values against all support vectors a
 Vector = NDArray[np.float64]
 
 
-class KernelPerceptron(ClassifierMixin, BaseEstimator):
+class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
     """Learn from mistakes only: whenever a sample is on the wrong side, its feature vector is added to the weights.
 
     Samples are gone through one by one, so it learns from a stream as well (`partial_fit`). Several classes are learned
@@ -77,6 +79,7 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
     True
     """
 
+    _kept_private = ("_gamma", "_histories")
     _parameter_constraints: dict = {
         "kernel": [StrOptions(set(KERNEL_NAMES) - {"precomputed"}), Kernel, callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
@@ -135,9 +138,12 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         -------
         self
         """
+        steps = self._begin_steps(X, y)
         X, y = self._read(X, y, reset=True)
         self._begin(X, np.unique(y))
-        self._learn(X, self._labels(y), self.max_iter)
+        self._learn(X, self._labels(y), self.max_iter, steps=steps)
+        if steps is not None:
+            steps.finish()
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -204,7 +210,9 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
             )
         return place
 
-    def _learn(self, X: Any, labels: NDArray[np.int64], n_passes: int, in_order: bool = False) -> None:
+    def _learn(
+        self, X: Any, labels: NDArray[np.int64], n_passes: int, in_order: bool = False, steps: Steps | None = None
+    ) -> None:
         """Go through samples, and keep those on which mistakes were made."""
         kernel = self._full_kernel()
         n_before = _num_samples(self.support_vectors_)
@@ -214,6 +222,10 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         random = check_random_state(self.random_state) if self.shuffle and not in_order else None
         n_threads = resolve_n_jobs(self.n_jobs) if kernel.releases_gil else 1
         signs = self._signs(labels)
+
+        def half_trained() -> dict[str, Any]:
+            return attributes_set(self, lambda shadow: shadow._keep(kernel, everything))
+
         with single_threaded_blas():
             for _ in range(n_passes):
                 order = own if random is None else random.permutation(own)
@@ -229,9 +241,10 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
                         function = kernel_product(kernel, few, vectors, known[support], np.dtype(np.float64), n_threads)
                         mistakes += history.learn(K, function, sign[chunk - n_before], chunk)
                 self.n_iter_ += 1
-                if not mistakes:
+                asked_to_stop = steps is not None and steps.done(half_trained)
+                if asked_to_stop or not mistakes:
                     break
-        self._keep(kernel, everything, len(samples))
+        self._keep(kernel, everything)
 
     def _signs(self, labels: NDArray[np.int64]) -> list[Vector]:
         """Labels of each two-class machine, +1 or -1."""
@@ -243,16 +256,27 @@ class KernelPerceptron(ClassifierMixin, BaseEstimator):
         kernel = make_kernel(self.kernel, gamma=self._gamma, degree=self.degree, coef0=self.coef0)
         return kernel + 1.0 if self.fit_intercept else kernel
 
-    def _keep(self, kernel: Kernel, everything: Any, n: int) -> None:
+    def _keep(self, kernel: Kernel, everything: Any) -> None:
         """Drop samples without a mistake, and expose the rest."""
         support = np.unique(np.concatenate([history.sample for history in self._histories]))
         self.support_vectors_ = _safe_indexing(everything, support)
-        for history in self._histories:
-            history.sample = np.searchsorted(support, history.sample)
+        self._histories = [history.renumbered(support) for history in self._histories]
         averaged = self.variant == "averaged"
         self.dual_coef_ = np.array([history.coefficients(len(support), averaged) for history in self._histories])
         self.mistakes_ = np.array([len(history) for history in self._histories])
         self._expansion = Expansion(kernel, self.support_vectors_, self.dual_coef_, np.zeros(len(self._histories)))
+
+    def _rebuild(self) -> None:
+        """Make what a model file does not hold; ValueError where the attributes do not fit together."""
+        coefficients, vectors = finite_matrix("dual_coef_", self.dual_coef_), checked_vectors(self)
+        n_machines = 1 if len(self.classes_) == 2 else len(self.classes_)
+        if coefficients.shape != (n_machines, _num_samples(vectors)) or len(self._histories) != n_machines:
+            raise ValueError(
+                f"coefficients of shape {coefficients.shape} and {len(self._histories)} lists of mistakes are not "
+                f"those of {len(self.classes_)} classes and {_num_samples(vectors)} support vectors"
+            )
+        self._histories = [history.checked(_num_samples(vectors)) for history in self._histories]
+        self._expansion = Expansion(self._full_kernel(), vectors, coefficients, np.zeros(n_machines))
 
     # ---- prediction
 

@@ -50,6 +50,25 @@ class History:
         self.survival = np.concatenate([self.survival, survival])
         return len(wrong)
 
+    def renumbered(self, kept: NDArray[np.int64]) -> History:
+        """A copy whose samples are numbered by their places among those kept."""
+        return History(np.searchsorted(kept, self.sample), self.sign, self.survival.copy())
+
+    def checked(self, n_samples: int) -> History:
+        """A history from anyone's file, if its numbers are of so many samples: compiled code does not look."""
+        sample, sign, survival = (np.asarray(part) for part in (self.sample, self.sign, self.survival))
+        if not (
+            sample.ndim == 1
+            and sample.shape == sign.shape == survival.shape
+            and sample.dtype.kind == "i"
+            and sign.dtype.kind == survival.dtype.kind == "f"
+            and ((sample >= 0) & (sample < n_samples)).all()
+            and (np.abs(sign) == 1.0).all()
+            and ((survival > 0.0) & np.isfinite(survival)).all()
+        ):
+            raise ValueError(f"a list of mistakes must have numbers of {n_samples} support vectors, signs and counts")
+        return History(sample.astype(np.int64), sign.astype(np.float64), survival.astype(np.float64))
+
     def coefficients(self, n_samples: int, averaged: bool) -> Vector:
         """Coefficients of the last or of the averaged vector, one per sample."""
         weight = self.sign

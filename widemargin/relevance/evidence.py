@@ -20,13 +20,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 from scipy.special import expit
 
+from widemargin.interrupt import status_of
 from widemargin.solvers.solution import Status
 
 FIRST_NOISE = 0.1  # of the targets' standard deviation: where the noise begins
@@ -235,13 +237,17 @@ def maximise_evidence(
             if shift > 0.0:
                 state.refresh()
         except LinAlgError:  # the last step made Sigma singular: the model before it is the answer
-            return SparseModel(**{**vars(answer), "status": Status.STALLED})
-        except KeyboardInterrupt:
-            return SparseModel(**{**vars(answer), "status": Status.INTERRUPTED})
+            return replace(answer, status=Status.STALLED)
+        except KeyboardInterrupt as interrupt:
+            return replace(answer, status=status_of(interrupt))
         answer = state.model(iteration, Status.MAX_ITER)
         if watch is not None:
             seconds = time.perf_counter() - started
-            watch({"violation": 1.0, "tol": tol, "n_support": len(state.active), "seconds": seconds})
+            info = {"violation": 1.0, "tol": tol, "n_support": len(state.active), "seconds": seconds}
+            try:
+                watch(info | {"iterate": partial(replace, answer)})
+            except KeyboardInterrupt as interrupt:
+                return replace(answer, status=status_of(interrupt))
         if step is None and shift <= tol:
             answer.status = Status.OPTIMAL
             break

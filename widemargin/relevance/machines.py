@@ -15,25 +15,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.estimators.base import is_precomputed
+from widemargin.estimators.callbacks import Steps
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.gram.budget import cache_budget
 from widemargin.kernel_system.tiles import cross_block
 from widemargin.kernels import KERNEL_NAMES, Kernel
 from widemargin.least_squares.model import KernelSystemModel
+from widemargin.progress import of_problem
 from widemargin.relevance.evidence import SparseModel, maximise_evidence
 from widemargin.solvers.solution import Status
 from widemargin.threads import resolve_n_jobs, single_threaded_blas
 from widemargin.user_warning import warn_user
 
 PROBIT = np.pi / 8.0  # sigmoid(z / sqrt(1 + PROBIT v)) is the mean of a sigmoid over N(z, v) (MacKay 1992)
+
+NO_FUNCTIONS = np.empty(0)
+#: the model of a class whose turn has not come: zero
+NOT_BEGUN = SparseModel(np.empty(0, np.int64), NO_FUNCTIONS, np.empty((0, 0)), NO_FUNCTIONS, 1.0, 0, Status.STOPPED)
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -108,23 +114,32 @@ class RelevanceMachine(KernelSystemModel):
         )
         return Phi, places
 
-    def _maximise(self, Phi: Matrix, columns: Matrix, classify: bool) -> list[SparseModel]:
-        """One sparse model per column of targets."""
+    def _maximise(
+        self, data: TrainingSet, places: NDArray[np.int64], Phi: Matrix, columns: Matrix, steps: Steps | None
+    ) -> None:
+        """Fit and expose one sparse model per column of targets."""
+
+        def expose(machine: RelevanceMachine, models: list[SparseModel]) -> None:
+            machine._expose_models(data, places, models)
+
         started = time.perf_counter()
         deadline = float("inf") if self.time_limit is None else started + self.time_limit
-        with self._watching() as watch, single_threaded_blas():
-            return [
-                maximise_evidence(
+        models = [NOT_BEGUN] * columns.shape[1]
+        with self._watching(steps, expose, models) as watch, single_threaded_blas():
+            for number, column in enumerate(columns.T):
+                models[number] = maximise_evidence(
                     Phi,
                     np.ascontiguousarray(column),
-                    classify=classify,
+                    classify=is_classifier(self),
                     tol=self.tol,
                     max_iter=self.max_iter,
                     deadline=deadline,
-                    watch=watch,
+                    watch=of_problem(watch, number, len(models)),
                 )
-                for column in columns.T
-            ]
+        self._expose_models(data, places, models)
+        self._say_how_it_ended()
+        if steps is not None:
+            steps.finish()
 
     def _expose_models(self, data: TrainingSet, places: NDArray[np.int64], models: list[SparseModel]) -> None:
         """Relevance vectors of all models together, and each model's weights on them."""
@@ -147,7 +162,10 @@ class RelevanceMachine(KernelSystemModel):
         self.n_iter_ = max(1, max(model.iterations for model in models))
         statuses = [model.status for model in models]
         self.status_ = next((status for status in statuses if status is not Status.OPTIMAL), Status.OPTIMAL)
-        if self.status_ not in (Status.OPTIMAL, Status.STALLED):
+
+    def _say_how_it_ended(self) -> None:
+        """Warn unless the evidence has its maximum."""
+        if self.status_ not in (Status.OPTIMAL, Status.STALLED, Status.STOPPED):
             warn_user(
                 f"{self.status_.name} after {self.n_iter_} steps, before no precision would change by more than tol="
                 f"{self.tol:g}: raise max_iter, time_limit or tol.",
@@ -240,14 +258,17 @@ class RVR(RegressorMixin, RelevanceMachine):
         -------
         self
         """
+        steps = self._begin_steps(X, y)
         data, targets, single = self._read_targets(X, y)
         if not single:
             targets = column_or_1d(targets, warn=True)[:, None]
         Phi, places = self._basis(data)
-        models = self._maximise(Phi, targets, classify=False)
-        self.noise_variance_ = 1.0 / models[0].beta
-        self._expose_models(data, places, models)
+        self._maximise(data, places, Phi, targets, steps)
         return self
+
+    def _expose_models(self, data: TrainingSet, places: NDArray[np.int64], models: list[SparseModel]) -> None:
+        super()._expose_models(data, places, models)
+        self.noise_variance_ = 1.0 / models[0].beta
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Predicted targets, and on request the standard deviation of a new target, noise included."""
@@ -321,6 +342,7 @@ class RVC(ClassifierMixin, RelevanceMachine):
         -------
         self
         """
+        steps = self._begin_steps(X, y)
         data = self._read(X, y, None, are_plain_labels)
         labels = data.y if are_plain_labels(data.y, len(data)) else column_or_1d(data.y, warn=True)
         check_classification_targets(labels)
@@ -332,8 +354,7 @@ class RVC(ClassifierMixin, RelevanceMachine):
             )
         wanted = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.array([1])
         Phi, places = self._basis(data)
-        models = self._maximise(Phi, (numbers[:, None] == wanted).astype(float), classify=True)
-        self._expose_models(data, places, models)
+        self._maximise(data, places, Phi, (numbers[:, None] == wanted).astype(float), steps)
         return self
 
     def decision_function(self, X: Any) -> Vector:
