@@ -16,6 +16,7 @@ from widemargin.kernels.kernel import RepresentationMismatch, Samples
 from widemargin.kernels.samples.raw import Matrix, as_dense
 
 WORD = 64  # bits of a machine word
+LARGEST_VALUE = 1e100  # whose square is still far from overflow
 PACKING_ROWS = 4096  # rows packed at a time, so that the intermediate stays small
 
 
@@ -85,6 +86,8 @@ def two_values(matrix: Matrix) -> tuple[float, float] | None:
         low, high = min(low, 0.0), max(high, 0.0)
     if low == high:
         low, high = (low, 1.0) if low == 0.0 else (min(low, 0.0), max(low, 0.0))
+    if max(-low, high) > LARGEST_VALUE:
+        return None
     return (low, high) if holds_only(matrix, (low, high)) else None
 
 
