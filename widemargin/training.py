@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from widemargin.gram.gram import ROW_TILE
 from widemargin.gram.source import GramSource, Index, Parts
 from widemargin.kernels import FeatureKernel, Linear
 from widemargin.kernels.kernel import Kernel
-from widemargin.linear.kernel_path import LinearPath
 from widemargin.problems.bias import safe_tau, without_bias
 from widemargin.problems.dual import SignedDual
 from widemargin.restart import nearest_feasible
@@ -30,6 +29,9 @@ from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
 from widemargin.solvers.without import Without, emptied
 from widemargin.stopping import Stopping
 from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas
+
+if TYPE_CHECKING:
+    from widemargin.linear.kernel_path import LinearPath
 
 RESUMES = 3  # times a float32 answer is taken up again from its fresh function before rows become float64
 WORTH_THREADS = (
@@ -113,8 +115,10 @@ class Training:
             kernel = kernel + self.tau2
         self.source = GramSource(kernel, X, cache_size, self.n_threads)
         self.linear: LinearPath | None = None  # problems with a linear kernel need no kernel matrix
-        if self.solve is solve_blocks and LinearPath.suits(kernel, X):
-            self.linear = LinearPath(X)
+        if self.solve is solve_blocks and type(kernel) is Linear:
+            from widemargin.linear.kernel_path import LinearPath  # nobody else needs these modules
+
+            self.linear = LinearPath(X) if LinearPath.suits(kernel, X) else None
         self.cancelled = threading.Event() if cancelled is None else cancelled
         self._forgets = cancelled is None  # an interrupt of one call of `train` is over when the next begins
 
