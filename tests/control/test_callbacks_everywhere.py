@@ -212,7 +212,8 @@ def test_classes_on_several_threads_report_and_stop_together():
     np.testing.assert_array_equal(listener.predicted[-1], machine.decision_function(X))
     listener = Listener(patience=3)
     machine.set_callbacks(listener).fit(X, y)
-    assert len(listener.machines) == 3 + 1 and machine.status_ is Status.STOPPED
+    assert 3 + 1 <= len(listener.machines) <= 3 + 2  # the other thread may be in the middle of a step
+    assert machine.status_ is Status.STOPPED
     assert np.isfinite([certificate.gap for certificate in machine.certificates_]).all()
 
 
