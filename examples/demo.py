@@ -27,7 +27,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC as ScikitLearnSVC
 
 from widemargin import SVC
-from widemargin.cli.report import certificate_table
+from widemargin.cli.screen import certificate_table
 from widemargin.plots import plot_boundary
 
 PLATT_SAMPLES = 12_000
