@@ -32,7 +32,7 @@ class Listener:
         self.root = context
 
     def on_fit_task_begin(self, estimator, context, *, X=None, y=None):
-        assert X is not None
+        assert len(X) == len(y) if y is not None else len(X) > 0
         self.begun += 1
 
     def on_fit_task_end(self, estimator, context, *, X=None, y=None, fitted_estimator=None, metadata=None):

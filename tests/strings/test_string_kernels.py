@@ -79,7 +79,7 @@ def test_mismatch_of_a_large_alphabet_without_a_table(m, rng):
     """20^4 names: columns are those of the neighbours that occur."""
     strings = ["".join(rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 9)) for _ in range(4)]
     kernel = Mismatch(4, m, alphabet="protein")
-    assert kernel.explicit(strings).columns.names[0] is not None
+    assert len(kernel.explicit(strings).columns.names[0]) < 20**4
 
     def value(s, t):
         total = 0
