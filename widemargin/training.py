@@ -277,7 +277,7 @@ class Training:
         if solution.status is Status.INTERRUPTED:
             self.cancelled.set()
         try:
-            function = self.source.fresh(gram, task.dual, solution.beta, task.index)
+            function = self.source.fresh(gram, task.dual, solution.beta, solution.function, task.index)
         except KeyboardInterrupt:  # someone who will not wait for one pass over the kernel
             self.cancelled.set()
             function = solution.function

@@ -15,7 +15,7 @@ from tests.oracles import (
     without_groups,
 )
 from widemargin.gram import CachedGram, FullGram, source
-from widemargin.gram.fresh import decisive_samples
+from widemargin.gram.fresh import checked_function, decisive_samples
 from widemargin.problems import hinge
 from widemargin.solvers import Status, block, solve_blocks
 from widemargin.stopping import Stopping
@@ -206,6 +206,36 @@ def test_decisive_samples_hold_the_extremes_of_the_true_gradient(machine, n_grou
         mended[decisive] = true[decisive]
         exact, found = (violation(dual, beta, function) for function in (true, mended))
         assert found == pytest.approx(exact, rel=1e-12, abs=1e-12)
+
+
+def approximate_answer(rng, n=1000):
+    """A hinge dual, a point of it, its true function, and the function with errors of about 1e-6."""
+    X = rng.normal(size=(n, 4))
+    dual = hinge(signs(noisy_scores(X, rng)), np.ones(n))
+    beta = np.clip(rng.normal(size=n), dual.lo, dual.hi)
+    true = KERNELS["rbf"][1](X, X) @ beta
+    return dual, beta, true, true + 1e-6 * rng.normal(size=n)
+
+
+def test_checked_function_gives_the_true_violation_from_few_values(rng):
+    for _ in range(10):
+        dual, beta, true, running = approximate_answer(rng)
+        checked = checked_function(dual, beta, running, true.__getitem__, np.ones(len(beta)))
+        assert violation(dual, beta, checked) == violation(dual, beta, true)
+        assert np.count_nonzero(checked == true) < 400
+        assert np.abs(checked - true).max() < 1e-5
+
+
+def test_checked_function_does_not_trust_a_wrong_one(rng):
+    """A value that is far off and decides the violation, errors everywhere, or no numbers at all."""
+    dual, beta, true, running = approximate_answer(rng)
+    rising = np.flatnonzero(beta < dual.hi)
+    one_off = running.copy()
+    one_off[rising[np.argmin((true + dual.shift)[rising])]] -= 0.01  # looks like a larger violation than it is
+    for wrong in (one_off, np.full_like(running, np.nan), running + rng.normal(size=len(running))):
+        assert not violation(dual, beta, wrong) == pytest.approx(violation(dual, beta, true), rel=1e-4)
+        checked = checked_function(dual, beta, wrong, true.__getitem__, np.ones(len(beta)))
+        assert checked is None or violation(dual, beta, checked) == violation(dual, beta, true)
 
 
 def violation(dual, beta, function):

@@ -16,6 +16,7 @@ from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.threads import run_tiles
 
 SLAB_ROWS = 256
+TILES_PER_THREAD = 2  # at least: a thread that was held up leaves its second tile to the others
 ABSENT = -1
 
 
@@ -59,7 +60,9 @@ class CachedGram(Gram):
     def _sum(self, index, coefficients, new_slots, slots, cached_coefficients, function) -> None:  # type: ignore[no-untyped-def]
         """One task per column tile: add the cached rows, then evaluate, add and keep the new ones."""
         n = len(self)
-        width = min(COLUMN_TILE, max(128, -(-n // self.n_threads)))
+        # Few rows make wide tiles: of the same size in memory, and each costs some 60 us of Python.
+        widest = COLUMN_TILE * max(1, ROW_TILE // max(1, min(len(index), ROW_TILE)))
+        width = min(widest, max(128, -(-n // (TILES_PER_THREAD * self.n_threads))))
         chunks = []
         for start in range(0, len(index), ROW_TILE):
             part = slice(start, min(len(index), start + ROW_TILE))

@@ -5,8 +5,8 @@ pairs of classes              rows on demand, those within a class shared by all
                               float64 up to FULL samples in all, beyond that float32 where safe
 anything larger               rows on demand with a cache; float32 where safe
 
-Float32 is safe where the kernel bounds the error of its values by SAFE_ROUNDING of their size. Whatever was solved in
-float32 is checked on a function computed afresh, in float64 wherever that can decide the outcome (gram/fresh.py).
+Float32 is safe where the kernel bounds the error of its values by SAFE_ROUNDING of their size. Answers are checked on a
+function computed afresh in float64, large ones wherever that can decide the outcome (gram/fresh.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.cached import CachedGram
-from widemargin.gram.fresh import decisive_samples, fresh_function
+from widemargin.gram.fresh import DECISIVE_SHARE, checked_function, decisive_samples, fresh_function
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram
 from widemargin.gram.pair import ClassRows, PairGram, RowMemory
@@ -31,7 +31,6 @@ from widemargin.problems.dual import SignedDual
 FULL = 2048  # samples up to which the whole matrix is held in float64: 32 MB
 TINY = 512  # samples in all up to which pairs of classes are gathered from one matrix
 SAFE_ROUNDING = 1e-4  # largest error of a kernel value, relative to the mean k(x, x), with which float32 rows are used
-DECISIVE_SHARE = 0.5  # of the samples: beyond, one float64 pass over all of them is cheaper than two passes
 
 Index = NDArray[np.int64]
 Parts = tuple[Index, ...]
@@ -115,34 +114,38 @@ class GramSource:
             return FullGram.of(self.kernel, samples, dtype, self.n_threads)
         return CachedGram(self.kernel, samples, dtype, self.budget, self.n_threads)
 
-    def fresh(self, gram: Gram, dual: SignedDual, beta: NDArray, index: Index | Parts | None) -> NDArray[np.float64]:
-        """F = K b of a problem computed afresh, float64 wherever it can decide the violation."""
-        coefficients = dual.per_sample(beta)
-        if gram.dtype == np.float64 and isinstance(gram, FullGram | PairGram):
-            function = np.zeros(len(gram))
-            support = np.flatnonzero(coefficients)
-            gram.add_rows(support, coefficients[support], function)
-            return function
-        places = np.arange(len(self), dtype=np.int64) if index is None else joined(index)
-        support = np.flatnonzero(coefficients)
-        vectors, weights = self.exact.take(places[support]), coefficients[support]
+    def fresh(
+        self, gram: Gram, dual: SignedDual, beta: NDArray, running: NDArray, index: Index | Parts | None
+    ) -> NDArray[np.float64]:
+        """F = K b of a problem, float64 from its support vectors wherever that can decide the violation.
 
-        def exactly(samples: Samples) -> NDArray[np.float64]:
+        running : F as the solver holds it
+        """
+        coefficients = dual.per_sample(beta)
+        support = np.flatnonzero(coefficients)
+        weights = coefficients[support]
+        function = np.zeros(len(gram))
+        if isinstance(gram, FullGram | PairGram):
+            gram.add_rows(support, weights, function)
+            if gram.dtype == np.float64:
+                return function
+        places = np.arange(len(self), dtype=np.int64) if index is None else joined(index)
+        vectors = self.exact.take(places[support])
+
+        def exactly(at: NDArray[np.int64]) -> NDArray[np.float64]:
+            samples = self.exact if index is None and len(at) == len(self) else self.exact.take(places[at])
             return fresh_function(self.kernel, samples, vectors, weights, np.float64, self.n_threads)
 
-        if gram.dtype == np.float32:
-            if isinstance(gram, CachedGram):
-                near = gram.samples.take(support)
-                function = fresh_function(self.kernel, gram.samples, near, weights, np.float32, self.n_threads)
-            else:
-                function = np.zeros(len(gram))
-                gram.add_rows(support, weights, function)
-            error = self.rounding * float(np.abs(weights).sum())
-            decisive = decisive_samples(dual, beta, function, error)
+        if isinstance(gram, FullGram | PairGram):  # small: a proven bound on the error of rows is good enough
+            decisive = decisive_samples(dual, beta, function, self.rounding * float(np.abs(weights).sum()))
             if len(decisive) <= DECISIVE_SHARE * len(function):
-                function[decisive] = exactly(self.exact.take(places[decisive]))
+                function[decisive] = exactly(decisive)
                 return function
-        return exactly(self.exact if index is None else self.exact.take(places))
+        elif isinstance(gram, CachedGram):
+            checked = checked_function(dual, beta, running, exactly, self.kernel.rounding_shape(gram.samples))
+            if checked is not None:
+                return checked
+        return exactly(np.arange(len(function)))
 
     @property
     def _pair_samples(self) -> Samples:

@@ -85,21 +85,17 @@ def _fill_direct(source, left, right, index, slots, out):
     z = source.first if right == 0 else source.second
     d, n = z.shape
     strip = np.empty((d, STRIP), z.dtype)
-    spare = np.empty(STRIP, out.dtype)
+    sums = np.empty((2, STRIP), out.dtype)
     for first in range(0, n, STRIP):
         width = min(STRIP, n - first)
         for k in range(d):
             for j in range(width):
                 strip[k, j] = z[k, first + j]
-        for k in range(0, len(index), 2):
-            row = out[slots[k], first : first + width]
-            if k + 1 < len(index):
-                other = out[slots[k + 1], first : first + width]
-                add_terms(source.distance, x, index[k], index[k + 1], strip, row, other)
-                exp_scaled(other, source.distance.scale)
-            else:
-                add_terms(source.distance, x, index[k], index[k], strip, row, spare[:width])
-            exp_scaled(row, source.distance.scale)
+        for i in range(0, len(index), 2):
+            last = min(i + 1, len(index) - 1)
+            add_terms(source.distance, x, index[i], index[last], strip, sums[0, :width], sums[1, :width])
+            for k in range(i, last + 1):
+                exp_scaled(sums[k - i, :width], source.distance.scale, out[slots[k], first : first + width])
 
 
 def _fill_products(source, left, right, index, slots, out):

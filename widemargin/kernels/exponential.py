@@ -110,10 +110,10 @@ def _choose_precision(x):
 
 
 @jit(fastmath=CONTRACT)
-def exp_scaled(values, scale):
-    """values := exp(-scale * values) for values >= 0, in place: the last step of every exponential kernel."""
+def exp_scaled(values, scale, out):
+    """out = exp(-scale * values) for values >= 0: the last step of every exponential kernel; `out` may be `values`."""
     for j in range(len(values)):
-        values[j] = exp_nonpositive(-scale * values[j])
+        out[j] = exp_nonpositive(-scale * values[j])
 
 
 @jit(fastmath=CONTRACT)

@@ -134,3 +134,9 @@ class Gaussian(Kernel):
         direct = (4 + 0.37 * spread + 2 * float(np.sqrt(reach))) * unit
         bound = float(direct + cancelled)
         return bound if np.isfinite(bound) else float("inf")
+
+    def rounding_shape(self, samples: Samples) -> NDArray[np.float64]:
+        if isinstance(samples, BinaryRows | DenseColumns):
+            return np.ones(len(samples))
+        with np.errstate(over="ignore"):
+            return 1.0 + self.gamma * squared_norms(samples)  # what cancels in |x|^2 + |z|^2 - 2 x'z

@@ -96,6 +96,14 @@ class Kernel(ABC):
         """Bound on the absolute error of an entry of `block` on these samples, from rounding in their precision."""
         return float("inf")
 
+    def rounding_shape(self, samples: Samples) -> NDArray[np.float64]:
+        """How errors of a sample's values compare with those of other samples, above zero, shape (n,).
+
+        As inner products do by default: in proportion to the length in feature space.
+        """
+        length = np.sqrt(np.abs(self.diag(samples)))
+        return np.maximum(length, 1e-3 * float(length.max(initial=0.0)) or 1.0)
+
     def row_source(self, first: Samples, second: Samples) -> Any:
         """How compiled code can evaluate rows on these samples (kernels/compiled_rows.py), where it can."""
         from widemargin.kernels.compiled_rows import NoRows

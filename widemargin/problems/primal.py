@@ -17,6 +17,7 @@ from widemargin._jit import jit
 from widemargin.problems.dual import SignedDual, Vector
 
 NEWTON_STEPS = 80  # safeguarded by bisection; a handful is usual
+BEST_ENOUGH = 1e-13  # of the value: what the best scaling can still gain when the search ends
 
 
 @jit
@@ -82,7 +83,7 @@ def best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high):
             high = scale
         else:
             low = scale
-        if high < np.inf and high - low <= 1e-14 * high:
+        if abs(derivative) * (high - low) <= BEST_ENOUGH * abs(best):  # convex: no value in the bracket is lower
             break
         step = scale - derivative / norm2 if norm2 > 0.0 else np.inf
         middle = 0.5 * (low + high) if high < np.inf else 2.0 * scale + 1.0
