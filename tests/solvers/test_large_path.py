@@ -233,7 +233,7 @@ def test_checked_function_does_not_trust_a_wrong_one(rng):
     one_off = running.copy()
     one_off[rising[np.argmin((true + dual.shift)[rising])]] -= 0.01  # looks like a larger violation than it is
     for wrong in (one_off, np.full_like(running, np.nan), running + rng.normal(size=len(running))):
-        assert not violation(dual, beta, wrong) == pytest.approx(violation(dual, beta, true), rel=1e-4)
+        assert violation(dual, beta, wrong) != pytest.approx(violation(dual, beta, true), rel=1e-4)
         checked = checked_function(dual, beta, wrong, true.__getitem__, np.ones(len(beta)))
         assert checked is None or violation(dual, beta, checked) == violation(dual, beta, true)
 
