@@ -32,6 +32,7 @@ class CachedGram(Gram):
         n = len(samples)
         self.capacity = int(min(n, max(0, budget) // max(1, n * self.dtype.itemsize)))
         self.slabs: list[NDArray] = []
+        self.block_memory = np.empty(0, self.dtype)  # of the last block, whose values the next one overwrites
         self.slot_of = np.full(n, ABSENT, np.int64)
         self.sample_in = np.full(self.capacity, ABSENT, np.int64)
         self.last_use = np.zeros(self.capacity, np.int64)
@@ -39,7 +40,10 @@ class CachedGram(Gram):
         self.clock = 0
 
     def block(self, index: NDArray[np.int64]) -> NDArray:
-        out = np.empty((len(index), len(index)), self.dtype)
+        n = len(index)
+        if self.block_memory.size < n * n:
+            self.block_memory = np.empty(n * n, self.dtype)
+        out = self.block_memory[: n * n].reshape(n, n)
         return symmetric_block(self.kernel, self.samples.take(index), out, self.n_threads)
 
     def add_rows(self, index, coefficients, function, keep=None) -> None:  # type: ignore[no-untyped-def]

@@ -27,7 +27,7 @@ from widemargin.problems.dual import SignedDual
 from widemargin.problems.primal import best_primal
 from widemargin.solvers.growing import solve_growing
 from widemargin.solvers.interior import LARGEST, interior_point
-from widemargin.solvers.newton import is_free, newton_step
+from widemargin.solvers.newton import is_free, newton_cost, newton_step
 from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
 from widemargin.solvers.packed import key_limits
 from widemargin.solvers.pair_steps import solve_pairs
@@ -45,6 +45,7 @@ STEPS_PER_CALL = 100_000  # bounds the time between two looks at the clock and a
 FLOAT32_MARGIN = 0.8  # aim below tol while rows are float32, so that the float64 check passes at once
 SETTLED = 0.2  # share of free variables that may come or go during pair steps for a Newton step to be worth its factor
 NEWTON_TRIES = 12  # Newton steps per call: what they have not solved by then, they will not
+PAIR_STEP = 1.1  # ns per variable of the block that a pair step takes, to compare it with a Newton step
 RETRY_BELOW = 0.3  # share of the violation at which a Newton step failed, below which it is tried again
 MOST_CREEPS_WHOLE, MOST_CREEPS = 6, 100  # calls that may use up their steps without halving the violation
 EXACT = 100  # variables up to which the first steps go on to rounding: measured 4 % of a fit of three such problems
@@ -282,27 +283,34 @@ class BlockSolver:
         budget: int,
         violation: float,
     ) -> tuple[int, float]:
-        """Small steps; once they hardly change which variables are free, Newton steps between them.
+        """Small steps; once they hardly change which variables are free, Newton steps between them where those are cheaper.
 
         Returns the number of small steps and the violation left in the block.
 
         A Newton step that does not help is not tried again before the violation has fallen well below this round's.
         """
         block, f, beta, lo, hi, kink, ridge = problem
-        taken = tries = 0
+        taken = since = tries = 0
+        reference = violation
         before = is_free(beta, lo, hi, kink)
         while True:
             most = 2 * len(f) if violation <= self.newton_below and tries < NEWTON_TRIES else budget
             steps, left = small_steps(min(most, budget - taken))
             taken += steps
+            since += steps
             if left <= tol or taken >= budget or steps == 0:
                 return taken, left
             free = is_free(beta, lo, hi, kink)
-            settled = np.count_nonzero(free != before) <= SETTLED * np.count_nonzero(free)
+            n_free = np.count_nonzero(free)
+            settled = np.count_nonzero(free != before) <= SETTLED * n_free
             before = free
-            tries += 1
-            if settled and not newton_step(block, f, beta, lo, hi, kink, ridge, starts):
-                self.newton_below = RETRY_BELOW * violation
+            gained = np.log(reference / left) if left < reference else 0.0
+            ahead = since * np.log(left / tol) / gained if gained > 0.0 else np.inf
+            if settled and ahead > newton_cost(n_free) / (PAIR_STEP * len(f)):
+                tries += 1
+                since, reference = 0, left
+                if not newton_step(block, f, beta, lo, hi, kink, ridge, starts):
+                    self.newton_below = RETRY_BELOW * violation
 
     def inner_tol(self, violation: float) -> float:
         """How far a block is solved: to tol when it is the whole problem, else to a share of the violation.
