@@ -283,7 +283,7 @@ class BlockSolver:
         budget: int,
         violation: float,
     ) -> tuple[int, float]:
-        """Small steps; once they hardly change which variables are free, Newton steps between them where those are cheaper.
+        """Small steps; once they hardly change which variables are free, also Newton steps where those are cheaper.
 
         Returns the number of small steps and the violation left in the block.
 
@@ -301,7 +301,7 @@ class BlockSolver:
             if left <= tol or taken >= budget or steps == 0:
                 return taken, left
             free = is_free(beta, lo, hi, kink)
-            n_free = np.count_nonzero(free)
+            n_free = int(np.count_nonzero(free))
             settled = np.count_nonzero(free != before) <= SETTLED * n_free
             before = free
             gained = np.log(reference / left) if left < reference else 0.0

@@ -39,7 +39,7 @@ def is_free(beta: NDArray, lo: NDArray, hi: NDArray, kink: NDArray) -> NDArray[n
 
 
 def newton_cost(n_free: int) -> float:
-    """About how many nanoseconds a step takes: the factor at 60 multiplications per ns, the active set about as much."""
+    """About how many nanoseconds a step takes: a factor at 60 multiplications per ns, the active set about as much."""
     return OVERHEAD + n_free**3 / 105
 
 
