@@ -44,7 +44,7 @@ class Certificate:
     gap : float
         Relative difference of the two.
     violation, tol : float
-        Largest KKT violation, and what was asked for.
+        Largest KKT violation (after fits with float32 rows, the most that it can be), and what was asked for.
     infeasibility, drift : float
     criterion : {"kkt", "gap", "objective"}
         What `tol` was about.
@@ -119,28 +119,31 @@ def certify_function(
     criterion: str = "kkt",
     solution: Solution | None = None,
     slack: float = 0.0,
+    error: float = 0.0,
 ) -> Certificate:
     """Certificate of beta given its fresh function F = K b (per sample).
 
     level : the model's own levels; None takes the best ones.
     slack : relative distance from a bound that still counts as on it, for multipliers that other software rounded.
+    error : bound on errors of the function; the violation reported is then the largest that it can be.
     """
     F = dual.per_variable(function)
     box = (dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink)
     starts, groups = dual.group_starts, dual.n_groups
     table, lower, infeasibility, mass = measure(F, beta, *box, dual.start, starts, groups, slack)
-    violation = violation_of(table, groups)
+    violation = violation_of(table, groups) + 2.0 * error
     if level is None:
         level = levels_of(table, groups)
     elif groups:
-        violation = max(violation, float((table[:, 1] - level).max()), float((level - table[:, 0]).max()))
+        from_level = max(float((table[:, 1] - level).max()), float((level - table[:, 0]).max()))
+        violation = max(violation, from_level + error)
     coefficients = dual.per_sample(beta)
     squared_length = float(coefficients @ function)
     noise = max(ROUNDING_MASS * mass, NEGATIVE_SHARE * tol * float(np.abs(coefficients).sum()))
     if squared_length < -noise:  # no vector of any feature space: there is no primal problem
         primal = float("inf")
     else:
-        primal, _ = primal_of(F, max(squared_length, 0.0), level, *box, dual.start, starts, groups)
+        primal, _ = primal_of(F, max(squared_length, 0.0), lower, level, *box, dual.start, starts, groups)
     size = max(abs(primal), abs(lower), ROUNDING_MASS * mass)
     gap = 0.0 if primal == lower else (primal - lower) / size if np.isfinite(size) else float("inf")
     facts: dict[str, Any] = {}

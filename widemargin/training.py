@@ -277,14 +277,16 @@ class Training:
         if solution.status is Status.INTERRUPTED:
             self.cancelled.set()
         try:
-            function = self.source.fresh(gram, task.dual, solution.beta, solution.function, task.index)
+            enough = stopping.tol if stopping.criterion == "kkt" else 0.0
+            function, error = self.source.fresh(gram, task.dual, solution.beta, solution.function, task.index, enough)
         except KeyboardInterrupt:  # someone who will not wait for one pass over the kernel
             self.cancelled.set()
-            function = solution.function
+            function, error = solution.function, 0.0
             solution.status = Status.INTERRUPTED
         certificate = certify_function(
-            task.dual, solution.beta, function, stopping.tol, criterion=stopping.criterion, solution=solution
-        )
+            task.dual, solution.beta, function, stopping.tol,
+            criterion=stopping.criterion, solution=solution, error=error,
+        )  # fmt: skip
         solution.function, solution.level = function, np.array(certificate.level)
         return certificate
 

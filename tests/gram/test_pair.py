@@ -58,11 +58,12 @@ def test_rows_in_compiled_code_equal_blocks(kind, dtype, count, rng):
         parts = [slice(0, 19), slice(19, 64)]
         index = rng.permutation(19)[:count].astype(np.int64)
         slots = rng.permutation(10)[:count].astype(np.int64)
-        out = np.full((10, len(classes[right])), np.nan, dtype)
-        evaluate(source, left, right, index, slots, out)
+        out = np.full((10, 3 + len(classes[right])), np.nan, dtype)
+        evaluate(source, left, right, index, slots, out, 3)
         np.testing.assert_allclose(
-            out[slots], K[parts[left], parts[right]][index], atol=1e-12 if dtype == np.float64 else 1e-5
+            out[slots, 3:], K[parts[left], parts[right]][index], atol=1e-12 if dtype == np.float64 else 1e-5
         )
+        assert np.isnan(out[:, :3]).all()
         assert np.isnan(np.delete(out, slots, axis=0)).all()
 
 

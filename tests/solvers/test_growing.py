@@ -77,7 +77,7 @@ def test_what_it_does_not_finish_the_general_solver_does(rng, monkeypatch):
 def test_rows_that_other_threads_read_never_hold_unfinished_values(d, rng):
     _, _, gram = problem(rng, Gaussian(0.3), sizes=(300, 300), d=d, dtype=np.float32)
     everyone = np.arange(300)
-    compiled = (gram.source, *gram.parts, gram.used, gram.known, everyone)
+    compiled = (gram.source, *gram.parts, everyone)
     evaluate(*compiled)
     reference = gram.first.rows.copy()
     ended = threading.Event()
@@ -111,17 +111,17 @@ def test_a_hard_margin_without_any_margin_is_named(rng):
 
 
 def test_the_worst_violators_are_taken():
-    amount = np.array([0.0, 5.0, 1.0, 9.0, -2.0, 4.9, 9.0, 0.1])
+    amount, number = np.array([5.0, 1.0, 9.0, 4.9, 9.0, 0.1]), np.array([1, 2, 3, 5, 6, 7])
     fresh = np.full(8, -1)
-    assert take_worst(amount, 0, 8, 9.0, 3, fresh, 0) == 3
+    assert take_worst(number, amount, 3, fresh, 0) == 3
     assert sorted(fresh[:3]) in ([1, 3, 6], [3, 5, 6])  # 5.0 and 4.9 fall into one bin
-    assert take_worst(amount, 0, 8, 9.0, 8, fresh, 0) == 6
+    assert take_worst(number, amount, 8, fresh, 0) == 6
     assert sorted(fresh[:6]) == [1, 2, 3, 5, 6, 7]
 
 
 def test_equal_violators_are_taken_evenly():
     fresh = np.empty(4, np.int64)
-    assert take_worst(np.ones(1000), 0, 1000, 1.0, 4, fresh, 0) == 4
+    assert take_worst(np.arange(1000), np.ones(1000), 4, fresh, 0) == 4
     assert fresh.tolist() == [124, 374, 624, 874]
 
 

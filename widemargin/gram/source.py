@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.cached import CachedGram
-from widemargin.gram.fresh import DECISIVE_SHARE, checked_function, decisive_samples, fresh_function
+from widemargin.gram.fresh import checked_function, fresh_function
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram
 from widemargin.gram.pair import ClassRows, PairGram, RowMemory
@@ -89,7 +89,7 @@ class GramSource:
             return
         parts = {id(part): part for pair in pairs for part in pair}
         largest = max(len(part) for part in parts.values())
-        entries = sum(len(part) ** 2 for part in parts.values()) + 2 * self.n_threads * largest**2
+        entries = sum(len(part) ** 2 for part in parts.values()) + self.n_threads * (2 * largest) ** 2
         if entries * self._dtype(self._pair_samples).itemsize <= self.budget:
             self.classes = {key: self._class(part) for key, part in parts.items()}
 
@@ -115,37 +115,48 @@ class GramSource:
         return CachedGram(self.kernel, samples, dtype, self.budget, self.n_threads)
 
     def fresh(
-        self, gram: Gram, dual: SignedDual, beta: NDArray, running: NDArray, index: Index | Parts | None
-    ) -> NDArray[np.float64]:
+        self, gram: Gram, dual: SignedDual, beta: NDArray, running: NDArray, index: Index | Parts | None, tol: float
+    ) -> tuple[NDArray[np.float64], float]:
         """F = K b of a problem, float64 from its support vectors wherever that can decide the violation.
+
+        Returns F and a bound on errors left in it: 0, or so little that the violation is at most `tol` with it.
 
         running : F as the solver holds it
         """
         coefficients = dual.per_sample(beta)
         support = np.flatnonzero(coefficients)
         weights = coefficients[support]
-        function = np.zeros(len(gram))
-        if isinstance(gram, FullGram | PairGram):
-            gram.add_rows(support, weights, function)
+        proven = np.inf
+        if isinstance(gram, FullGram | PairGram):  # all rows are there
+            running = np.zeros(len(gram))
+            gram.add_rows(support, weights, running)
             if gram.dtype == np.float64:
-                return function
-        places = np.arange(len(self), dtype=np.int64) if index is None else joined(index)
-        vectors = self.exact.take(places[support])
+                return running, 0.0
+            proven = self.rounding * float(np.abs(weights).sum())
+
+        @cache
+        def places() -> Index:
+            return np.arange(len(self), dtype=np.int64) if index is None else joined(index)
+
+        @cache
+        def vectors() -> Samples:
+            return self.exact.take(places()[support])
 
         def exactly(at: NDArray[np.int64]) -> NDArray[np.float64]:
-            samples = self.exact if index is None and len(at) == len(self) else self.exact.take(places[at])
-            return fresh_function(self.kernel, samples, vectors, weights, np.float64, self.n_threads)
+            return fresh_function(
+                self.kernel, self.exact.take(places()[at]), vectors(), weights, np.float64, self.n_threads
+            )
 
-        if isinstance(gram, FullGram | PairGram):  # small: a proven bound on the error of rows is good enough
-            decisive = decisive_samples(dual, beta, function, self.rounding * float(np.abs(weights).sum()))
-            if len(decisive) <= DECISIVE_SHARE * len(function):
-                function[decisive] = exactly(decisive)
-                return function
-        elif isinstance(gram, CachedGram):
-            checked = checked_function(dual, beta, running, exactly, self.kernel.rounding_shape(gram.samples))
-            if checked is not None:
-                return checked
-        return exactly(np.arange(len(function)))
+        def shape() -> NDArray[np.float64]:
+            return self._rounding_shape[places()]
+
+        checked = checked_function(dual, beta, running, exactly, shape, proven, tol)
+        return checked if checked is not None else (exactly(np.arange(len(gram))), 0.0)
+
+    @cached_property
+    def _rounding_shape(self) -> NDArray[np.float64]:
+        """How errors of the values of samples compare."""
+        return self.kernel.rounding_shape(self.fast)
 
     @property
     def _pair_samples(self) -> Samples:

@@ -62,24 +62,27 @@ def _can_fill(source):
     return lambda source: able
 
 
-def fill_rows(source: Any, left: int, right: int, index: Any, slots: Any, out: Any) -> None:
-    """out[slots[k]] = the values of sample index[k] of set `left` (0 or 1) with all samples of set `right`."""
-    _FILL[type(source)](source, left, right, index, slots, out)
+def fill_rows(source: Any, left: int, right: int, index: Any, slots: Any, out: Any, start: int) -> None:
+    """out[slots[k], start:] = the values of sample index[k] of set `left` (0 or 1) with all samples of set `right`.
+
+    `out` is whole and C-contiguous: a slice of columns would lose the unit stride.
+    """
+    _FILL[type(source)](source, left, right, index, slots, out, start)
 
 
 @overload(fill_rows)
-def _choose_fill(source, left, right, index, slots, out):
+def _choose_fill(source, left, right, index, slots, out, start):
     """The loops of the given source."""
     if isinstance(source, types.BaseNamedTuple):
         return _FILL[source.instance_class]
     return None
 
 
-def _fill_nothing(source, left, right, index, slots, out):
+def _fill_nothing(source, left, right, index, slots, out, start):
     """Never reached: solvers ask `can_fill` first."""
 
 
-def _fill_direct(source, left, right, index, slots, out):
+def _fill_direct(source, left, right, index, slots, out, start):
     """Two rows to a pass over a strip of right samples, as in kernels/distances.py."""
     x = source.first if left == 0 else source.second
     z = source.first if right == 0 else source.second
@@ -95,10 +98,11 @@ def _fill_direct(source, left, right, index, slots, out):
             last = min(i + 1, len(index) - 1)
             add_terms(source.distance, x, index[i], index[last], strip, sums[0, :width], sums[1, :width])
             for k in range(i, last + 1):
-                exp_scaled(sums[k - i, :width], source.distance.scale, out[slots[k], first : first + width])
+                row = out[slots[k], start + first : start + first + width]
+                exp_scaled(sums[k - i, :width], source.distance.scale, row)
 
 
-def _fill_products(source, left, right, index, slots, out):
+def _fill_products(source, left, right, index, slots, out, start):
     """Four rows to a pass over a right sample; a tile of right samples serves all rows while it is in cache."""
     x = source.first if left == 0 else source.second
     z = source.first if right == 0 else source.second
@@ -111,10 +115,15 @@ def _fill_products(source, left, right, index, slots, out):
             k1, k2, k3 = min(k + 1, m - 1), min(k + 2, m - 1), min(k + 3, m - 1)
             four_products(
                 x[index[k]], x[index[k1]], x[index[k2]], x[index[k3]], z, first, last,
-                out[slots[k]], out[slots[k1]], out[slots[k2]], out[slots[k3]],
+                out[slots[k], start:], out[slots[k1], start:], out[slots[k2], start:], out[slots[k3], start:],
             )  # fmt: skip
         for k in range(m):
-            exp_of_row(out[slots[k], first:last], source.twice_gamma, x_squares[index[k]], z_squares[first:last])
+            exp_of_row(
+                out[slots[k], start + first : start + last],
+                source.twice_gamma,
+                x_squares[index[k]],
+                z_squares[first:last],
+            )
 
 
 @jit(fastmath=REASSOCIATE)

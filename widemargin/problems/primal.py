@@ -17,7 +17,7 @@ from widemargin._jit import jit
 from widemargin.problems.dual import SignedDual, Vector
 
 NEWTON_STEPS = 80  # safeguarded by bisection; a handful is usual
-BEST_ENOUGH = 1e-13  # of the value: what the best scaling can still gain when the search ends
+BEST_ENOUGH = 1e-3  # of the gap to the dual: what the best scaling can still gain when the search ends
 
 
 @jit
@@ -67,8 +67,11 @@ def feasible_scales(base, G, lo, hi, ridge, kink):
 
 
 @jit
-def best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high):
-    """Minimise s^2/2 norm2 - s linear + sum of losses over low <= s <= high by Newton steps inside a bracket."""
+def best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high, lower):
+    """Minimise s^2/2 norm2 - s linear + sum of losses over low <= s <= high by Newton steps inside a bracket.
+
+    lower : a value that none is below; the search ends where it can gain little of the way to it.
+    """
     scale = min(max(1.0, low), high)
     best, best_at = np.inf, scale
     for _ in range(NEWTON_STEPS):
@@ -83,8 +86,8 @@ def best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high):
             high = scale
         else:
             low = scale
-        if abs(derivative) * (high - low) <= BEST_ENOUGH * abs(best):  # convex: no value in the bracket is lower
-            break
+        if abs(derivative) * (high - low) <= max(1e-13 * abs(best), BEST_ENOUGH * (best - lower)):
+            break  # convex: no value in the bracket is lower by more
         step = scale - derivative / norm2 if norm2 > 0.0 else np.inf
         middle = 0.5 * (low + high) if high < np.inf else 2.0 * scale + 1.0
         # A Newton step on the kinked derivative can creep: alternate with halving so that the bracket always shrinks.
@@ -93,8 +96,11 @@ def best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high):
 
 
 @jit
-def primal_of(F, norm2, level, shift, lo, hi, ridge, kink, start, starts, n_groups):
-    """Primal value at the best scaling, and that scaling; F per variable, level and starts per group."""
+def primal_of(F, norm2, dual_value, level, shift, lo, hi, ridge, kink, start, starts, n_groups):
+    """Primal value at the best scaling, and that scaling; F per variable, level and starts per group.
+
+    dual_value : a lower bound on it, which says how well it must be known; inf means to rounding.
+    """
     n = F.shape[0]
     hard = False
     level_sum = 0.0
@@ -117,7 +123,8 @@ def primal_of(F, norm2, level, shift, lo, hi, ridge, kink, start, starts, n_grou
         low, high = feasible_scales(base, G, lo, hi, ridge, kink)
         if not low <= high:
             return np.inf, 1.0
-    value, scale = best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high)
+    lower = dual_value if hard else dual_value + level_sum
+    value, scale = best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high, lower)
     if not hard:
         value -= level_sum
     return value, scale
@@ -127,4 +134,4 @@ def best_primal(dual: SignedDual, function: Vector, norm2: float, level: Vector)
     """Primal value at the best scaling, and that scaling; `function` is F per variable, `level` one per group."""
     d = dual
     box = (d.shift, d.lo, d.hi, d.ridge, d.kink)
-    return primal_of(function, norm2, level, *box, d.start, d.group_starts, d.n_groups)
+    return primal_of(function, norm2, np.inf, level, *box, d.start, d.group_starts, d.n_groups)

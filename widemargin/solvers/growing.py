@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
-from widemargin.gram.accumulate import copy_rows
-from widemargin.gram.pair import PairGram, add_pair_rows, gather_pair
+from widemargin.gram.accumulate import add_weighted_rows, copy_rows
+from widemargin.gram.pair import PairGram, gather_square
 from widemargin.kernels.compiled_rows import can_fill, fill_rows
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.optimality import scan_groups, violation_of
@@ -43,20 +43,20 @@ def solve_growing(
     position, limits = key_limits(len(dual), gram.dtype)
     while True:
         grow(
-            gram.source, *gram.parts, gram.used, gram.known, gram.diag, function, beta, dual.lo, dual.hi, dual.kink,
-            dual.ridge, dual.shift, dual.group_starts, tol, max_steps, position, limits, fresh, counts, reached,
+            gram.source, *gram.parts, gram.diag, function, beta, dual.lo, dual.hi, dual.kink, dual.ridge, dual.shift,
+            dual.group_starts, tol, max_steps, position, limits, fresh, counts, reached,
         )  # fmt: skip
         if not counts[2]:
             break
         gram.need(np.sort(fresh[: counts[2]]))
-    gram.rows_computed = int(gram.used.sum())
+    gram.rows_computed = int(gram.used[0])
     return int(counts[0]), int(counts[1]), float(reached[0]), float(reached[1])
 
 
 @jit
 def grow(
-    source, first, second, from_first, from_second, slot, n_first, used, known, diag, F, beta, lo, hi, kink,
-    ridge, shift, starts, tol, max_steps, position, limits, fresh, counts, reached,
+    source, rows, slot, used, first, second, first_known, second_known, diag, F, beta, lo, hi, kink, ridge, shift,
+    starts, tol, max_steps, position, limits, fresh, counts, reached,
 ):  # fmt: skip
     """Rounds until the problem is solved, or until rows are needed that only Python can evaluate."""
     n = beta.shape[0]
@@ -68,7 +68,7 @@ def grow(
             active[q] = t
             q += 1
     capacity = max(FIRST_CAPACITY, q)
-    K = np.empty((capacity, capacity), first.dtype)
+    K = np.empty((capacity, capacity), rows.dtype)
     gathered = 0
     middles = np.empty(n_groups)
     counts[2] = 0
@@ -84,7 +84,7 @@ def grow(
                 if not can_fill(source):
                     counts[2] = count
                     return
-                evaluate(source, first, second, from_first, from_second, slot, n_first, used, known, fresh[:count])
+                evaluate(source, rows, slot, used, first, second, first_known, second_known, fresh[:count])
                 for k in range(count):
                     active[q + k] = fresh[k]
                 q += count
@@ -97,14 +97,14 @@ def grow(
             waited = False
         if q > capacity:
             capacity = min(n, 2 * q)
-            K = np.empty((capacity, capacity), first.dtype)
+            K = np.empty((capacity, capacity), rows.dtype)
             gathered = 0
-        gather_pair(first, second, from_first, from_second, slot, n_first, active[:q], gathered, K)
+        gather_square(rows, slot, active[:q], gathered, K)
         gathered = q
         inner_tol = max(0.5 * tol, INNER_SHARE * reached[0]) if count > 0 else 0.5 * tol
         taken, lowest, finite = improve(
-            K, first, second, from_first, from_second, slot, n_first, active[:q], middles, diag, F, beta, lo, hi, kink,
-            ridge, shift, starts, inner_tol, max_steps - counts[0], position, limits,
+            K, rows, slot, active[:q], middles, diag, F, beta, lo, hi, kink, ridge, shift, starts, inner_tol,
+            max_steps - counts[0], position, limits,
         )  # fmt: skip
         reached[1] = min(reached[1], lowest)
         counts[0] += taken
@@ -123,42 +123,42 @@ def sort_active(active, slot):
 
 
 @jit
-def evaluate(source, first, second, from_first, from_second, slot, n_first, used, known, new):
+def evaluate(source, rows, slot, used, first, second, first_known, second_known, new):
     """Rows of the new variables: within their class where no other pair has asked for them, and between the classes.
 
     Other threads may read rows within a class, or write the same ones, so only finished values are put there.
     """
+    n_first = first.shape[0]
     inside = np.empty(new.shape[0], np.int64)
     slots = np.empty(new.shape[0], np.int64)
     missing = np.empty(new.shape[0], np.int64)
     for side in range(2):
+        own, known = (first, first_known) if side == 0 else (second, second_known)
         count = 0
         absent = 0
         for k in range(new.shape[0]):
             if (new[k] < n_first) == (side == 0):
                 inside[count] = new[k] - side * n_first
-                slots[count] = used[side] + count
-                slot[new[k]] = slots[count]
-                if not known[side][inside[count]]:
+                slots[count] = slot[new[k]] = used[0]
+                used[0] += 1
+                if not known[inside[count]]:
                     missing[absent] = inside[count]
                     absent += 1
                 count += 1
-        used[side] += count
-        own, between = (first, from_first) if side == 0 else (second, from_second)
-        fill_rows(source, side, 1 - side, inside[:count], slots[:count], between)
         if absent > 0:
             finished = np.empty((absent, own.shape[1]), own.dtype)
             places = np.arange(absent)
-            fill_rows(source, side, side, missing[:absent], places, finished)
+            fill_rows(source, side, side, missing[:absent], places, finished, 0)
             copy_rows(finished, places, own, missing[:absent], 0)
             for k in range(absent):
-                known[side][missing[k]] = True
+                known[missing[k]] = True
+        copy_rows(own, inside[:count], rows, slots[:count], side * n_first)
+        fill_rows(source, side, 1 - side, inside[:count], slots[:count], rows, (1 - side) * n_first)
 
 
 @jit
 def improve(
-    K, first, second, from_first, from_second, slot, n_first, active, middles, diag, F, beta, lo, hi, kink, ridge,
-    shift, starts, tol, max_steps, position, limits,
+    K, rows, slot, active, middles, diag, F, beta, lo, hi, kink, ridge, shift, starts, tol, max_steps, position, limits,
 ):  # fmt: skip
     """Solve the block K of the active variables and carry the change into F.
 
@@ -192,12 +192,12 @@ def improve(
         if not np.isfinite(inner[0, k]):  # the general solver will name the cause
             return 0, lowest, False
         if inner[0, k] != beta[active[k]]:
-            moved[count] = active[k]
+            moved[count] = slot[active[k]]
             change[count] = inner[0, k] - beta[active[k]]
             count += 1
     for k in range(q):
         beta[active[k]] = inner[0, k]
-    add_pair_rows(first, second, from_first, from_second, slot, n_first, moved[:count], change[:count], F)
+    add_weighted_rows(rows, 0, moved[:count], change[:count], F)
     return steps, lowest, True
 
 
@@ -217,38 +217,49 @@ def look(F, beta, lo, hi, kink, ridge, shift, starts, slot, tol, middles, fresh)
     count = 0
     if violation <= tol or not np.isfinite(violation):
         return violation, count
-    amount = np.empty(n)
+    number = np.empty((2, n), np.int64)  # violators that would rise, and those that would fall, ...
+    amount = np.empty((2, n))  # ... and by how much they violate
     room = fresh.shape[0] // (2 * n_groups)
     for g in range(n_groups):
         middles[g] = 0.0
         if not np.isfinite(table[g, 0]) or not np.isfinite(table[g, 1]):
             continue  # nothing can rise, or nothing can fall: this group cannot move
-        middles[g] = 0.5 * (table[g, 0] + table[g, 1])
-        for side in range(2):
-            largest = 0.0
-            for t in range(starts[g], starts[g + 1]):
-                b = beta[t]
-                amount[t] = 0.0
-                if slot[t] >= 0:
-                    continue
-                if side == 0 and b < hi[t]:
-                    amount[t] = middles[g] - (f[t] + kink[t] if b >= 0.0 else f[t] - kink[t])
-                elif side == 1 and b > lo[t]:
-                    amount[t] = (f[t] + kink[t] if b > 0.0 else f[t] - kink[t]) - middles[g]
-                largest = max(largest, amount[t])
-            if largest > 0.0:
-                count = take_worst(amount, starts[g], starts[g + 1], largest, room, fresh, count)
+        middle = middles[g] = 0.5 * (table[g, 0] + table[g, 1])
+        rising = falling = 0
+        for t in range(starts[g], starts[g + 1]):
+            if slot[t] >= 0:
+                continue
+            b = beta[t]
+            rise = f[t] + kink[t] if b >= 0.0 else f[t] - kink[t]
+            fall = f[t] + kink[t] if b > 0.0 else f[t] - kink[t]
+            if b < hi[t] and rise < middle:
+                number[0, rising] = t
+                amount[0, rising] = middle - rise
+                rising += 1
+            elif b > lo[t] and fall > middle:
+                number[1, falling] = t
+                amount[1, falling] = fall - middle
+                falling += 1
+        count = take_worst(number[0, :rising], amount[0, :rising], room, fresh, count)
+        count = take_worst(number[1, :falling], amount[1, :falling], room, fresh, count)
     return violation, count
 
 
 @jit
-def take_worst(amount, begin, end, largest, room, fresh, count):
-    """Write the numbers of the `room` largest positive amounts to fresh[count:]; among equals, evenly spread ones."""
+def take_worst(number, amount, room, fresh, count):
+    """Write the numbers of the `room` largest amounts to fresh[count:]; among equals, evenly spread ones."""
+    n = number.shape[0]
+    if n <= room:
+        for k in range(n):
+            fresh[count + k] = number[k]
+        return count + n
+    largest = 0.0
+    for k in range(n):
+        largest = max(largest, amount[k])
     histogram = np.zeros(BINS + 1, np.int64)
     scale = BINS / largest
-    for t in range(begin, end):
-        if amount[t] > 0.0:
-            histogram[int(amount[t] * scale)] += 1
+    for k in range(n):
+        histogram[int(amount[k] * scale)] += 1
     edge = BINS
     above = 0
     while edge > 0 and above + histogram[edge] <= room:
@@ -256,16 +267,15 @@ def take_worst(amount, begin, end, largest, room, fresh, count):
         edge -= 1
     wanted = min(room - above, histogram[edge])
     seen = taken = 0
-    for t in range(begin, end):
-        if amount[t] > 0.0:
-            place = int(amount[t] * scale)
-            if place > edge:
-                fresh[count] = t
+    for k in range(n):
+        place = int(amount[k] * scale)
+        if place > edge:
+            fresh[count] = number[k]
+            count += 1
+        elif place == edge:
+            seen += 1
+            if taken < wanted and 2 * seen * wanted >= (2 * taken + 1) * histogram[edge]:
+                fresh[count] = number[k]
                 count += 1
-            elif place == edge:
-                seen += 1
-                if taken < wanted and 2 * seen * wanted >= (2 * taken + 1) * histogram[edge]:
-                    fresh[count] = t
-                    count += 1
-                    taken += 1
+                taken += 1
     return count
