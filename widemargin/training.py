@@ -153,7 +153,10 @@ class Training:
                 if len(tasks) > 1 and self.linear is None:
                     self.source.share(task.index for task in tasks)
                 work = sum(len(task.dual) ** 2 for task in tasks)
-                run_tiles(run, len(tasks), self.n_threads if work > WORTH_THREADS else 1)
+                large_first = sorted(range(len(tasks)), key=lambda number: -len(tasks[number].dual))
+                run_tiles(
+                    lambda place: run(large_first[place]), len(tasks), self.n_threads if work > WORTH_THREADS else 1
+                )
             except KeyboardInterrupt:
                 self.cancelled.set()
             for number in range(len(tasks)):  # what an interrupt left out ends at once, at its start

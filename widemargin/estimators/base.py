@@ -28,7 +28,7 @@ from widemargin.certificate import combine as combine_certificates
 from widemargin.diagnosis import causes, meaning
 from widemargin.estimators.callbacks import CallbackMixin
 from widemargin.estimators.notebook import ShowsCertificate
-from widemargin.estimators.plain_data import is_plain_matrix
+from widemargin.estimators.plain_data import is_plain_matrix, is_plain_sparse
 from widemargin.estimators.rebuilding import rebuild_expansion
 from widemargin.estimators.run import Run, Show
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
@@ -304,8 +304,9 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
             )
 
     def _is_plain_to_predict(self, X: Any) -> bool:
-        """Whether X needs no validation: a plain array of the right width, and no feature names to compare."""
-        return is_plain_matrix(X) and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in self.__dict__
+        """Whether X needs no validation: plain data of the right width, and no feature names to compare."""
+        plain = is_plain_matrix(X) or (is_plain_sparse(X) and not is_precomputed(self.kernel))
+        return plain and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in self.__dict__
 
     @property
     def coef_(self) -> Any:

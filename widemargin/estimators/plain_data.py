@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 INTEGERS = frozenset("iub")  # kinds of dtype whose values are class labels without a further look
 
@@ -23,6 +24,18 @@ def is_plain_matrix(X: Any) -> bool:
         and (X.dtype == np.float64 or X.dtype == np.float32)
         and X.size > 0
         and _is_finite(X)
+    )
+
+
+def is_plain_sparse(X: Any) -> bool:
+    """The same for sparse data in rows."""
+    return (
+        type(X) in (sparse.csr_matrix, sparse.csr_array)
+        and (X.dtype == np.float64 or X.dtype == np.float32)
+        and X.indices.dtype == np.int32
+        and X.ndim == 2
+        and X.shape[0] > 0
+        and _is_finite(X.data)
     )
 
 
