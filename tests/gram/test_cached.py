@@ -193,3 +193,19 @@ class AnyHistory(RuleBasedStateMachine):
 
 TestAnyHistory = AnyHistory.TestCase
 TestAnyHistory.settings = settings(max_examples=30, stateful_step_count=25)
+
+
+def test_cheap_rows_are_kept_only_when_evaluating_them_has_cost_as_much(rng, monkeypatch):
+    monkeypatch.setattr(cached, "EAGER_BYTES", 0)
+    kernel = Gaussian(0.5)
+    samples = kernel.prepare(rng.normal(size=(300, 5)), np.float32)
+    gram = CachedGram(kernel, samples, np.float32, 10**8)
+    asks = int(np.ceil(cached.STORE_COST / kernel.entry_cost(samples)))
+    assert asks > 2
+    index, weights, keep = np.array([7, 100]), np.array([1.0, -2.0]), np.array([True, False])
+    expected = weights @ kernel.block(samples.take(index), samples, np.empty((2, 300), np.float32))
+    for turn in range(asks + 3):
+        function = np.zeros(300)
+        gram.add_rows(index, weights, function, keep)
+        np.testing.assert_allclose(function, expected, atol=1e-6)
+        assert gram.row_hits == max(0, turn + 1 - asks)  # the second row is never to be kept

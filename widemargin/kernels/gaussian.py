@@ -140,3 +140,12 @@ class Gaussian(Kernel):
             return np.ones(len(samples))
         with np.errstate(over="ignore"):
             return 1.0 + self.gamma * squared_norms(samples)  # what cancels in |x|^2 + |z|^2 - 2 x'z
+
+    def entry_cost(self, samples: Samples) -> float:
+        if isinstance(samples, BinaryRows):
+            return 0.5 + 0.2 * len(samples.words)
+        if isinstance(samples, DenseColumns):
+            return 0.4 + 0.045 * samples.n_features
+        if isinstance(samples, DenseRows):
+            return 0.7 + 0.022 * samples.n_features
+        return super().entry_cost(samples)

@@ -96,6 +96,10 @@ class Kernel(ABC):
         """Bound on the absolute error of an entry of `block` on these samples, from rounding in their precision."""
         return float("inf")
 
+    def entry_cost(self, samples: Samples) -> float:
+        """About how many nanoseconds an entry of `block` takes on one core: it decides which rows are worth keeping."""
+        return 10.0
+
     def rounding_shape(self, samples: Samples) -> NDArray[np.float64]:
         """How errors of a sample's values compare with those of other samples, above zero, shape (n,).
 
