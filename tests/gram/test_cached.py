@@ -8,6 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.oracles import GivenMatrix
 from widemargin.gram import CachedGram, cached
+from widemargin.kernels import Gaussian
 
 
 def matrix(n, seed=0):
