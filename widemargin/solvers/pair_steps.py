@@ -37,10 +37,14 @@ SMALLEST_CURVATURE_32, SMALLEST_CURVATURE_64 = 1e-37, 1e-300  # an all-zero kern
 
 
 @jit(fastmath=CONTRACT)
-def lowest_after_step(f, up, step, K_i, K_j, position, mask, largest):
-    """f += step (K_i - K_j), and the packed key of the lowest slope that can rise, in one pass."""
+def lowest_after_step(f, up, step, K, i, j, first, last, position, mask, largest):
+    """f += step (K_i - K_j) on first:last, and the packed key of the lowest slope that can rise, in one pass.
+
+    The rows are cut here, not by the caller: a slice is long machine code, and compiled wherever it stands.
+    """
+    f, up, K_i, K_j = f[first:last], up[first:last], K[i, first:last], K[j, first:last]
     best = largest
-    for t in range(f.shape[0]):
+    for t in range(last - first):
         value = f[t] + step * (K_i[t] - K_j[t])
         f[t] = value
         best = smaller_key(best, ordered_key(value + up[t], position[t], mask))
@@ -48,12 +52,15 @@ def lowest_after_step(f, up, step, K_i, K_j, position, mask, largest):
 
 
 @jit(fastmath=CONTRACT)
-def best_partner(f, down, lowest, K_i, diagonal, diagonal_i, floor, position, mask):
-    """Packed key of the partner with the largest second-order gain, and the highest slope that can fall."""
+def best_partner(f, down, lowest, K, i, diagonal, floor, first, last, position, mask):
+    """Packed key of the partner of i in first:last with the largest second-order gain, and the highest slope that can
+    fall."""
+    diagonal_i = diagonal[i]
+    f, down, K_i, diagonal = f[first:last], down[first:last], K[i, first:last], diagonal[first:last]
     best = mask ^ mask
     highest = down[0] + f[0]
     two = diagonal_i - diagonal_i + 2
-    for t in range(f.shape[0]):
+    for t in range(last - first):
         slope = f[t] + down[t]
         highest = larger(highest, slope)
         excess = larger(slope - lowest, diagonal_i - diagonal_i)
@@ -110,18 +117,17 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
     floor = scalar[1]
     closed_check = 0.5 * closed
     keys = np.empty(n_groups, limits.dtype)
-    for g in range(n_groups):
-        a, b = starts[g], starts[g + 1]
-        keys[g] = largest
-        if b > a:
-            keys[g] = lowest_after_step(
-                f[a:b], up[a:b], scalar[0], K[0, a:b], K[0, a:b], position[: b - a], mask, largest
-            )
     steps = 0
     violation = 0.0
     noise = -(NEGATIVE_32 if f.itemsize == 4 else NEGATIVE_64) * mean_diagonal
     lowest_curvature = 0.0
+    i = j = NO_PAIR + 1
     while True:
+        for g in range(n_groups):  # carry the last step, of length zero at first, into the gradient
+            a, b = starts[g], starts[g + 1]
+            keys[g] = largest
+            if b > a:
+                keys[g] = lowest_after_step(f, up, scalar[0], K, i, j, a, b, position, mask, largest)
         violation = 0.0
         best_gain = 0.0
         step = 0.0
@@ -134,17 +140,7 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
             if up[candidate] > closed_check:
                 continue
             lowest = f[candidate] + up[candidate]
-            key, highest = best_partner(
-                f[a:b],
-                down[a:b],
-                lowest,
-                K[candidate, a:b],
-                diagonal[a:b],
-                diagonal[candidate],
-                floor,
-                position[: b - a],
-                mask,
-            )
+            key, highest = best_partner(f, down, lowest, K, candidate, diagonal, floor, a, b, position, mask)
             if highest < -closed_check:
                 continue
             group_violation = float(highest) - float(lowest)
@@ -184,11 +180,5 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
         f[i] += step * ridge[i]
         f[j] -= step * ridge[j]
         scalar[0] = step
-        for g in range(n_groups):
-            a, b = starts[g], starts[g + 1]
-            if b > a:
-                keys[g] = lowest_after_step(
-                    f[a:b], up[a:b], scalar[0], K[i, a:b], K[j, a:b], position[: b - a], mask, largest
-                )
         steps += 1
     return steps, violation, lowest_curvature
