@@ -65,11 +65,22 @@ def package_digest() -> str:
     return digest.hexdigest()
 
 
-def jit(function: Callable | None = None, *, fastmath: frozenset[str] = frozenset(), cache: bool = True) -> Any:
-    """Compile `function` on its first call with each signature; usable bare or with options."""
+def jit(
+    function: Callable | None = None,
+    *,
+    fastmath: frozenset[str] = frozenset(),
+    cache: bool = True,
+    inner: bool = False,
+) -> Any:
+    """Compile `function` on its first call with each signature; usable bare or with options.
+
+    inner : only compiled functions call it, so it gets no entry from Python; that is half of what a short function
+        with many arguments costs to compile. The entry from C, which nobody uses, is left out of every function.
+    """
     if function is None:
-        return functools.partial(jit, fastmath=fastmath, cache=cache)
+        return functools.partial(jit, fastmath=fastmath, cache=cache, inner=inner)
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": set(fastmath) or False}
+    options |= {"no_cfunc_wrapper": True, "no_cpython_wrapper": inner}
     if not cache or INTERPRETED:
         return numba.njit(**options)(function)
     try:

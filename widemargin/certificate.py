@@ -22,7 +22,7 @@ from widemargin._jit import jit
 from widemargin.gram.fresh import fresh_function
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.primal import primal_of
+from widemargin.problems.primal import best_primal
 from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
 from widemargin.solvers.solution import Solution, Status
 from widemargin.threads import single_threaded_blas
@@ -143,7 +143,7 @@ def certify_function(
     if squared_length < -noise:  # no vector of any feature space: there is no primal problem
         primal = float("inf")
     else:
-        primal, _ = primal_of(F, max(squared_length, 0.0), lower, level, *box, dual.start, starts, groups)
+        primal, _ = best_primal(dual, F, max(squared_length, 0.0), level, lower)
     size = max(abs(primal), abs(lower), ROUNDING_MASS * mass)
     gap = 0.0 if primal == lower else (primal - lower) / size if np.isfinite(size) else float("inf")
     facts: dict[str, Any] = {}

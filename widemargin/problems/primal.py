@@ -21,30 +21,6 @@ BEST_ENOUGH = 1e-3  # of the gap to the dual: what the best scaling can still ga
 
 
 @jit
-def losses_at(scale, base, G, lo, hi, ridge, kink):
-    """Sum of the losses at v = base - s G and sum of G_i b*_i. Infinite boxes are the caller's business."""
-    total = 0.0
-    slope = 0.0
-    for t in range(base.shape[0]):
-        v = base[t] - scale * G[t]
-        if v > kink[t]:
-            excess, end, sign = v - kink[t], hi[t], 1.0
-        elif v < -kink[t]:
-            excess, end, sign = -v - kink[t], -lo[t], -1.0
-        else:
-            continue
-        if ridge[t] > 0.0:
-            b = min(excess / ridge[t], end)
-        elif end == np.inf:
-            continue
-        else:
-            b = end
-        total += excess * b - 0.5 * ridge[t] * b * b
-        slope += sign * b * G[t]
-    return total, slope
-
-
-@jit
 def feasible_scales(base, G, lo, hi, ridge, kink):
     """Interval of scales s >= 0 at which no variable with an infinite box and no ridge has an infinite loss."""
     low, high = 0.0, np.inf
@@ -70,12 +46,30 @@ def feasible_scales(base, G, lo, hi, ridge, kink):
 def best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high, lower):
     """Minimise s^2/2 norm2 - s linear + sum of losses over low <= s <= high by Newton steps inside a bracket.
 
+    Infinite losses, of an infinite box without ridge, are the caller's business and count zero here.
     lower : a value that none is below; the search ends where it can gain little of the way to it.
     """
-    scale = min(max(1.0, low), high)
+    scale = 1.0 if low < 1.0 else low
+    scale = scale if scale < high else high
     best, best_at = np.inf, scale
-    for _ in range(NEWTON_STEPS):
-        loss, slope = losses_at(scale, base, G, lo, hi, ridge, kink)
+    for turn in range(NEWTON_STEPS):
+        loss = slope = 0.0  # sums of loss_i and of G_i b*_i
+        for t in range(base.shape[0]):
+            v = base[t] - scale * G[t]
+            if v > kink[t]:
+                excess, end, sign = v - kink[t], hi[t], 1.0
+            elif v < -kink[t]:
+                excess, end, sign = -v - kink[t], -lo[t], -1.0
+            else:
+                continue
+            b = end
+            if ridge[t] > 0.0:
+                b = excess / ridge[t]
+                b = b if b < end else end
+            elif end == np.inf:
+                continue
+            loss += excess * b - 0.5 * ridge[t] * b * b
+            slope += sign * b * G[t]
         value = 0.5 * scale * scale * norm2 - scale * linear + loss
         if value < best:
             best, best_at = value, scale
@@ -86,52 +80,62 @@ def best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high, lower):
             high = scale
         else:
             low = scale
-        if abs(derivative) * (high - low) <= max(1e-13 * abs(best), BEST_ENOUGH * (best - lower)):
-            break  # convex: no value in the bracket is lower by more
+        gain = abs(derivative) * (high - low)  # convex: no value in the bracket is lower by more
+        if gain <= 1e-13 * abs(best) or gain <= BEST_ENOUGH * (best - lower):
+            break
         step = scale - derivative / norm2 if norm2 > 0.0 else np.inf
         middle = 0.5 * (low + high) if high < np.inf else 2.0 * scale + 1.0
         # A Newton step on the kinked derivative can creep: alternate with halving so that the bracket always shrinks.
-        scale = step if low < step < high and _ % 3 != 2 else middle
+        scale = step if low < step < high and turn % 3 != 2 else middle
     return best, best_at
 
 
 @jit
-def primal_of(F, norm2, dual_value, level, shift, lo, hi, ridge, kink, start, starts, n_groups):
-    """Primal value at the best scaling, and that scaling; F per variable, level and starts per group.
-
-    dual_value : a lower bound on it, which says how well it must be known; inf means to rounding.
-    """
-    n = F.shape[0]
-    hard = False
-    level_sum = 0.0
-    base = np.empty(n)
-    G = np.empty(n)
-    for t in range(n):
+def soft_primal(F, norm2, dual_value, level, shift, lo, hi, ridge, kink, start, starts, n_groups):
+    """The value of `best_primal` where no loss is infinite; a scaling of 0 says that one may be."""
+    base = np.empty(F.shape[0], F.dtype)
+    for t in range(F.shape[0]):
         base[t] = -shift[t]
-        G[t] = F[t]
-        hard = hard or (ridge[t] == 0.0 and (hi[t] == np.inf or lo[t] == -np.inf))
+        if ridge[t] == 0.0 and (hi[t] == np.inf or lo[t] == -np.inf):
+            return np.inf, 0.0
+    level_sum = 0.0
     for g in range(n_groups):
         for t in range(starts[g], starts[g + 1]):
             level_sum += level[g] * start[t]
-            if hard:
-                G[t] -= level[g]
-            else:
-                base[t] += level[g]
-    low, high, linear = 0.0, np.inf, 0.0
-    if hard:
-        linear = level_sum
-        low, high = feasible_scales(base, G, lo, hi, ridge, kink)
-        if not low <= high:
-            return np.inf, 1.0
-    lower = dual_value if hard else dual_value + level_sum
-    value, scale = best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high, lower)
-    if not hard:
-        value -= level_sum
-    return value, scale
+            base[t] += level[g]
+    value, scale = best_scale(norm2, 0.0, base, F, lo, hi, ridge, kink, 0.0, np.inf, dual_value + level_sum)
+    return value - level_sum, scale
 
 
-def best_primal(dual: SignedDual, function: Vector, norm2: float, level: Vector) -> tuple[float, float]:
-    """Primal value at the best scaling, and that scaling; `function` is F per variable, `level` one per group."""
+@jit
+def hard_primal(F, norm2, dual_value, level, shift, lo, hi, ridge, kink, start, starts, n_groups):
+    """The same with infinite losses: the level is scaled along with w, within the scales at which they are zero."""
+    base = np.empty(F.shape[0], F.dtype)
+    G = np.empty(F.shape[0], F.dtype)
+    for t in range(F.shape[0]):
+        base[t] = -shift[t]
+        G[t] = F[t]
+    level_sum = 0.0
+    for g in range(n_groups):
+        for t in range(starts[g], starts[g + 1]):
+            level_sum += level[g] * start[t]
+            G[t] -= level[g]
+    low, high = feasible_scales(base, G, lo, hi, ridge, kink)
+    if not low <= high:
+        return np.inf, 1.0
+    return best_scale(norm2, level_sum, base, G, lo, hi, ridge, kink, low, high, dual_value)
+
+
+def best_primal(
+    dual: SignedDual, function: Vector, norm2: float, level: Vector, dual_value: float = np.inf
+) -> tuple[float, float]:
+    """Primal value at the best scaling, and that scaling; `function` is F per variable, `level` one per group.
+
+    dual_value : a lower bound on it, which says how well it must be known; inf means to rounding.
+    Two functions, because hard margins are rare and one for both would make every first fit compile both.
+    """
     d = dual
     box = (d.shift, d.lo, d.hi, d.ridge, d.kink)
-    return primal_of(function, norm2, np.inf, level, *box, d.start, d.group_starts, d.n_groups)
+    problem = (function, norm2, dual_value, level, *box, d.start, d.group_starts, d.n_groups)
+    value, scale = soft_primal(*problem)
+    return hard_primal(*problem) if scale == 0.0 else (value, scale)

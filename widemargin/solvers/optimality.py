@@ -5,7 +5,10 @@ Shared by the solvers (on their running gradient) and the certificate (on a grad
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from numpy.typing import NDArray
 
 from widemargin._jit import jit
 
@@ -66,18 +69,16 @@ def violation_of(table, n_groups):
     return largest
 
 
-@jit
-def levels_of(table, n_groups):
+def levels_of(table: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
     """Level of each group: the mean slope of its free variables, or the middle of the interval the others leave."""
     levels = np.zeros(n_groups)
-    for g in range(n_groups):
-        lowest, highest, free_sum, free = table[g, 0], table[g, 1], table[g, 2], table[g, 3]
+    for g, (lowest, highest, free_sum, free) in enumerate(table[:n_groups].tolist()):
         if free > 0.0:
             levels[g] = free_sum / free
-        elif not np.isinf(lowest) and not np.isinf(highest):
+        elif not math.isinf(lowest) and not math.isinf(highest):
             levels[g] = 0.5 * (lowest + highest)
-        elif not np.isinf(lowest):
+        elif not math.isinf(lowest):
             levels[g] = lowest
-        elif not np.isinf(highest):
+        elif not math.isinf(highest):
             levels[g] = highest
     return levels
