@@ -229,7 +229,7 @@ def measure(F, beta, shift, lo, hi, ridge, kink, start, starts, n_groups, slack)
     group's sum relative to the sum of all multipliers' sizes.
     """
     n = beta.shape[0]
-    f = np.empty(n)
+    f = np.empty(n, F.dtype)
     smooth = 0.0
     largest = 1e-300
     total = 1e-300
@@ -241,15 +241,20 @@ def measure(F, beta, shift, lo, hi, ridge, kink, start, starts, n_groups, slack)
         f[t] = F[t] + ridge[t] * b + shift[t]
         smooth += 0.5 * b * (F[t] + ridge[t] * b) + shift[t] * b + kink[t] * abs(b)
         mass += abs(b) * (abs(F[t]) + abs(shift[t]) + kink[t])
-        finite = finite and np.isfinite(b)
-        largest = max(largest, abs(b))
+        finite = finite and abs(b) < np.inf
+        if abs(b) > largest:
+            largest = abs(b)
         total += abs(b)
-        excess = max(excess, b - hi[t], lo[t] - b)
+        beyond = b - hi[t] if b > hi[t] else lo[t] - b
+        if beyond > excess:
+            excess = beyond
     worst = excess / largest
     for g in range(n_groups):
         change = 0.0
         for t in range(starts[g], starts[g + 1]):
             change += beta[t] - start[t]
-        worst = max(worst, abs(change) / total)
+        share = abs(change) / total
+        if share > worst:
+            worst = share
     table = scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack)
     return table, -smooth, worst if finite else np.inf, mass

@@ -5,9 +5,10 @@ import pytest
 
 from tests.oracles import DATA, KERNELS, GivenMatrix, as_array
 from widemargin.gram import FullGram, kernel_product
-from widemargin.gram.accumulate import add_weighted_rows, copy_rows, gather_block, mirror
+from widemargin.gram.accumulate import add_weighted_rows, copy_rows, gather_block
 from widemargin.gram.budget import cache_budget, free_memory
 from widemargin.gram.fresh import fresh_function
+from widemargin.gram.full import FEW_ENTRIES
 from widemargin.gram.gram import symmetric_block
 
 
@@ -114,9 +115,17 @@ def test_compiled_loops_with_offsets(rng):
     np.testing.assert_array_equal(store[2, 5:9], rows[2, :4])
     np.testing.assert_array_equal(store[0, 5:9], rows[3, :4])
     assert store[1].sum() == 0 and store[:, 9].sum() == 0
-    square = np.triu(rng.normal(size=(130, 130)))
-    mirror(square, 0, 30, 30, len(square))
-    np.testing.assert_array_equal(square[30:, :30], square[:30, 30:].T)
+
+
+@pytest.mark.parametrize("n", [20, 300])
+def test_few_and_many_rows_add_up_alike(n, rng):
+    K = rng.normal(size=(n, n))
+    index, coefficients = np.arange(0, n, 2), rng.normal(size=len(range(0, n, 2)))
+    start = rng.normal(size=n)
+    function = start.copy()
+    FullGram(K).add_rows(index, coefficients, function)
+    np.testing.assert_allclose(function, start + coefficients @ K[index], rtol=1e-12, atol=1e-12)
+    assert (n * len(index) <= FEW_ENTRIES) == (n == 20)
 
 
 def test_budget_is_megabytes_or_a_share_of_free_memory():

@@ -20,13 +20,10 @@ def add_weighted_rows(rows, offset, slots, coefficients, target):
     """
     n = target.shape[0]
     count = slots.shape[0]
-    partial = np.empty(STRIP)
     for start in range(0, n, STRIP):
-        stop = min(n, start + STRIP)
+        stop = start + STRIP if start + STRIP < n else n
         length = stop - start
-        sums = partial[:length]
-        for t in range(length):
-            sums[t] = 0.0
+        sums = target[start:stop]
         k = 0
         while k + 4 <= count:
             c0, c1, c2, c3 = coefficients[k], coefficients[k + 1], coefficients[k + 2], coefficients[k + 3]
@@ -43,9 +40,6 @@ def add_weighted_rows(rows, offset, slots, coefficients, target):
             for t in range(length):
                 sums[t] += c0 * r0[t]
             k += 1
-        out = target[start:stop]
-        for t in range(length):
-            out[t] += sums[t]
 
 
 @jit(fastmath=REASSOCIATE)
@@ -67,27 +61,6 @@ def gather_block(matrix, rows, columns, out):
         target = out[i]
         for j in range(columns.shape[0]):
             target[j] = source[columns[j]]
-
-
-@jit
-def mirror(matrix, top, bottom, left, right):
-    """matrix[j, i] = matrix[i, j] for the rows top:bottom and columns left:right.
-
-    Columns in strips that stay in cache, sixteen rows (one cache line of the target) at a time: 0.45 ns per entry
-    against 0.8 ns by plain squares.
-    """
-    for first in range(left, right, 64):
-        last = min(right, first + 64)
-        start = top
-        while start + 16 <= bottom:
-            for j in range(first, last):
-                target = matrix[j, start : start + 16]
-                for k in range(16):
-                    target[k] = matrix[start + k, j]
-            start += 16
-        for i in range(start, bottom):
-            for j in range(first, last):
-                matrix[j, i] = matrix[i, j]
 
 
 @jit

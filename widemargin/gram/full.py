@@ -12,6 +12,8 @@ from widemargin.gram.gram import COLUMN_TILE, Gram, symmetric_block
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.threads import run_tiles
 
+FEW_ENTRIES = 1 << 14  # up to here NumPy sums rows in at most 5 us more, and a first fit need not compile half a second
+
 
 class FullGram(Gram):
     """All of K, computed once (half of it, by symmetry); `kernel` and `samples` are known where that was done here."""
@@ -57,6 +59,9 @@ class FullGram(Gram):
     def add_rows(self, index, coefficients, function, keep=None) -> None:  # type: ignore[no-untyped-def]
         self.row_hits += len(index)
         n = len(self)
+        if n * len(index) <= FEW_ENTRIES:
+            function += coefficients @ self.matrix.take(index, axis=0)
+            return
         tiles = min(self.n_threads, n // COLUMN_TILE) if len(index) > 8 else 1
         if tiles <= 1:
             add_weighted_rows(self.matrix, 0, index, coefficients, function)

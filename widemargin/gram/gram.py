@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.gram.accumulate import add_row_products, mirror
+from widemargin.gram.accumulate import add_row_products
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.threads import run_tiles
 
@@ -59,7 +59,7 @@ def symmetric_block(kernel: Kernel, samples: Samples, out: NDArray, n_threads: i
         for first in range(start, n, COLUMN_TILE):
             last = min(n, first + COLUMN_TILE)
             kernel.block(left, samples.tile(first, last), out[start:stop, first:last])
-        mirror(out, start, stop, stop, n)
+        out[stop:, start:stop] = out[start:stop, stop:].T
 
     run_tiles(fill, len(strips), n_threads if n > ROW_TILE else 1)
     return out

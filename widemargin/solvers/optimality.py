@@ -20,7 +20,7 @@ def scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack):
     `slack` is the relative distance within which a multiplier counts as on its bound (0 for solvers, which assign
     bounds). Without groups the whole problem is one row and the two slopes are compared with zero by the caller.
     """
-    count = max(1, n_groups)
+    count = n_groups if n_groups > 0 else 1
     table = np.empty((count, 4))
     for g in range(count):
         lowest = np.inf
@@ -29,9 +29,9 @@ def scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack):
         free = 0.0
         for t in range(starts[g], starts[g + 1]):
             b = beta[t]
-            if not np.isfinite(f[t]) or not np.isfinite(b):
+            if not (abs(f[t]) < np.inf and abs(b) < np.inf):
                 free_sum = np.nan
-            size = max(abs(hi[t]), abs(lo[t]))
+            size = abs(hi[t]) if abs(hi[t]) > abs(lo[t]) else abs(lo[t])
             near = slack * (abs(b) if size == np.inf else size)
             can_rise = b < hi[t] and (slack == 0.0 or hi[t] - b > near)
             can_fall = b > lo[t] and (slack == 0.0 or b - lo[t] > near)
@@ -60,12 +60,13 @@ def violation_of(table, n_groups):
     largest = 0.0
     for g in range(table.shape[0]):
         for k in range(table.shape[1]):
-            if np.isnan(table[g, k]):
+            if table[g, k] != table[g, k]:
                 return np.inf
+        excess = table[g, 1] - table[g, 0]
         if n_groups == 0:
-            largest = max(largest, table[g, 1], -table[g, 0])
-        else:
-            largest = max(largest, table[g, 1] - table[g, 0])
+            excess = table[g, 1] if table[g, 1] > -table[g, 0] else -table[g, 0]
+        if excess > largest:
+            largest = excess
     return largest
 
 

@@ -72,9 +72,10 @@ def best_partner(f, down, lowest, K, i, diagonal, floor, first, last, position, 
 @jit(inner=True)
 def curvature_floor(mean_diagonal, itemsize):
     """Smallest divisor of a step, in the precision of the block."""
-    if itemsize == 4:
-        return max(CURVATURE_FLOOR_32 * mean_diagonal, SMALLEST_CURVATURE_32)
-    return max(CURVATURE_FLOOR_64 * mean_diagonal, SMALLEST_CURVATURE_64)
+    single = itemsize == 4
+    floor = (CURVATURE_FLOOR_32 if single else CURVATURE_FLOOR_64) * mean_diagonal
+    smallest = SMALLEST_CURVATURE_32 if single else SMALLEST_CURVATURE_64
+    return floor if floor > smallest else smallest
 
 
 @jit
@@ -112,7 +113,8 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
     for t in range(q):
         open_directions(beta, lo, hi, kink, t, up, down, closed)
         mean_diagonal += abs(diagonal[t]) / q
-    scalar = np.zeros(2, f.dtype)  # the step and the floor in the float type of the block
+    scalar = np.empty(2, f.dtype)  # the step and the floor in the float type of the block
+    scalar[0] = 0.0
     scalar[1] = curvature_floor(mean_diagonal, f.itemsize)
     floor = scalar[1]
     closed_check = 0.5 * closed
@@ -144,14 +146,16 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
             if highest < -closed_check:
                 continue
             group_violation = float(highest) - float(lowest)
-            violation = max(violation, group_violation)
+            if group_violation > violation:
+                violation = group_violation
             partner = a + (key & low_bits)
             excess = float(f[partner]) + float(down[partner]) - float(lowest)
             if group_violation > tol and excess > 0.0:
                 curvature = float(diagonal[candidate]) + float(diagonal[partner]) - 2.0 * float(K[candidate, partner])
-                if curvature < noise:
-                    lowest_curvature = min(lowest_curvature, curvature)
-                curvature = max(curvature, float(floor))
+                if curvature < noise and curvature < lowest_curvature:
+                    lowest_curvature = curvature
+                if curvature < floor:
+                    curvature = float(floor)
                 gain = excess * excess / curvature
                 if gain > best_gain:
                     best_gain = gain
@@ -159,26 +163,24 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
                     step = excess / curvature
         if i < 0 or steps >= max_steps:
             break
-        end_i = 0.0 if (beta[i] < 0.0 and kink[i] > 0.0) else hi[i]
-        end_j = 0.0 if (beta[j] > 0.0 and kink[j] > 0.0) else lo[j]
-        room_i = end_i - beta[i]
-        room_j = beta[j] - end_j
-        if step >= room_i or step >= room_j:
-            if room_i <= room_j:
-                step = room_i
-                beta[j] = end_j if room_i == room_j else beta[j] - step
-                beta[i] = end_i
-            else:
-                step = room_j
-                beta[i] += step
-                beta[j] = end_j
+        b_i, b_j = beta[i], beta[j]
+        end_i = 0.0 if (b_i < 0.0 and kink[i] > 0.0) else hi[i]
+        end_j = 0.0 if (b_j > 0.0 and kink[j] > 0.0) else lo[j]
+        room_i = end_i - b_i
+        room_j = b_j - end_j
+        if step < room_i and step < room_j:
+            b_i, b_j = b_i + step, b_j - step
+        elif room_i <= room_j:
+            step = room_i
+            b_i, b_j = end_i, end_j if room_i == room_j else b_j - step
         else:
-            beta[i] += step
-            beta[j] -= step
-        open_directions(beta, lo, hi, kink, i, up, down, closed)
-        open_directions(beta, lo, hi, kink, j, up, down, closed)
+            step = room_j
+            b_i, b_j = b_i + step, end_j
+        beta[i], beta[j] = b_i, b_j
         f[i] += step * ridge[i]
         f[j] -= step * ridge[j]
         scalar[0] = step
+        for side in range(2):
+            open_directions(beta, lo, hi, kink, i if side == 0 else j, up, down, closed)
         steps += 1
     return steps, violation, lowest_curvature

@@ -42,7 +42,8 @@ def solve_singles(K, f, beta, lo, hi, kink, ridge, diagonal, tol, max_steps, pos
     for t in range(q):
         open_directions(beta, lo, hi, kink, t, up, down, closed)
         mean_diagonal += abs(diagonal[t]) / q
-    scalar = np.zeros(2, f.dtype)  # the step and the floor in the float type of the block
+    scalar = np.empty(2, f.dtype)  # the step and the floor in the float type of the block
+    scalar[0] = 0.0
     scalar[1] = curvature_floor(mean_diagonal, f.itemsize)
     floor = scalar[1]
     key, worst = best_after_step(f, up, down, scalar[0], K[0], diagonal, floor, position, mask)

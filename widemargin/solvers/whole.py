@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 from widemargin._jit import jit
-from widemargin.gram.accumulate import add_weighted_rows
 from widemargin.solvers.optimality import scan_groups, violation_of
 from widemargin.solvers.pair_steps import solve_pairs
 
@@ -33,12 +32,10 @@ def solve_whole(
     """
     n = beta.shape[0]
     n_groups = starts.shape[0] - 1
-    gradient = np.empty(n)
-    old = np.empty(n)
+    gradient = np.empty(n, F.dtype)
+    old = np.empty(n, F.dtype)
     f = np.empty(n, K.dtype)
     diagonal = np.empty(n, K.dtype)
-    moved = np.empty(n, np.int64)
-    change = np.empty(n)
     for t in range(n):
         diagonal[t] = diag[t] + ridge[t]
     steps = 0
@@ -50,35 +47,36 @@ def solve_whole(
             old[t] = beta[t]
         table = scan_groups(gradient, beta, lo, hi, kink, starts, n_groups, 0.0)
         violation = violation_of(table, n_groups)
-        if violation <= (aim if rounds == 0 else tol) or not np.isfinite(violation):
+        if violation <= (aim if rounds == 0 else tol) or violation == np.inf:
             break
         if rounds == ROUNDS or steps >= max_steps:
             break
-        goal = min(aim, inner_tol) if rounds == 0 else inner_tol
-        most = min(first_steps, max_steps) if rounds == 0 else max_steps - steps
+        goal = aim if rounds == 0 and aim < inner_tol else inner_tol
+        most = first_steps if rounds == 0 and first_steps < max_steps else max_steps - steps
         for g in range(n_groups):
             middle = 0.0
-            if np.isfinite(table[g, 0]) and np.isfinite(table[g, 1]):
+            if abs(table[g, 0]) < np.inf and abs(table[g, 1]) < np.inf:
                 middle = 0.5 * (table[g, 0] + table[g, 1])
             for t in range(starts[g], starts[g + 1]):
                 f[t] = gradient[t] - middle
         taken, _, lowest = solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, goal, most, position, limits)
         if taken == 0:
             break
-        curvature = min(curvature, lowest)
-        count = 0
+        if lowest < curvature:
+            curvature = lowest
         finite = True
         for t in range(n):
-            finite = finite and np.isfinite(beta[t])
-            if beta[t] != old[t]:
-                moved[count] = t
-                change[count] = beta[t] - old[t]
-                count += 1
+            finite = finite and abs(beta[t]) < np.inf
         if not finite:  # a step without end: the block solver will name the cause
             for t in range(n):
                 beta[t] = old[t]
             break
-        add_weighted_rows(K, starts[0], moved[:count], change[:count], F)
+        for i in range(n):
+            change = beta[i] - old[i]
+            if change != 0.0:
+                row = K[i]
+                for t in range(n):
+                    F[t] += change * row[t]
         steps += taken
         rounds += 1
     return steps, rounds, curvature, table
