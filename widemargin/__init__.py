@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from widemargin.collector import collector_held
+
 if TYPE_CHECKING:
     from widemargin.certificate import Certificate
     from widemargin.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
@@ -80,7 +82,8 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     """A public name, or a module of the package that nobody has imported yet."""
     if name in _HOME:
-        value = getattr(importlib.import_module(f"widemargin.{_HOME[name]}"), name)
+        with collector_held():
+            value = getattr(importlib.import_module(f"widemargin.{_HOME[name]}"), name)
         globals()[name] = value
         return value
     if not name.startswith("_"):

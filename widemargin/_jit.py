@@ -21,6 +21,8 @@ from typing import Any
 import numba
 from numba import config
 
+from widemargin.collector import collector_held
+
 #: Fast-math for reductions. Without "nnan" and "ninf": infinities are sentinels in the solvers.
 REASSOCIATE = frozenset({"reassoc", "contract", "arcp", "nsz", "afn"})
 
@@ -30,7 +32,20 @@ CONTRACT = frozenset({"contract", "nsz"})
 INTERPRETED = bool(config.DISABLE_JIT)  # NUMBA_DISABLE_JIT=1: functions run as plain Python, for coverage and debugging
 
 
-_IMPORT = re.compile(rb"^ *(?:from (widemargin[\w.]*) import ([\w, ]*)|import (widemargin[\w.]*))", re.MULTILINE)
+#: Patterns that begin with plain letters are searched for ten times faster than ones anchored to the line.
+_IMPORTS = (re.compile(rb"from (widemargin[\w.]*) import ([\w, ]*)"), re.compile(rb"import (widemargin[\w.]*)()"))
+
+
+def imports_of(text: bytes) -> list[str]:
+    """Modules of the package that a source imports, and the names it imports from them, which may be modules too."""
+    found = []
+    for pattern in _IMPORTS:
+        for match in pattern.finditer(text):
+            line_start = text.rfind(b"\n", 0, match.start()) + 1
+            if not text[line_start : match.start()].strip(b" "):
+                source, names = (part.decode() for part in match.groups())
+                found += [source, *(f"{source}.{name.strip()}" for name in names.split(","))]
+    return found
 
 
 def compiled_sources(root: Path) -> dict[str, bytes]:
@@ -49,9 +64,7 @@ def compiled_sources(root: Path) -> dict[str, bytes]:
         if name not in texts or name in found:
             continue
         found[name] = texts[name]
-        for module, names, whole in _IMPORT.findall(texts[name]):
-            source = (module or whole).decode()
-            waiting += [source, *(f"{source}.{each.strip()}" for each in names.decode().split(","))]
+        waiting += imports_of(texts[name])
     return found
 
 
@@ -81,15 +94,35 @@ def jit(
         return functools.partial(jit, fastmath=fastmath, cache=cache, inner=inner)
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": set(fastmath) or False}
     options |= {"no_cfunc_wrapper": True, "no_cpython_wrapper": inner}
-    if not cache or INTERPRETED:
-        return numba.njit(**options)(function)
-    try:
-        dispatcher = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # "no locator available": neither the installation nor a user's cache folder can be written
-        return numba.njit(**options)(function)
-    if not _stamp(dispatcher):
-        return numba.njit(**options)(function)
+    dispatcher = numba.njit(**options)(function)
+    if cache and hasattr(dispatcher, "_cache"):
+        dispatcher._cache = _OpenedLater(dispatcher)
     return dispatcher
+
+
+class _OpenedLater:
+    """Stands for a function's disk cache until the function is first used: opening all at import takes 30 ms."""
+
+    def __init__(self, dispatcher: Any) -> None:
+        self.dispatcher, self.none = dispatcher, dispatcher._cache
+
+    def open(self) -> Any:
+        """Put the disk cache in its place; where there is none to trust, the one that keeps nothing."""
+        try:
+            self.dispatcher.enable_caching()
+            trusted = _stamp(self.dispatcher)
+        except RuntimeError:  # "no locator available": neither the installation nor a user's cache folder can be written
+            trusted = False
+        if not trusted:
+            self.dispatcher._cache = self.none
+        return self.dispatcher._cache
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        with collector_held():
+            return self.open().load_overload(signature, target)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.open(), name)
 
 
 def _stamp(dispatcher: Any) -> bool:

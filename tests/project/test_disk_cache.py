@@ -135,11 +135,26 @@ def test_without_a_stamp_the_disk_cache_is_not_trusted(monkeypatch):
     def double(x):
         return x + x
 
-    assert type(_jit.jit(double)._cache).__name__ == "FunctionCache"
+    stamped = _jit.jit(double)
+    assert stamped(21) == 42
+    assert type(stamped._cache).__name__ == "FunctionCache"
     monkeypatch.setattr(_jit, "_stamp", lambda dispatcher: False)
     unstamped = _jit.jit(double)
-    assert type(unstamped._cache).__name__ == "NullCache"
     assert unstamped(21) == 42
+    assert type(unstamped._cache).__name__ == "NullCache"
+    assert unstamped._cache.cache_path is None
+
+
+def test_imports_are_found_where_they_are_statements():
+    text = (
+        b"import widemargin.one\nfrom widemargin.two import a, b\n    from widemargin import three\n"
+        b"    >>> from widemargin import four\n# import widemargin.five\nfrom widemarginal import six\n"
+    )
+    modules = {name for name in _jit.imports_of(text) if not name.endswith(".")}
+    assert modules == {
+        "widemargin.one", "widemargin.two", "widemargin.two.a", "widemargin.two.b", "widemargin", "widemargin.three",
+        "widemarginal", "widemarginal.six",
+    }  # fmt: skip
 
 
 IMPORT_EVERYTHING = """
