@@ -1,6 +1,8 @@
 """Kernels by name, and kernels as values: text, equality, hashing, pickling."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -55,7 +57,7 @@ def test_anything_else_is_refused():
 
 @pytest.mark.parametrize("kernel", [*KERNELS, Precomputed()], ids=repr)
 def test_kernels_are_values(kernel):
-    again = eval(repr(kernel), vars(widemargin.kernels).copy())
+    again = eval(repr(kernel), {name: getattr(widemargin.kernels, name) for name in widemargin.kernels.__all__})
     assert again == kernel
     assert hash(again) == hash(kernel)
     assert pickle.loads(pickle.dumps(kernel)) == kernel
@@ -65,3 +67,15 @@ def test_kernels_are_values(kernel):
 def test_numpy_numbers_become_plain_ones():
     assert repr(Gaussian(np.float32(0.5))) == "Gaussian(gamma=0.5)"
     assert repr(Polynomial(np.int64(2), np.float64(1.0))) == "Polynomial(degree=2, gamma=1.0, coef0=0.0)"
+
+
+def test_kernels_on_strings_wait_until_they_are_asked_for():
+    script = (
+        "import sys, widemargin; widemargin.SVC; print('widemargin.kernels.strings' in sys.modules);"
+        "from widemargin.kernels import Spectrum; print(Spectrum(k=2)(['ACGT'], ['ACGT'])[0, 0])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "3.0"]
+    assert "Spectrum" in dir(widemargin.kernels)
+    with pytest.raises(AttributeError, match="Spectra"):
+        widemargin.kernels.Spectra  # noqa: B018

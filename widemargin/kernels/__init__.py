@@ -10,6 +10,11 @@ GappedKmer, Subsequence                 subsequences with gaps
 make_kernel                             kernels by name
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from widemargin.kernels.algebra import Constant, Product, Scaled, Sum
 from widemargin.kernels.exponential_distance import ChiSquared, Laplacian
 from widemargin.kernels.feature_kernel import FeatureKernel
@@ -19,8 +24,10 @@ from widemargin.kernels.intersection import Intersection
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.kernels.names import KERNEL_NAMES, make_kernel
 from widemargin.kernels.precomputed import Precomputed
-from widemargin.kernels.strings import BlendedSpectrum, GappedKmer, Mismatch, Spectrum, Subsequence
 from widemargin.kernels.user_function import BlockKernel, PairKernel
+
+if TYPE_CHECKING:
+    from widemargin.kernels.strings import BlendedSpectrum, GappedKmer, Mismatch, Spectrum, Subsequence
 
 __all__ = [
     "KERNEL_NAMES",
@@ -50,3 +57,16 @@ __all__ = [
     "Sum",
     "make_kernel",
 ]
+
+_ON_STRINGS = {"BlendedSpectrum", "GappedKmer", "Mismatch", "Spectrum", "Subsequence"}
+
+
+def __getattr__(name: str) -> Any:
+    """Kernels on strings are imported when first asked for: most users have none."""
+    if name not in _ON_STRINGS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module("widemargin.kernels.strings"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

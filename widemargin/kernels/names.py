@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
@@ -11,7 +12,6 @@ from widemargin.kernels.gaussian import Gaussian
 from widemargin.kernels.inner_product import Cosine, Linear, Polynomial, Sigmoid
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.precomputed import Precomputed
-from widemargin.kernels.strings import BlendedSpectrum, GappedKmer, Mismatch, Spectrum, Subsequence
 from widemargin.kernels.user_function import BlockKernel
 
 _BY_NAME: dict[str, Callable[[float, int, float], Kernel]] = {
@@ -25,12 +25,12 @@ _BY_NAME: dict[str, Callable[[float, int, float], Kernel]] = {
     "precomputed": lambda gamma, degree, coef0: Precomputed(),
 }
 
-_OF_STRINGS: dict[str, type[Kernel]] = {
-    "spectrum": Spectrum,
-    "blended_spectrum": BlendedSpectrum,
-    "mismatch": Mismatch,
-    "gapped_kmer": GappedKmer,
-    "subsequence": Subsequence,
+_OF_STRINGS = {  # classes of widemargin.kernels.strings, which is imported when first needed
+    "spectrum": "Spectrum",
+    "blended_spectrum": "BlendedSpectrum",
+    "mismatch": "Mismatch",
+    "gapped_kmer": "GappedKmer",
+    "subsequence": "Subsequence",
 }
 
 #: Names of kernels on vectors, which estimators take as well.
@@ -92,8 +92,9 @@ def make_kernel(
 
 def _make_string_kernel(name: str, options: dict[str, Any]) -> Kernel:
     """A kernel on strings, or a sentence about options it does not have."""
-    known = [field.name for field in fields(_OF_STRINGS[name])]  # type: ignore[arg-type]
+    kind = getattr(importlib.import_module("widemargin.kernels.strings"), _OF_STRINGS[name])
+    known = [field.name for field in fields(kind)]
     unknown = [option for option in options if option not in known]
     if unknown:
         raise TypeError(f"The {name} kernel has no parameter {', '.join(unknown)}; it has {', '.join(known)}.")
-    return _OF_STRINGS[name](**options)
+    return kind(**options)
