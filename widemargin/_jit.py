@@ -111,7 +111,7 @@ class _OpenedLater:
         try:
             self.dispatcher.enable_caching()
             trusted = _stamp(self.dispatcher)
-        except RuntimeError:  # "no locator available": neither the installation nor a user's cache folder can be written
+        except RuntimeError:  # "no locator available": neither installation nor a user's cache folder can be written
             trusted = False
         if not trusted:
             self.dispatcher._cache = self.none

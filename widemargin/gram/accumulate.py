@@ -5,11 +5,9 @@ Rows may be float32; sums are always float64, because float32 sums lie at large 
 
 from __future__ import annotations
 
-import numpy as np
-
 from widemargin._jit import REASSOCIATE, jit
 
-STRIP = 1024  # columns summed at a time: 8 kB of partial sums stay in the first-level cache
+STRIP = 1024  # columns summed at a time: 8 kB of sums stay in the first-level cache
 
 
 @jit(fastmath=REASSOCIATE)

@@ -74,6 +74,7 @@ class BlockSolver:
         self.creeps = 0  # calls that used up their steps since the violation last halved
         self.creep_violation = np.inf
         self.ran_away = False  # whether a step had no end
+        self.table: NDArray = np.empty((0, 4))  # thresholds of the groups where the compiled calls ended
         self.iterations = self.rounds = 0
         self.whole = len(dual) <= WHOLE
         self.tol = stopping.tol * (FLOAT32_MARGIN if gram.dtype == np.float32 else 1.0)
@@ -370,7 +371,7 @@ def solve_blocks(
         if solution is not None:
             try:
                 if watch is not None:
-                    watch(solver.report(solver.scan(dual.gradient(beta, function)), solution.objective))
+                    watch(solver.report(solver.table, solution.objective))
             except KeyboardInterrupt:
                 solution.status = Status.INTERRUPTED
             return solution
@@ -403,7 +404,7 @@ def solve_at_once(solver: BlockSolver, beta: NDArray, function: NDArray) -> Solu
         violation = violation_of(table, dual.n_groups)
     else:
         return None
-    solver.beta, solver.function = beta, function
+    solver.beta, solver.function, solver.table = beta, function, table
     if violation > solver.tol or solver.lowest_curvature < 0.0 or (solver.may_run_away and solver.has_no_margin()):
         return None
     return solver.solution(Status.OPTIMAL, table)
