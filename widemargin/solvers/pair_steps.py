@@ -36,7 +36,7 @@ NEGATIVE_32, NEGATIVE_64 = (
 SMALLEST_CURVATURE_32, SMALLEST_CURVATURE_64 = 1e-37, 1e-300  # an all-zero kernel matrix still needs a divisor
 
 
-@jit(fastmath=CONTRACT, inner=True)
+@jit(fastmath=CONTRACT)
 def lowest_after_step(f, up, step, K, i, j, first, last, position, mask, largest):
     """f += step (K_i - K_j) on first:last, and the packed key of the lowest slope that can rise, in one pass.
 
@@ -51,7 +51,7 @@ def lowest_after_step(f, up, step, K, i, j, first, last, position, mask, largest
     return best
 
 
-@jit(fastmath=CONTRACT, inner=True)
+@jit(fastmath=CONTRACT)
 def best_partner(f, down, lowest, K, i, diagonal, floor, first, last, position, mask):
     """Packed key of the partner of i in first:last with the largest second-order gain, and the highest slope that can
     fall."""
@@ -69,7 +69,7 @@ def best_partner(f, down, lowest, K, i, diagonal, floor, first, last, position, 
     return best, highest
 
 
-@jit(inner=True)
+@jit
 def curvature_floor(mean_diagonal, itemsize):
     """Smallest divisor of a step, in the precision of the block."""
     single = itemsize == 4
