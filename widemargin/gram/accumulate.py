@@ -62,6 +62,26 @@ def gather_block(matrix, rows, columns, out):
 
 
 @jit
+def mirror(matrix, top, bottom, left, right):
+    """matrix[j, i] = matrix[i, j] for the rows top:bottom and columns left:right.
+
+    Columns in strips that stay in cache, sixteen rows (one cache line of the target) at a time.
+    """
+    for first in range(left, right, 64):
+        last = min(right, first + 64)
+        start = top
+        while start + 16 <= bottom:
+            for j in range(first, last):
+                target = matrix[j, start : start + 16]
+                for k in range(16):
+                    target[k] = matrix[start + k, j]
+            start += 16
+        for i in range(start, bottom):
+            for j in range(first, last):
+                matrix[j, i] = matrix[i, j]
+
+
+@jit
 def copy_rows(source, chosen, target, slots, start):
     """target[slots[k], start:start+length] = source[chosen[k]]."""
     length = source.shape[1]

@@ -7,12 +7,14 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.gram.accumulate import add_row_products
+from widemargin.gram.accumulate import add_row_products, mirror
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.threads import run_tiles
 
 ROW_TILE = 256  # rows of a tile: with COLUMN_TILE columns of float32 it is 1 MB, the size of a second-level cache
 COLUMN_TILE = 1024
+FEW = 512  # samples up to which NumPy mirrors a block as fast, and nothing is compiled; with 1,024 it takes three times
+# as long, since the rows of a column then fall into the same few sets of the cache
 
 
 class Gram(ABC):
@@ -59,7 +61,10 @@ def symmetric_block(kernel: Kernel, samples: Samples, out: NDArray, n_threads: i
         for first in range(start, n, COLUMN_TILE):
             last = min(n, first + COLUMN_TILE)
             kernel.block(left, samples.tile(first, last), out[start:stop, first:last])
-        out[stop:, start:stop] = out[start:stop, stop:].T
+        if n <= FEW:
+            out[stop:, start:stop] = out[start:stop, stop:].T
+        else:
+            mirror(out, start, stop, stop, n)
 
     run_tiles(fill, len(strips), n_threads if n > ROW_TILE else 1)
     return out

@@ -38,7 +38,8 @@ from widemargin.solvers.whole import solve_whole
 from widemargin.stopping import Stopping
 
 FIRST_BLOCK = 128  # variables of the first block; doubled every round up to the cap
-SMALLEST_CAP, LARGEST_CAP = 1024, 4096  # 4096^2 floats still fit the last-level cache; larger blocks measured slower
+SMALLEST_CAP, LARGEST_CAP = 1008, 4080  # variables; larger blocks measured slower, and so did powers of two, whose
+# rows fall into the same few sets of the cache
 WHOLE = 2048  # up to here the block is the whole problem
 INNER_SHARE = 0.2  # a block is solved to this share of the violation: the rest needs other variables first
 STEPS_PER_CALL = 100_000  # bounds the time between two looks at the clock and at Ctrl-C (at most ~0.4 s)
@@ -157,8 +158,8 @@ class BlockSolver:
         return np.flatnonzero(is_free(self.beta, self.dual.lo, self.dual.hi, self.dual.kink))
 
     def cap(self, n_free: int) -> int:
-        """Largest block: a power of two above 1.2 times the free variables, within the measured limits."""
-        wanted = 1 << max(0, int(np.ceil(1.2 * n_free)) - 1).bit_length()
+        """Largest block: about a power of two above 1.2 times the free variables, within the measured limits."""
+        wanted = (1 << max(0, int(np.ceil(1.2 * n_free)) - 1).bit_length()) - 16
         return min(len(self.dual), max(SMALLEST_CAP, min(LARGEST_CAP, wanted)))
 
     def ended(self, table: NDArray, previous: float, objective: float, deadline: float) -> Status | None:
