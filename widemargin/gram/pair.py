@@ -31,6 +31,7 @@ class ClassRows:
 
     def __init__(self, kernel: Kernel, samples: Samples, dtype: np.dtype) -> None:
         self.kernel, self.samples = kernel, samples
+        self.row_samples = kernel.row_samples(samples)
         n = len(samples)
         self.rows = np.empty((n, n), dtype)  # memory is taken by the system only where rows are written
         self.known = np.zeros(n, np.bool_)
@@ -70,7 +71,7 @@ class PairGram(Gram):
         self.rows = memory.rows(len(self.diag), self.dtype)
         self.slot = np.full(len(self.diag), ABSENT, np.int64)  # where the row of a sample is
         self.used = np.zeros(1, np.int64)  # rows that are there
-        self.source = kernel.row_source(first.samples, second.samples)
+        self.source = kernel.row_source(first.row_samples, second.row_samples)
 
     @property
     def parts(self) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]:

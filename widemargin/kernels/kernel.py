@@ -108,6 +108,10 @@ class Kernel(ABC):
         length = np.sqrt(np.abs(self.diag(samples)))
         return np.maximum(length, 1e-3 * float(length.max(initial=0.0)) or 1.0)
 
+    def row_samples(self, samples: Samples) -> Samples:
+        """The same samples as `row_source` wants them, made once for all pairs that they stand in."""
+        return samples
+
     def row_source(self, first: Samples, second: Samples) -> Any:
         """How compiled code can evaluate rows on these samples (kernels/compiled_rows.py), where it can."""
         from widemargin.kernels.compiled_rows import NoRows

@@ -18,7 +18,6 @@ from numpy.typing import DTypeLike, NDArray
 from widemargin.kernels.kernel import Samples
 
 CONVERSION_ROWS = 4096  # rows converted at a time, so that the float64 intermediate stays in the cache and off the heap
-FEATURES_PER_PASS = 4  # the loops over columns take four features at a time; rows of zeros fill up the last pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +68,11 @@ class DenseColumns(Samples):
 
     Attributes
     ----------
-    columns : (d, n_total) float32 or float64; rows of zeros may follow, which add nothing to any distance
-    n_features : d
+    columns : (d, n_total) float32 or float64
     origin : what was subtracted from every sample, or None
     """
 
     columns: NDArray
-    n_features: int
     start: int
     stop: int
     origin: NDArray[np.float64] | None = None
@@ -83,6 +80,10 @@ class DenseColumns(Samples):
     @property
     def dtype(self) -> np.dtype:
         return self.columns.dtype
+
+    @property
+    def n_features(self) -> int:
+        return len(self.columns)
 
     @property
     def n_terms(self) -> int:
@@ -94,10 +95,10 @@ class DenseColumns(Samples):
 
     def take(self, index: NDArray[np.int64]) -> DenseColumns:
         inside = np.asarray(index) + self.start
-        return DenseColumns(np.take(self.columns, inside, axis=1), self.n_features, 0, len(inside), self.origin)
+        return DenseColumns(np.take(self.columns, inside, axis=1), 0, len(inside), self.origin)
 
     def tile(self, start: int, stop: int) -> DenseColumns:
-        return DenseColumns(self.columns, self.n_features, self.start + start, self.start + stop, self.origin)
+        return DenseColumns(self.columns, self.start + start, self.start + stop, self.origin)
 
     def adopt(self, matrix: NDArray) -> DenseColumns:
         """Bring a new dense matrix into the precision and origin of these samples."""
@@ -109,7 +110,7 @@ class DenseColumns(Samples):
 
     def view(self) -> NDArray:
         """The samples as a (d, n) view."""
-        return self.columns[: self.n_features, self.start : self.stop]
+        return self.columns[:, self.start : self.stop]
 
     def largest_square(self) -> float:
         """The largest |x|^2, for bounds on rounding errors."""
@@ -137,10 +138,9 @@ def dense_columns(
 ) -> DenseColumns:
     """Samples by feature; `moved` says that the origin has been subtracted already."""
     n, d = matrix.shape
-    padding = -d % FEATURES_PER_PASS if d > FEATURES_PER_PASS else 0
-    columns = np.zeros((d + padding, n), dtype)
-    _convert(matrix, None if moved else origin, columns[:d].T)
-    return DenseColumns(columns, d, 0, n, origin)
+    columns = np.empty((d, n), dtype)
+    _convert(matrix, None if moved else origin, columns.T)
+    return DenseColumns(columns, 0, n, origin)
 
 
 def row_squares(values: NDArray) -> NDArray[np.float64]:
