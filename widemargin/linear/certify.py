@@ -5,6 +5,7 @@
     violation   of the optimality conditions of b at the margins of w
     drift       largest |w - X'b|: zero at the optimum
 
+X w and X'b are taken over from a solver only where they were its last products with the data (problem.LinearAnswer).
 Any feasible b bounds the optimum from below, so primal - dual is a bound on the distance whatever the solver did.
 """
 
@@ -36,10 +37,12 @@ def sums(u, beta, shift, kink, lo, hi, ridge):
 def certify_linear(problem: LinearProblem, answer: LinearAnswer, tol: float, seconds: float) -> Certificate:
     """Certificate of the pair of weights and multipliers of an answer."""
     rows, dual, w, beta = problem.rows, problem.dual, answer.weights, answer.beta
-    u = rows.times(w)
+    u = rows.times(w) if answer.margins is None else answer.margins
     support = np.flatnonzero(beta)
-    total = np.zeros(rows.d + 1)
-    rows.add_transposed(support, beta[support], total)
+    total = answer.total
+    if total is None:
+        total = np.zeros(rows.d + 1)
+        rows.add_transposed(support, beta[support], total)
     losses, linear = sums(u, beta, *problem.box, dual.ridge)
     last = -1 if problem.free_bias else len(w)  # an unpenalised bias is no part of |w|
     primal = losses + 0.5 * float(w[:last] @ w[:last])

@@ -7,8 +7,11 @@ Given       problem, a budget; `patience` passes predicted to be left at which a
 Returns     LinearAnswer; status OWN_RULE means that it ended because of `patience` or `max_passes`
 shrinking   a multiplier at a bound (or in its kink) whose slope points outwards by more than the largest violation of
             the last pass is left out until the others are done
-order       random within each pass. Rows are far apart in memory, so the rows of the next visits are fetched ahead;
-            short rows are moved into random order once instead and visited in blocks.
+gap         each visit sees its sample's loss and complementarity term; their sums over a pass are an estimate of the
+            gap that costs nothing. It says when computing the gap properly is worth a pass, and how fast it falls.
+memory      all numbers of a sample stand in one cache line, a *record*; record and row of the next visits are fetched
+            ahead. Where the data exceed the cache and rows are short, visits are random among a few random blocks of
+            neighbouring rows, so that a fetched page is used more than once.
 
 See         Hsieh et al. (2008), ICML, algorithm 3; Ho & Lin (2012), JMLR 13, for regression.
 """
@@ -20,18 +23,24 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from widemargin._jit import INTERPRETED, jit
+from widemargin._jit import CONTRACT, INTERPRETED, jit
 from widemargin.interrupt import status_of
 from widemargin.linear.problem import Budget, LinearAnswer, LinearProblem, Vector
+from widemargin.linear.rows import SparseRows, add_row, margin
 from widemargin.solvers.solution import Status
 
+BETA, SHIFT, KINK, LO, HI, RIDGE, INVERSE = range(7)  # places in a record
+RECORD = 8  # floats: a cache line
 AHEAD = 4  # visits ahead of which a row is fetched: about the latency of memory over the cost of a visit
-SHORT_ROW = 32  # entries: rows shorter than this, if many, are put into random order in memory
-BLOCK = 16  # neighbouring rows visited together once rows are in random order
-MANY_ROWS = 5000
+LONGEST = 64  # entries of a row fetched ahead; the processor notices itself that longer ones go on
+SHORT_ROW = 32  # entries: rows shorter than this waste most of a page when visited alone
+CACHE = 24_000_000  # bytes of data up to which a random visit costs no page
+BLOCK = 16  # neighbouring rows visited near each other
+MIXED = 16  # blocks among which the order is random: sorted data would be visited class by class otherwise
 CURVATURE_FLOOR = 1e-12  # an empty row without ridge has none
 SETTLED = 60.0  # passes' worth of work after which the rate of the gap can be believed
-NEARLY = 3.0  # the gap met on the way through a pass is that of its beginning: at the end it is smaller by about this
+NEARLY = 1.0 / 3.0  # gap at the end of a pass over its estimate on the way, which is mostly that of its beginning
+TINY = float(np.finfo(float).tiny)
 NO_STEP = 1e-12  # slopes below this move nothing worth the write
 
 
@@ -64,25 +73,33 @@ def draw(state, below):
 
 
 @jit
-def arrange(order, active, block, visits, state):
-    """Fill visits[:active] from order[:active]: shuffled, or in whole blocks that are shuffled within.
+def shuffle(visits, start, end, state):
+    """Random order of visits[start:end]; returns the state of the generator."""
+    for k in range(start, end):
+        state, jump = draw(state, end - k)
+        visits[k], visits[k + jump] = visits[k + jump], visits[k]
+    return state
 
-    `order` is shuffled only within blocks, so that neighbours in memory stay neighbours.
-    """
+
+@jit
+def arrange(order, active, block, visits, state):
+    """Fill visits[:active] from order[:active]: in random order, or block by block in random order among MIXED blocks."""
+    if block == 1:
+        for k in range(active):
+            visits[k] = order[k]
+        return shuffle(visits, 0, active, state)
     n_blocks = (active + block - 1) // block
     blocks = np.arange(n_blocks)
-    place = 0
+    state = shuffle(blocks, 0, n_blocks, state)
+    place = first = 0
     for s in range(n_blocks):
-        state, jump = draw(state, n_blocks - s)
-        blocks[s], blocks[s + jump] = blocks[s + jump], blocks[s]
         start = blocks[s] * block
-        end = min(start + block, active)
-        for k in range(start, end):
-            if block > 1:
-                state, jump = draw(state, end - k)
-                order[k], order[k + jump] = order[k + jump], order[k]
+        for k in range(start, min(start + block, active)):
             visits[place] = order[k]
             place += 1
+        if s % MIXED == MIXED - 1 or s == n_blocks - 1:
+            state = shuffle(visits, first, place, state)
+            first = place
     return state
 
 
@@ -98,146 +115,157 @@ def compact(order, active, shrunk):
 
 
 @jit
-def run_pass(indptr, indices, values, column, shift, kink, lo, hi, ridge, inverse, w, beta, visits, threshold, shrunk):
-    """Visit the samples in turn and mark those to be shrunk.
-
-    Returns the largest violation, and sums of the losses and of the complementarity terms as met on the way: a free
-    estimate of primal and gap, which tells when computing them properly is worth a pass.
-    """
-    last = w.shape[0] - 1
-    bias = w[last]
-    worst = 0.0
-    losses = 0.0
-    comp = 0.0
-    for s in range(visits.shape[0]):
-        if s + AHEAD < visits.shape[0]:
-            next_start = indptr[visits[s + AHEAD]]
-            fetch(indices, next_start)
-            fetch(values, next_start)
-            fetch(values, next_start + 8)
-        i = visits[s]
-        start, end = indptr[i], indptr[i + 1]
-        even, odd = bias * column, 0.0
-        k = start
-        while k + 1 < end:
-            even += values[k] * w[indices[k]]
-            odd += values[k + 1] * w[indices[k + 1]]
-            k += 2
-        if k < end:
-            even += values[k] * w[indices[k]]
-        b, e = beta[i], kink[i]
-        z = -(even + odd + shift[i])
-        f = ridge[i] * b - z
-        gain = -np.inf  # by how much the objective falls along the better of the two ways open to b
-        if b < hi[i]:
-            gain = -(f + e if b >= 0.0 else f - e)
-        if b > lo[i]:
-            gain = max(gain, f + e if b > 0.0 else f - e)
-        if gain < -threshold:
-            shrunk[i] = True
-            continue
-        worst = max(worst, gain)
-        excess, upper = abs(z) - e, hi[i] if z > 0.0 else -lo[i]
-        if excess > 0.0 and upper > 0.0:
-            loss = excess * upper if ridge[i] == 0.0 else 0.5 * excess * excess / ridge[i]
-            losses += loss
-            comp += loss
-        comp += e * abs(b) - z * b + 0.5 * ridge[i] * b * b
-        if gain > NO_STEP:
-            t = b - f * inverse[i]
-            if e > 0.0:
-                k_e = e * inverse[i]
-                t = t - k_e if t > k_e else (t + k_e if t < -k_e else 0.0)
-            t = min(max(t, lo[i]), hi[i])
-            beta[i] = t
-            change = t - b
-            for k in range(start, end):
-                w[indices[k]] += change * values[k]
-            bias += change * column
-    w[last] = bias
-    return worst, losses, comp
+def fetch_ahead(indptr, indices, values, records, visits, s):
+    """Ask for the record of the visit after the next few and for the row of one sooner, whose place is known by now."""
+    far = min(s + 2 * AHEAD, visits.shape[0] - 1)
+    fetch(records, visits[far] * RECORD)
+    fetch(indptr, visits[far])
+    i = visits[min(s + AHEAD, visits.shape[0] - 1)]
+    start = indptr[i]
+    for line in range(0, 24, 8):
+        fetch(values, start + line)
+    for line in range(0, 32, 16):
+        fetch(indices, start + line)
+    for k in range(start + 24, min(indptr[i + 1], start + LONGEST), 8):
+        fetch(values, k)
+        fetch(indices, k + 8)
 
 
 @jit
-def objectives(indptr, indices, values, column, shift, kink, lo, hi, ridge, w, beta):
-    """Primal value at w and value of the maximised dual at beta, w = X'b."""
+def loss_at(z, kink, lo, hi, ridge):
+    """Loss of one sample at -z = u + c."""
+    excess = max(abs(z) - kink, 0.0)
+    end = hi if z > 0.0 else -lo  # zero on the side of a class where nothing is charged
+    slope = 0.5 * excess / ridge if ridge > 0.0 else end
+    return excess * slope if end > 0.0 else 0.0
+
+
+@jit(fastmath=CONTRACT)
+def run_pass(indptr, indices, values, column, records, w, visits, threshold, shrunk):
+    """Visit the samples in turn and mark those to be shrunk.
+
+    Returns the largest violation, and sums over the pass as met on the way: of the losses, of those of the samples
+    shrunk now, and of the complementarity terms.
+    """
+    last = w.shape[0] - 1
+    bias = w[last]
+    worst = losses = left_out = comp = 0.0
+    for s in range(visits.shape[0]):
+        fetch_ahead(indptr, indices, values, records, visits, s)
+        i = visits[s]
+        start, end = indptr[i], indptr[i + 1]
+        u = margin(indices, values, start, end, w, bias * column)
+        b, e, lo, hi, ridge = records[i, BETA], records[i, KINK], records[i, LO], records[i, HI], records[i, RIDGE]
+        z = -(u + records[i, SHIFT])
+        f = ridge * b - z
+        gain = -np.inf  # by how much the objective falls along the better of the two ways open to b
+        if b < hi:
+            gain = -(f + e if b >= 0.0 else f - e)
+        if b > lo:
+            gain = max(gain, f + e if b > 0.0 else f - e)
+        loss = loss_at(z, e, lo, hi, ridge)
+        losses += loss
+        if gain < -threshold:  # its complementarity term is zero
+            shrunk[i] = True
+            left_out += loss
+            continue
+        worst = max(worst, gain)
+        comp += loss + e * abs(b) - z * b + 0.5 * ridge * b * b
+        if gain > NO_STEP:
+            inverse = records[i, INVERSE]
+            t = b - f * inverse
+            if e > 0.0:
+                k_e = e * inverse
+                t = t - k_e if t > k_e else (t + k_e if t < -k_e else 0.0)
+            t = min(max(t, lo), hi)
+            records[i, BETA] = t
+            change = t - b
+            add_row(indices, values, start, end, change, w)
+            bias += change * column
+    w[last] = bias
+    return worst, losses, left_out, comp
+
+
+@jit(fastmath=CONTRACT)
+def objectives(indptr, indices, values, column, records, w, u):
+    """Primal value at w and value of the maximised dual at beta, w = X'b; fills u = X w."""
     losses = 0.0
     lower = 0.0
-    for i in range(beta.shape[0]):
-        k, end = indptr[i], indptr[i + 1]
-        even, odd = column * w[-1], 0.0
-        while k + 1 < end:
-            even += values[k] * w[indices[k]]
-            odd += values[k + 1] * w[indices[k + 1]]
-            k += 2
-        if k < end:
-            even += values[k] * w[indices[k]]
-        z = -(even + odd + shift[i])
-        end = hi[i] if z > 0.0 else -lo[i]  # zero on the side of a class where nothing is charged
-        if abs(z) > kink[i] and end > 0.0:
-            excess = abs(z) - kink[i]
-            losses += excess * end if ridge[i] == 0.0 else 0.5 * excess * excess / ridge[i]
-        b = beta[i]
-        lower -= shift[i] * b + kink[i] * abs(b) + 0.5 * ridge[i] * b * b
+    for i in range(u.shape[0]):
+        u[i] = margin(indices, values, indptr[i], indptr[i + 1], w, column * w[-1])
+        b, shift, kink, ridge = records[i, BETA], records[i, SHIFT], records[i, KINK], records[i, RIDGE]
+        losses += loss_at(-(u[i] + shift), kink, records[i, LO], records[i, HI], ridge)
+        lower -= shift * b + kink * abs(b) + 0.5 * ridge * b * b
     norm2 = 0.0
     for j in range(w.shape[0]):
         norm2 += w[j] * w[j]
     return losses + 0.5 * norm2, lower - 0.5 * norm2
 
 
+def _records(problem: LinearProblem, rows: SparseRows) -> Vector:
+    """One line per sample, at the beginning of a cache line; multipliers zero."""
+    room = np.empty((rows.n + 1) * RECORD)
+    skip = -(room.ctypes.data // room.itemsize) % RECORD
+    records = room[skip : skip + rows.n * RECORD].reshape(rows.n, RECORD)
+    dual = problem.dual
+    fill_records(records, dual.shift, *problem.box[1:], dual.ridge, rows.squared_norms(), rows.column**2)
+    return records
+
+
+@jit
+def fill_records(records, shift, kink, lo, hi, ridge, squared_norms, constant):
+    """All but the multipliers from the problem."""
+    for i in range(records.shape[0]):
+        records[i, BETA], records[i, SHIFT], records[i, KINK] = 0.0, shift[i], kink[i]
+        records[i, LO], records[i, HI], records[i, RIDGE] = lo[i], hi[i], ridge[i]
+        records[i, INVERSE] = 1.0 / max(squared_norms[i] + constant + ridge[i], CURVATURE_FLOOR)
+
+
 def solve_coordinates(
     problem: LinearProblem, budget: Budget, *, seed: int = 0, max_passes: int | None = None, patience: float = np.inf
 ) -> LinearAnswer:
     """Passes until the relative gap is met, the budget or `max_passes` is used up, or `patience` is exceeded."""
-    rows, dual = problem.rows.as_sparse(), problem.dual
+    rows = problem.rows.as_sparse()
     n = rows.n
-    permutation = None
-    if rows.entries < SHORT_ROW * n and n >= MANY_ROWS:
-        permutation = np.random.default_rng(seed).permutation(n)
-        rows = rows.take(permutation)
-    box = [v if permutation is None else v[permutation] for v in (dual.shift, dual.kink, dual.lo, dual.hi, dual.ridge)]
-    inverse = 1.0 / np.maximum(rows.squared_norms() + rows.column**2 + box[4], CURVATURE_FLOOR)
-    data = (rows.indptr, rows.indices, rows.values, rows.column)
-    w, beta = np.zeros(rows.d + 1), np.zeros(n)
+    large = rows.entries * 12 > CACHE and rows.entries < SHORT_ROW * n
+    records, data = _records(problem, rows), (rows.indptr, rows.indices, rows.values, rows.column)
+    w, u = np.zeros(rows.d + 1), np.empty(n)
     order, visits, shrunk = np.arange(n), np.empty(n, np.int64), np.zeros(n, bool)
     state = np.uint64(88172645463325252 ^ (seed * 2654435761 & 0xFFFFFFFF))
-    active, threshold, passes, work = n, np.inf, 0, 0.0
-    next_check = 4
-    gap, gap_at, last = np.inf, 0, np.inf
+    active, threshold, passes, work, frozen = n, np.inf, 0, 0.0, 0.0
+    gap, ratio, next_look, looked, seen = np.inf, NEARLY, 4, 0, np.inf
     status: Status | None = None
     try:
         while status is None:
-            state = np.uint64(arrange(order, active, 1 if permutation is None else BLOCK, visits, state))
-            worst, losses, comp = run_pass(*data, *box, inverse, w, beta, visits[:active], threshold, shrunk)
+            state = np.uint64(arrange(order, active, BLOCK if large else 1, visits, state))
+            worst, losses, left_out, comp = run_pass(*data, records, w, visits[:active], threshold, shrunk)
+            primal = losses + frozen + 0.5 * float(w @ w)
+            estimate = comp / max(primal, TINY)
             passes += 1
             work += active / n
+            frozen += left_out
             active = compact(order, active, shrunk)
             status = budget.ended(passes)
             if status is None and max_passes is not None and passes >= max_passes:
                 status = Status.OWN_RULE
-            near = comp <= NEARLY * budget.gap * (losses + 0.5 * float(w @ w))
-            if near or passes >= next_check or status is not None:
-                primal, lower = objectives(*data, *box, w, beta)
-                last, gap = gap, (primal - lower) / max(primal, np.finfo(float).tiny)
-                work += 0.3
-                budget.report(gap, primal, passes, w, beta)
+            if ratio * estimate <= budget.gap or status is not None:
+                primal, lower = objectives(*data, records, w, u)
+                gap = (primal - lower) / max(primal, TINY)
                 if gap <= budget.gap:
                     status = Status.OPTIMAL
                     break
-                rate = np.log(last / gap) / (passes - gap_at) if gap < last < np.inf else 0.0
-                left = np.log(gap / budget.gap) / rate if rate > 0.0 else np.inf  # passes, as far as can be seen
-                if not near and work > SETTLED and left * active / n > patience and status is None:
+                ratio = min(gap / max(estimate, TINY), 1.0)
+            budget.report(ratio * estimate, primal, passes, w, records[:, BETA])
+            if passes >= next_look:
+                rate = np.log(seen / estimate) / (passes - looked) if estimate < seen < np.inf else 0.0
+                left = np.log(ratio * estimate / budget.gap) / rate if rate > 0.0 else np.inf  # passes, as it looks
+                if work > SETTLED and left * active / n > patience and status is None:
                     status = Status.OWN_RULE
-                gap_at = passes
-                next_check = passes + max(2, passes // 2)
+                next_look, looked, seen = passes + max(2, passes // 2), passes, estimate
             threshold = worst if worst > 0.0 else np.inf
             if active < n and (active == 0 or worst <= max(1e-9, budget.gap) * problem.scale):
-                active, threshold, next_check = n, np.inf, passes + 1
+                active, threshold, frozen = n, np.inf, 0.0
                 order, shrunk[:] = np.arange(n), False
     except KeyboardInterrupt as interrupt:  # multipliers are feasible at any moment: what there is can be certified
         status = status_of(interrupt)
-    if permutation is not None:
-        unshuffled: Vector = np.empty(n)
-        unshuffled[permutation] = beta
-        beta = unshuffled
-    return LinearAnswer(w, beta, status, passes, gap)
+    return LinearAnswer(w, records[:, BETA].copy(), status, passes, gap, margins=u if status is Status.OPTIMAL else None)

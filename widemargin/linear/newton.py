@@ -90,11 +90,8 @@ class Newton:
 
     def refresh(self) -> None:
         """Margins and X'b from scratch: what was added up over many steps has drifted."""
-        rows = self.problem.rows
-        self.u = rows.times(self.w)
-        support = np.flatnonzero(self.beta)
-        self.total = np.zeros(rows.d + 1)
-        rows.add_transposed(support, self.beta[support], self.total)
+        self.u = self.problem.rows.times(self.w)
+        self.beta[:], self.free[:], self.total[:] = 0.0, False, 0.0  # so that all multipliers count as moved
         self.settle()
 
     def next_round(self, growth: float) -> None:
@@ -196,4 +193,5 @@ def solve_newton(
         status = status_of(interrupt)
     if status is not Status.OPTIMAL and best < state.gap:  # within a round the gap can grow before it falls
         return LinearAnswer(*kept, status, iterations, best)
-    return LinearAnswer(state.w, state.beta, status, iterations, state.gap)
+    fresh = (state.u, state.total) if status is Status.OPTIMAL else (None, None)
+    return LinearAnswer(state.w, state.beta, status, iterations, state.gap, *fresh)

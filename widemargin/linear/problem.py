@@ -115,10 +115,15 @@ class Budget:
 
 @dataclass
 class LinearAnswer:
-    """Weights (bias last, on the constant column), multipliers, and how the solver ended."""
+    """Weights (bias last, on the constant column), multipliers, and how the solver ended.
+
+    margins, total : X w and X'b, where the solver's last act was to compute them from the data for just this pair
+    """
 
     weights: Vector
     beta: Vector
     status: Status
     iterations: int
     gap: float
+    margins: Vector | None = None
+    total: Vector | None = None
