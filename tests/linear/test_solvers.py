@@ -68,7 +68,6 @@ def test_every_start_of_the_rules_is_taken_and_agrees(loss, free, monkeypatch):
     monkeypatch.setattr(solve, "SMALL", 0)
     for name, value in (("SAMPLES_PER_FEATURE", {True: 1, False: 1}), ("WIDE", 0), ("PRIMAL_SIDE", 0)):
         monkeypatch.setattr(solve, name, value)
-        monkeypatch.setattr(solve, "LONG_ROW", 0)
         assert certified(task, solve_linear(task, Budget(GAP))) == pytest.approx(expected, rel=2 * GAP), name
 
 

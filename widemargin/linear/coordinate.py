@@ -26,7 +26,7 @@ from numba.extending import intrinsic
 from widemargin._jit import CONTRACT, INTERPRETED, jit
 from widemargin.interrupt import status_of
 from widemargin.linear.problem import Budget, LinearAnswer, LinearProblem, Vector
-from widemargin.linear.rows import SparseRows, add_row, margin
+from widemargin.linear.rows import ONE, TWO, SparseRows, products
 from widemargin.solvers.solution import Status
 
 BETA, SHIFT, KINK, LO, HI, RIDGE, INVERSE = range(7)  # places in a record
@@ -115,23 +115,6 @@ def compact(order, active, shrunk):
 
 
 @jit
-def fetch_ahead(indptr, indices, values, records, visits, s):
-    """Ask for the record of the visit after the next few and for the row of one sooner, whose place is known by now."""
-    far = min(s + 2 * AHEAD, visits.shape[0] - 1)
-    fetch(records, visits[far] * RECORD)
-    fetch(indptr, visits[far])
-    i = visits[min(s + AHEAD, visits.shape[0] - 1)]
-    start = indptr[i]
-    for line in range(0, 24, 8):
-        fetch(values, start + line)
-    for line in range(0, 32, 16):
-        fetch(indices, start + line)
-    for k in range(start + 24, min(indptr[i + 1], start + LONGEST), 8):
-        fetch(values, k)
-        fetch(indices, k + 8)
-
-
-@jit
 def loss_at(z, kink, lo, hi, ridge):
     """Loss of one sample at -z = u + c."""
     excess = max(abs(z) - kink, 0.0)
@@ -149,14 +132,33 @@ def run_pass(indptr, indices, values, column, records, w, visits, threshold, shr
     """
     last = w.shape[0] - 1
     bias = w[last]
+    final = visits.shape[0] - 1
     worst = losses = left_out = comp = 0.0
     for s in range(visits.shape[0]):
-        fetch_ahead(indptr, indices, values, records, visits, s)
+        soon = visits[min(s + 2 * AHEAD, final)]
+        fetch(records, soon * RECORD)
+        fetch(indptr, soon)
+        soon = indptr[visits[min(s + AHEAD, final)]]  # its place is there by now
+        fetch(indices, soon)
+        fetch(indices, soon + 16)
+        fetch(values, soon)
+        fetch(values, soon + 8)
+        fetch(values, soon + 16)
+        for line in range(soon + 24, min(indptr[visits[min(s + AHEAD, final)] + 1], soon + LONGEST), 8):
+            fetch(values, line)
+            fetch(indices, line + 8)
         i = visits[s]
-        start, end = indptr[i], indptr[i + 1]
-        u = margin(indices, values, start, end, w, bias * column)
+        start, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        k, pairs = start, end - ((end - start) & ONE)
+        even, odd = bias * column, 0.0
+        while k < pairs:
+            even += values[k] * w[indices[k]]
+            odd += values[k + ONE] * w[indices[k + ONE]]
+            k += TWO
+        if k < end:
+            even += values[k] * w[indices[k]]
         b, e, lo, hi, ridge = records[i, BETA], records[i, KINK], records[i, LO], records[i, HI], records[i, RIDGE]
-        z = -(u + records[i, SHIFT])
+        z = -(even + odd + records[i, SHIFT])
         f = ridge * b - z
         gain = -np.inf  # by how much the objective falls along the better of the two ways open to b
         if b < hi:
@@ -180,7 +182,10 @@ def run_pass(indptr, indices, values, column, records, w, visits, threshold, shr
             t = min(max(t, lo), hi)
             records[i, BETA] = t
             change = t - b
-            add_row(indices, values, start, end, change, w)
+            k = start
+            while k < end:
+                w[indices[k]] += change * values[k]
+                k += ONE
             bias += change * column
     w[last] = bias
     return worst, losses, left_out, comp
@@ -189,10 +194,9 @@ def run_pass(indptr, indices, values, column, records, w, visits, threshold, shr
 @jit(fastmath=CONTRACT)
 def objectives(indptr, indices, values, column, records, w, u):
     """Primal value at w and value of the maximised dual at beta, w = X'b; fills u = X w."""
-    losses = 0.0
-    lower = 0.0
+    losses = lower = 0.0
+    products(indptr, indices, values, w, column * w[-1], u)
     for i in range(u.shape[0]):
-        u[i] = margin(indices, values, indptr[i], indptr[i + 1], w, column * w[-1])
         b, shift, kink, ridge = records[i, BETA], records[i, SHIFT], records[i, KINK], records[i, RIDGE]
         losses += loss_at(-(u[i] + shift), kink, records[i, LO], records[i, HI], ridge)
         lower -= shift * b + kink * abs(b) + 0.5 * ridge * b * b

@@ -18,12 +18,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin._jit import CONTRACT, REASSOCIATE, jit
+from widemargin._jit import CONTRACT, jit
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-ONE, TWO, THREE, FOUR = (np.uint64(k) for k in (1, 2, 3, 4))  # unsigned places need no test for negative ones: -30 %
+ONE, TWO = np.uint64(1), np.uint64(2)  # unsigned places need no test for negative ones: a third faster
 GRAM_CHUNK = 2048  # rows of a dense Gram update scaled at a time: the copy stays in cache
 
 
@@ -76,6 +76,10 @@ class DenseRows:
     def squared_norms(self) -> Vector:
         return np.einsum("ij,ij->i", self.X, self.X)
 
+    def mean_square(self) -> float:
+        """Mean of |x|^2."""
+        return float(np.vdot(self.X, self.X)) / self.n
+
     def squared_columns(self, weights: Vector) -> Vector:
         """diag(X' diag(weights) X) without the constant column."""
         return weights @ (self.X * self.X)
@@ -118,6 +122,10 @@ class SparseRows:
         square_rows(self.indptr, self.values, out)
         return out
 
+    def mean_square(self) -> float:
+        """Mean of |x|^2."""
+        return float(self.values @ self.values) / self.n
+
     def squared_columns(self, weights: Vector) -> Vector:
         """diag(X' diag(weights) X) without the constant column."""
         each = np.repeat(weights, np.diff(self.indptr)) * self.values**2
@@ -135,47 +143,37 @@ class SparseRows:
         return self
 
 
-@jit(fastmath=CONTRACT)
-def margin(indices, values, start, end, w, constant):
-    """w'x + constant over one row; four sums in turn hide the latency of the gathers."""
-    a, b, c, d = constant, 0.0, 0.0, 0.0
-    k, fours, last = np.uint64(start), np.uint64(start + ((end - start) & ~3)), np.uint64(end)
-    while k < fours:
-        a += values[k] * w[indices[k]]
-        b += values[k + ONE] * w[indices[k + ONE]]
-        c += values[k + TWO] * w[indices[k + TWO]]
-        d += values[k + THREE] * w[indices[k + THREE]]
-        k += FOUR
-    while k < last:
-        a += values[k] * w[indices[k]]
-        k += ONE
-    return (a + b) + (c + d)
+# Loops over the entries of a row are written out wherever they are needed: a compiled helper that takes the arrays
+# counts references to them at each call, about 15 ns, as long as a short row takes.
 
 
 @jit(fastmath=CONTRACT)
-def add_row(indices, values, start, end, weight, total):
-    """total += weight x for one row."""
-    k, last = np.uint64(start), np.uint64(end)
-    while k < last:
-        total[indices[k]] += weight * values[k]
-        k += ONE
-
-
-@jit
 def products(indptr, indices, values, w, constant, out):
-    """out = X w + constant."""
+    """out = X w + constant; two sums in turn hide the latency of the gathers (four: slower on short rows)."""
     for i in range(out.shape[0]):
-        out[i] = margin(indices, values, indptr[i], indptr[i + 1], w, constant)
+        k, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        pairs = end - ((end - k) & ONE)
+        even, odd = constant, 0.0
+        while k < pairs:
+            even += values[k] * w[indices[k]]
+            odd += values[k + ONE] * w[indices[k + ONE]]
+            k += TWO
+        if k < end:
+            even += values[k] * w[indices[k]]
+        out[i] = even + odd
 
 
-@jit
+@jit(fastmath=CONTRACT)
 def scatter(indptr, indices, values, rows, weights, total):
     """total += sum of weights[r] times row rows[r]."""
     for r in range(rows.shape[0]):
-        add_row(indices, values, indptr[rows[r]], indptr[rows[r] + 1], weights[r], total)
+        k, end, weight = np.uint64(indptr[rows[r]]), np.uint64(indptr[rows[r] + 1]), weights[r]
+        while k < end:
+            total[indices[k]] += weight * values[k]
+            k += ONE
 
 
-@jit
+@jit(fastmath=CONTRACT)
 def gram_scatter(indptr, indices, values, rows, weights, column, gram):
     """Lower triangle of X_I' diag(r) X_I with the constant column, row by row; sorted indices make it the lower one."""
     d = gram.shape[0] - 1
@@ -183,14 +181,17 @@ def gram_scatter(indptr, indices, values, rows, weights, column, gram):
         start, end = np.uint64(indptr[rows[r]]), np.uint64(indptr[rows[r] + 1])
         k = start
         while k < end:
-            value = weights[r] * values[k]
-            add_row(indices, values, start, k + ONE, value, gram[indices[k]])
-            gram[d, indices[k]] += value * column
+            value, line = weights[r] * values[k], indices[k]
+            j = start
+            while j <= k:
+                gram[line, indices[j]] += value * values[j]
+                j += ONE
+            gram[d, line] += value * column
             k += ONE
         gram[d, d] += weights[r] * column * column
 
 
-@jit
+@jit(fastmath=CONTRACT)
 def inner_products(indptr, indices, values, rows, others, spread, out):
     """out[a, b] = x_rows[a] . x_others[b]; `spread` is d zeros, and zeros again at the end."""
     for a in range(rows.shape[0]):
@@ -198,19 +199,32 @@ def inner_products(indptr, indices, values, rows, others, spread, out):
         for k in range(start, end):
             spread[indices[k]] = values[k]
         for b in range(others.shape[0]):
-            out[a, b] = margin(indices, values, indptr[others[b]], indptr[others[b] + 1], spread, 0.0)
+            k, stop = np.uint64(indptr[others[b]]), np.uint64(indptr[others[b] + 1])
+            pairs = stop - ((stop - k) & ONE)
+            even = odd = 0.0
+            while k < pairs:
+                even += values[k] * spread[indices[k]]
+                odd += values[k + ONE] * spread[indices[k + ONE]]
+                k += TWO
+            if k < stop:
+                even += values[k] * spread[indices[k]]
+            out[a, b] = even + odd
         for k in range(start, end):
             spread[indices[k]] = 0.0
 
 
-@jit(fastmath=REASSOCIATE)
+@jit(fastmath=CONTRACT)
 def square_rows(indptr, values, out):
     """Squared length of every row."""
     for i in range(out.shape[0]):
-        total = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            total += values[k] * values[k]
-        out[i] = total
+        k, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        pairs = end - ((end - k) & ONE)
+        even = odd = 0.0
+        while k < pairs:
+            even += values[k] * values[k]
+            odd += values[k + ONE] * values[k + ONE]
+            k += TWO
+        out[i] = even + odd + (values[k] * values[k] if k < end else 0.0)
 
 
 @jit

@@ -3,9 +3,8 @@
     hard = mean of C_i (|x_i|^2 + 1): how many units of margin one multiplier can move
 
 few features (d <= PRIMAL_SIDE)
-    squared loss        Newton; where d > WIDE a few passes of coordinate descent first, which make the free set small
-    linear loss         coordinate descent while the problem is easy (hard below EASY), else Newton, with passes first
-                        where d > WIDE
+    easy problems       (hard below EASY) coordinate descent
+    others              Newton; where d > WIDE a few passes of coordinate descent first, which make the free set small
     many samples        Newton starts from the optimum of every 16th sample
 many features           coordinate descent; Newton takes over when the passes predicted to be left exceed PATIENCE
 unpenalised bias        Newton, for many features from a few passes on the machine with penalised bias
@@ -26,8 +25,7 @@ from widemargin.linear.problem import Budget, LinearAnswer, LinearProblem
 from widemargin.linear.responses import answers
 from widemargin.solvers.solution import Status
 
-WIDE = 200  # features: below, the Gram matrix of all samples is cheap
-LONG_ROW = 40  # entries per row above which it costs more than a few passes that make the free set small
+WIDE = 200  # features: below, the Gram matrix of all samples costs less than a few passes
 EASY = 3.0  # hardness below which coordinate descent needs only a few passes over wide rows
 EASY_NARROW = 1.0  # the same below NARROW features
 NARROW = 100
@@ -53,13 +51,11 @@ def solve_linear(
         return _to_rounding(problem, budget)
     if rows.d > PRIMAL_SIDE:
         return _passes(problem, budget, seed)
-    mean_square = float(rows.squared_norms().mean()) + 1.0
-    hard = float(problem.rate.mean()) * (0.5 if problem.squared else 1.0) * mean_square
+    hard = float(problem.rate.mean()) * (0.5 if problem.squared else 1.0) * (rows.mean_square() + 1.0)
     easy = hard < (EASY_NARROW if rows.d < NARROW else EASY)
-    if easy and (not problem.squared or rows.d > 2 * WIDE):
+    if easy:
         return _passes(problem, budget, seed)
-    long_rows = rows.entries > LONG_ROW * rows.n
-    if rows.d > WIDE and (long_rows or not problem.squared):
+    if rows.d > WIDE:
         passes = (8 if rows.d > 500 else 3) if problem.squared else 4
         found = solve_coordinates(problem, budget, seed=seed, max_passes=passes)
         if found.status in (Status.OPTIMAL, *ASKED_TO_END):

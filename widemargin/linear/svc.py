@@ -19,6 +19,7 @@ from widemargin.estimators.callbacks import Steps
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.linear.base import LinearMachine, Vector
+from widemargin.linear.classes import classes_and_numbers
 from widemargin.linear.crammer_singer import solve_crammer_singer
 from widemargin.linear.l1 import solve_l1
 from widemargin.linear.rows import DenseRows, SparseRows
@@ -212,7 +213,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         if not are_class_numbers(y, len(data)):
             y = column_or_1d(y, warn=True)
             check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
+        self.classes_, labels = classes_and_numbers(y)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(self.classes_)} class"
