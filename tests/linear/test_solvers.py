@@ -1,5 +1,7 @@
 """Both methods, both Newton systems and all starts reach the same answer; their parts keep their invariants."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,15 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.linear.machines import LOSSES, problem
-from widemargin.linear import newton, newton_system, solve
+from widemargin.linear import coordinate, newton, newton_system, solve
 from widemargin.linear.certify import certify_linear
 from widemargin.linear.coordinate import arrange, solve_coordinates
 from widemargin.linear.crammer_singer import balance
 from widemargin.linear.newton import solve_newton
-from widemargin.linear.problem import Budget
+from widemargin.linear.problem import Budget, linear_problem
 from widemargin.linear.responses import answers, bias_change
 from widemargin.linear.rows import rows_of
 from widemargin.linear.solve import solve_linear
+from widemargin.problems.dual import SignedDual
 from widemargin.solvers.solution import Status
 
 GAP = 1e-6
@@ -23,7 +26,7 @@ GAP = 1e-6
 
 def certified(problem, answer):
     """The primal value, after the certificate was found to agree with what the solver said."""
-    certificate = certify_linear(problem, answer, GAP, 0.0)
+    certificate = certify_linear(problem, replace(answer, margins=None, total=None), GAP, 0.0)
     assert answer.status is Status.OPTIMAL
     assert certificate.gap <= GAP * 1.01
     assert certificate.infeasibility <= 1e-12
@@ -80,12 +83,38 @@ def test_coordinate_descent_gives_up_in_favour_of_newton(monkeypatch):
     assert solve_linear(task, Budget(1e-8)).status is Status.OPTIMAL
 
 
-def test_rows_in_random_memory_order_give_multipliers_in_the_order_of_the_data():
-    task = problem("squared_hinge", 6000, 20, sparse=True)  # short rows, many: moved in memory
-    answer = solve_coordinates(task, Budget(1e-4))
-    certificate = certify_linear(task, answer, 1e-4, 0.0)
-    assert answer.status is Status.OPTIMAL and certificate.gap <= 1e-4
-    assert certificate.drift <= 1e-9  # w = X'b only if the multipliers stand at their samples
+def test_data_beyond_the_cache_are_visited_in_blocks_with_the_same_answer(monkeypatch):
+    task = problem("squared_hinge", 3000, 20, sparse=True)
+    expected = certified(task, solve_coordinates(task, Budget(1e-6)))
+    monkeypatch.setattr(coordinate, "CACHE", 0)
+    answer = solve_coordinates(task, Budget(1e-6))
+    certificate = certify_linear(task, answer, 1e-6, 0.0)
+    assert answer.status is Status.OPTIMAL and certificate.primal == pytest.approx(expected, rel=2e-6)
+    assert certificate.drift <= 1e-9  # w = X'b
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", [solve_newton, solve_coordinates])
+def test_products_handed_over_to_the_certificate_are_those_of_the_answer(solver, loss):
+    task = problem(loss, 400, 12, C=0.1, sparse=True)
+    answer = solver(task, Budget(1e-3))
+    handed_over = certify_linear(task, answer, 1e-3, 0.0)
+    afresh = certify_linear(task, replace(answer, margins=None, total=None), 1e-3, 0.0)
+    assert answer.status is Status.OPTIMAL and answer.margins is not None
+    for name in ("primal", "dual", "violation"):
+        assert getattr(handed_over, name) == pytest.approx(getattr(afresh, name), rel=1e-9, abs=1e-9), name
+
+
+def test_sorted_classes_do_not_slow_down_visits_in_blocks(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(rng.normal(size=(4000, 10)) + np.repeat([[0.0], [0.7]], 2000, axis=0))
+    sign = np.repeat([-1.0, 1.0], 2000)
+    dual = SignedDual(shift=-sign, lo=np.minimum(sign, 0.0), hi=np.maximum(sign, 0.0), n_groups=0)
+    task = linear_problem(rows_of(X, 1.0), dual)
+    random = solve_coordinates(task, Budget(1e-3))
+    monkeypatch.setattr(coordinate, "CACHE", 0)
+    blocks = solve_coordinates(task, Budget(1e-3))
+    assert blocks.status is Status.OPTIMAL and blocks.iterations <= 1.5 * random.iterations
 
 
 # ----- parts

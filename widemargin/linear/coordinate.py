@@ -83,7 +83,7 @@ def shuffle(visits, start, end, state):
 
 @jit
 def arrange(order, active, block, visits, state):
-    """Fill visits[:active] from order[:active]: in random order, or block by block in random order among MIXED blocks."""
+    """Fill visits[:active] from order[:active]: in random order, or MIXED random blocks at a time in random order."""
     if block == 1:
         for k in range(active):
             visits[k] = order[k]
@@ -272,4 +272,5 @@ def solve_coordinates(
                 order, shrunk[:] = np.arange(n), False
     except KeyboardInterrupt as interrupt:  # multipliers are feasible at any moment: what there is can be certified
         status = status_of(interrupt)
-    return LinearAnswer(w, records[:, BETA].copy(), status, passes, gap, margins=u if status is Status.OPTIMAL else None)
+    fresh = u if status is Status.OPTIMAL else None
+    return LinearAnswer(w, records[:, BETA].copy(), status, passes, gap, margins=fresh)

@@ -23,7 +23,7 @@ import numpy as np
 from widemargin.interrupt import status_of
 from widemargin.linear.newton_system import FeatureGram, SampleGram
 from widemargin.linear.problem import Budget, LinearAnswer, LinearProblem, Vector
-from widemargin.linear.responses import bias_change, line_minimum, propose_linear, propose_squared, take_over
+from widemargin.linear.responses import bias_change, line_minimum, move, propose_linear, propose_squared, take_over
 from widemargin.solvers.solution import Status
 
 PRIMAL_SIDE = 1500  # features up to which H itself may be factored; beyond, only the system of the free samples is
@@ -119,7 +119,7 @@ class Newton:
         t, bias = line_minimum(self.u, q, slope, linear, quadratic, self.problem.free_bias, *self.arguments())
         self.w += t * direction
         self.w[-1] += bias
-        self.u += t * q + bias
+        move(self.u, q, t, bias)
         self.decrement = -0.5 * slope if t > 0.5 else np.inf
         self.settle()
         return True

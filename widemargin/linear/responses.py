@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from widemargin._jit import REASSOCIATE, jit
+from widemargin._jit import CONTRACT, REASSOCIATE, jit
 
 LINE_STEPS = 60  # bracketed Newton; two or three are usual
 BIAS_STEPS = 200  # bracketed Newton on a monotone piecewise linear function; a handful is usual
@@ -56,6 +56,13 @@ def propose_squared(u, rate, shift, kink, lo, hi, out):
         out[i] = b
         losses += 0.5 * b * b / rate[i]
     return losses, 0.0
+
+
+@jit(fastmath=CONTRACT)
+def move(u, q, step, bias):
+    """u += step q + bias, without copies."""
+    for i in range(u.shape[0]):
+        u[i] += step * q[i] + bias
 
 
 @jit
