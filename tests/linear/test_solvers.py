@@ -78,7 +78,7 @@ def test_coordinate_descent_gives_up_in_favour_of_newton(monkeypatch):
     monkeypatch.setattr(solve, "SMALL", 0)
     monkeypatch.setattr(solve, "PRIMAL_SIDE", 0)
     task = problem("hinge", 300, 40, C=1000.0)
-    alone = solve_coordinates(task, Budget(1e-8), patience=solve.PATIENCE)
+    alone = solve_coordinates(task, Budget(1e-8), rival=newton.seconds_from)
     assert alone.status is Status.OWN_RULE
     assert solve_linear(task, Budget(1e-8)).status is Status.OPTIMAL
 

@@ -3,8 +3,8 @@
 Solves      the signed dual without equality constraint (bias penalised or absent), one multiplier at a time:
             b_i <- clip( soft( b_i - f_i / Q_i, e / Q_i ), lo, hi ),     with w = X'b kept up to date,
             f_i = w'x_i + c_i + D_i b_i,     Q_i = |x_i|^2 + D_i
-Given       problem, a budget; `patience` passes predicted to be left at which another method should take over
-Returns     LinearAnswer; status OWN_RULE means that it ended because of `patience` or `max_passes`
+Given       problem, a budget; `rival`, the seconds another method would take from given multipliers
+Returns     LinearAnswer; status OWN_RULE means that it ended because of the rival or `max_passes`
 shrinking   a multiplier at a bound (or in its kink) whose slope points outwards by more than the largest violation of
             the last pass is left out until the others are done
 gap         each visit sees its sample's loss and complementarity term; their sums over a pass are an estimate of the
@@ -17,6 +17,8 @@ See         Hsieh et al. (2008), ICML, algorithm 3; Ho & Lin (2012), JMLR 13, fo
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from llvmlite import ir
@@ -40,6 +42,7 @@ MIXED = 16  # blocks among which the order is random: sorted data would be visit
 CURVATURE_FLOOR = 1e-12  # an empty row without ridge has none
 SETTLED = 60.0  # passes' worth of work after which the rate of the gap can be believed
 NEARLY = 1.0 / 3.0  # gap at the end of a pass over its estimate on the way, which is mostly that of its beginning
+ENTRY = 1.6e-9  # seconds a pass takes for each entry of the data
 TINY = float(np.finfo(float).tiny)
 NO_STEP = 1e-12  # slopes below this move nothing worth the write
 
@@ -226,9 +229,14 @@ def fill_records(records, shift, kink, lo, hi, ridge, squared_norms, constant):
 
 
 def solve_coordinates(
-    problem: LinearProblem, budget: Budget, *, seed: int = 0, max_passes: int | None = None, patience: float = np.inf
+    problem: LinearProblem,
+    budget: Budget,
+    *,
+    seed: int = 0,
+    max_passes: int | None = None,
+    rival: Callable[[LinearProblem, Vector], float] | None = None,
 ) -> LinearAnswer:
-    """Passes until the relative gap is met, the budget or `max_passes` is used up, or `patience` is exceeded."""
+    """Passes until the relative gap is met, the budget or `max_passes` is used up, or the rival would be faster."""
     rows = problem.rows.as_sparse()
     n = rows.n
     large = rows.entries * 12 > CACHE and rows.entries < SHORT_ROW * n
@@ -262,9 +270,10 @@ def solve_coordinates(
             budget.report(ratio * estimate, primal, passes, w, records[:, BETA])
             if passes >= next_look:
                 rate = np.log(seen / estimate) / (passes - looked) if estimate < seen < np.inf else 0.0
-                left = np.log(ratio * estimate / budget.gap) / rate if rate > 0.0 else np.inf  # passes, as it looks
-                if work > SETTLED and left * active / n > patience and status is None:
-                    status = Status.OWN_RULE
+                passes_left = np.log(ratio * estimate / budget.gap) / rate if rate > 0.0 else np.inf  # as it looks
+                seconds_left = passes_left * (active / n) * rows.entries * ENTRY
+                if rival is not None and status is None and work > SETTLED:
+                    status = Status.OWN_RULE if seconds_left > rival(problem, records[:, BETA]) else None
                 next_look, looked, seen = passes + max(2, passes // 2), passes, estimate
             threshold = worst if worst > 0.0 else np.inf
             if active < n and (active == 0 or worst <= max(1e-9, budget.gap) * problem.scale):

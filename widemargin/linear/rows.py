@@ -24,6 +24,8 @@ Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 ONE, TWO = np.uint64(1), np.uint64(2)  # unsigned places need no test for negative ones: a third faster
+SCATTERED = 15  # products of a dense matrix product in the time of one that is scattered
+MOST_DENSE = 10_000_000  # entries of a matrix that sparse rows may be spread to
 GRAM_CHUNK = 2048  # rows of a dense Gram update scaled at a time: the copy stays in cache
 
 
@@ -113,8 +115,20 @@ class SparseRows:
         gram_scatter(self.indptr, self.indices, self.values, rows, weights, self.column, gram)
 
     def inner(self, rows: Index, others: Index) -> Vector:
-        out = np.empty((len(rows), len(others)))
-        inner_products(self.indptr, self.indices, self.values, rows, others, np.zeros(self.d), out)
+        count = int((self.indptr[others + 1] - self.indptr[others]).sum())
+        lists = np.zeros(self.d + 2, np.int64), np.empty(count, np.uint32), np.empty(count)
+        list_by_feature(self.indptr, self.indices, self.values, others, *lists)
+        room = len(others) * self.d
+        if room <= MOST_DENSE and SCATTERED * shared(self.indptr, self.indices, rows, lists[0]) > len(rows) * room:
+            return self._dense(rows) @ self._dense(others).T
+        out = np.zeros((len(rows), len(others)))
+        inner_products(self.indptr, self.indices, self.values, rows, *lists, out)
+        return out
+
+    def _dense(self, rows: Index) -> Vector:
+        """Some of the rows as an array."""
+        out = np.zeros((len(rows), self.d))
+        spread_rows(self.indptr, self.indices, self.values, rows, out)
         return out
 
     def squared_norms(self) -> Vector:
@@ -191,26 +205,52 @@ def gram_scatter(indptr, indices, values, rows, weights, column, gram):
         gram[d, d] += weights[r] * column * column
 
 
+@jit
+def list_by_feature(indptr, indices, values, rows, starts, samples, entries):
+    """Which of the rows have feature j, and with what value: samples and entries[starts[j]:starts[j + 1]]."""
+    for r in range(rows.shape[0]):
+        for k in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            starts[indices[k] + TWO] += 1
+    for j in range(2, starts.shape[0]):
+        starts[j] += starts[j - 1]
+    for r in range(rows.shape[0]):
+        for k in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            j = indices[k] + ONE  # where the list of the feature goes on; in the end, where the next one begins
+            samples[starts[j]] = r
+            entries[starts[j]] = values[k]
+            starts[j] += 1
+
+
+@jit
+def shared(indptr, indices, rows, starts):
+    """Products that the inner products of the rows with the samples listed by feature are made of."""
+    total = 0
+    for r in range(rows.shape[0]):
+        for k in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            total += starts[indices[k] + ONE] - starts[indices[k]]
+    return total
+
+
+@jit
+def spread_rows(indptr, indices, values, rows, out):
+    """The chosen rows with their zeros."""
+    for r in range(rows.shape[0]):
+        for k in range(indptr[rows[r]], indptr[rows[r] + 1]):
+            out[r, indices[k]] = values[k]
+
+
 @jit(fastmath=CONTRACT)
-def inner_products(indptr, indices, values, rows, others, spread, out):
-    """out[a, b] = x_rows[a] . x_others[b]; `spread` is d zeros, and zeros again at the end."""
+def inner_products(indptr, indices, values, rows, starts, samples, entries, out):
+    """out[a, b] += x_rows[a] . x_b for samples listed by feature: only features that both have are touched."""
     for a in range(rows.shape[0]):
-        start, end = indptr[rows[a]], indptr[rows[a] + 1]
-        for k in range(start, end):
-            spread[indices[k]] = values[k]
-        for b in range(others.shape[0]):
-            k, stop = np.uint64(indptr[others[b]]), np.uint64(indptr[others[b] + 1])
-            pairs = stop - ((stop - k) & ONE)
-            even = odd = 0.0
-            while k < pairs:
-                even += values[k] * spread[indices[k]]
-                odd += values[k + ONE] * spread[indices[k + ONE]]
-                k += TWO
-            if k < stop:
-                even += values[k] * spread[indices[k]]
-            out[a, b] = even + odd
-        for k in range(start, end):
-            spread[indices[k]] = 0.0
+        k, end = np.uint64(indptr[rows[a]]), np.uint64(indptr[rows[a] + 1])
+        while k < end:
+            j, stop = np.uint64(starts[indices[k]]), np.uint64(starts[indices[k] + ONE])
+            value = values[k]
+            while j < stop:
+                out[a, samples[j]] += value * entries[j]
+                j += ONE
+            k += ONE
 
 
 @jit(fastmath=CONTRACT)

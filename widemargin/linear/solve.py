@@ -6,7 +6,7 @@ few features (d <= PRIMAL_SIDE)
     easy problems       (hard below EASY) coordinate descent
     others              Newton; where d > WIDE a few passes of coordinate descent first, which make the free set small
     many samples        Newton starts from the optimum of every 16th sample
-many features           coordinate descent; Newton takes over when the passes predicted to be left exceed PATIENCE
+many features           coordinate descent; Newton takes over when the passes predicted to be left would take longer
 unpenalised bias        Newton, for many features from a few passes on the machine with penalised bias
 
 Small problems (SMALL entries or fewer) are solved to rounding whatever the tolerance: a step costs microseconds there,
@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from widemargin.linear.coordinate import solve_coordinates
-from widemargin.linear.newton import PRIMAL_SIDE, Accept, solve_newton
+from widemargin.linear.newton import PRIMAL_SIDE, Accept, seconds_from, solve_newton
 from widemargin.linear.problem import Budget, LinearAnswer, LinearProblem
 from widemargin.linear.responses import answers
 from widemargin.solvers.solution import Status
@@ -29,7 +29,6 @@ WIDE = 200  # features: below, the Gram matrix of all samples costs less than a 
 EASY = 3.0  # hardness below which coordinate descent needs only a few passes over wide rows
 EASY_NARROW = 1.0  # the same below NARROW features
 NARROW = 100
-PATIENCE = 150.0  # predicted passes of coordinate descent that cost as much as Newton with its Gram of free samples
 STRIDE = 16  # of the subsample whose optimum starts Newton
 SAMPLES_PER_FEATURE = {True: 200, False: 1600}  # squared loss or not: from here on the subsample pays
 SMALL = 20_000  # entries
@@ -95,7 +94,7 @@ def _free_bias(problem: LinearProblem, budget: Budget, seed: int, accept: Accept
 def _passes(problem: LinearProblem, budget: Budget, seed: int) -> LinearAnswer:
     """Coordinate descent; Newton takes over where it is slow, from a point that is nearly right already."""
     half = max(1, budget.max_iter // 2)  # of the iterations allowed: some must be left for Newton
-    found = solve_coordinates(problem, budget, seed=seed, max_passes=half, patience=PATIENCE)
+    found = solve_coordinates(problem, budget, seed=seed, max_passes=half, rival=seconds_from)
     if found.status is not Status.OWN_RULE:
         return found
     s = min(max((0.03 / max(found.gap, 1e-9)) ** 0.5, 1.0), 1000.0)  # the nearer, the larger: keeps it there
