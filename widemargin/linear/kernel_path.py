@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin.certificate import Certificate, certify_function
+from widemargin.certificate import Certificate, certify_function, holds
 from widemargin.gram.source import Index, Parts, joined
 from widemargin.kernels import Kernel, Linear
 from widemargin.linear.newton import PRIMAL_SIDE, Newton
@@ -58,18 +58,20 @@ class LinearPath:
             rows = rows.take(places)
         problem = linear_problem(rows, _part(dual, taking_part) if len(taking_part) < len(dual) else dual)
 
+        function = np.empty(0)
+
         def accept(state: Newton) -> bool:
+            nonlocal function
             function = _function(rows, state.beta)
-            return certify_function(
-                problem.dual, state.beta, function, stopping.tol, criterion=stopping.criterion
-            ).holds
+            return holds(problem.dual, state.beta, function, stopping.tol, stopping.criterion)
 
         budget = Budget(FIRST_GAP, deadline=stopping.deadline(), watch=watch)
         answer = solve_linear(problem, budget, accept=accept)
         beta = np.zeros(len(dual))
         beta[taking_part] = answer.beta
-        whole = rows if len(taking_part) == len(dual) else self.rows if index is None else self.rows.take(joined(index))
-        function = _function(whole, beta)
+        if len(taking_part) < len(dual) or not answer.status.converged:  # else it was computed to be accepted
+            whole = self.rows if index is None else self.rows.take(joined(index))
+            function = _function(whole, beta)
         solution = Solution(
             beta=beta,
             function=function,

@@ -21,6 +21,7 @@ import numpy as np
 from widemargin._jit import CONTRACT, REASSOCIATE, jit
 
 LINE_STEPS = 60  # bracketed Newton; two or three are usual
+ROUNDING = 1e-15  # relative, of a sum: beyond, the bracket would be halved to its last bit for nothing
 BIAS_STEPS = 200  # bracketed Newton on a monotone piecewise linear function; a handful is usual
 
 
@@ -117,17 +118,18 @@ def slope_along(u, q, t, centre, s, rate, shift, kink, lo, hi):
 
 @jit(fastmath=REASSOCIATE)
 def sum_at(u, change, centre, s, rate, shift, kink, lo, hi):
-    """Sum of the multipliers after a change of the bias, sum of their sizes, and minus the slope of the first."""
+    """Sum of the multipliers after a change of the bias, minus its slope, and the size of what was rounded in it."""
     total = 0.0
-    size = 0.0
     slope = 0.0
+    size = 0.0
     for i in range(u.shape[0]):
         step = s * rate[i]
         b = answer(-(u[i] + change + shift[i]), centre[i], step, kink[i], lo[i], hi[i])
+        weight = step * ((b > lo[i]) & (b < hi[i]) & ((b != 0.0) | (kink[i] == 0.0)))
         total += b
-        size += abs(b)
-        slope += step * ((b > lo[i]) & (b < hi[i]) & ((b != 0.0) | (kink[i] == 0.0)))
-    return total, size, slope
+        slope += weight
+        size += abs(b) + weight * (abs(u[i] + change) + abs(shift[i]))
+    return total, slope, size
 
 
 @jit
@@ -140,8 +142,8 @@ def bias_change(u, centre, s, rate, shift, kink, lo, hi, change=0.0):
     low, high = -np.inf, np.inf
     reach = 1.0
     for _ in range(BIAS_STEPS):
-        total, size, slope = sum_at(u, change, centre, s, rate, shift, kink, lo, hi)
-        if abs(total) <= 1e-15 * size:
+        total, slope, size = sum_at(u, change, centre, s, rate, shift, kink, lo, hi)
+        if abs(total) <= ROUNDING * size:
             break
         if total > 0.0:
             low = change
