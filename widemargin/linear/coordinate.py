@@ -6,7 +6,10 @@ Solves      the signed dual without equality constraint (bias penalised or absen
 Given       problem, a budget; `rival`, the seconds another method would take from given multipliers
 Returns     LinearAnswer; status OWN_RULE means that it ended because of the rival or `max_passes`
 shrinking   a multiplier at a bound (or in its kink) whose slope points outwards by more than the largest violation of
-            the last pass is left out until the others are done
+            the last pass is left out, until the gap turns out to be larger than the others account for
+calm        the gap is the sum of one complementarity term per sample (responses.py). Samples whose terms are so small
+            that all of that size together make half of the gap allowed are left alone for a while: the few others are
+            visited by themselves several times before the next pass looks at all again
 gap         each visit sees its sample's loss and complementarity term; their sums over a pass are an estimate of the
             gap that costs nothing. It says when computing the gap properly is worth a pass, and how fast it falls.
 memory      all numbers of a sample stand in one cache line, a *record*; record and row of the next visits are fetched
@@ -33,6 +36,10 @@ from widemargin.solvers.solution import Status
 
 BETA, SHIFT, KINK, LO, HI, RIDGE, INVERSE = range(7)  # places in a record
 RECORD = 8  # floats: a cache line
+LOUD, CALM, SHRUNK = range(3)  # marks of a sample
+CALM_SHARE = 0.5  # of the gap allowed: what calm samples may have together
+LOUD_WORK = 0.3  # of a pass that is spent on loud samples alone before all are looked at again
+FEW_LOUD = 0.5  # share of the samples: if there are more loud ones, all are visited
 AHEAD = 4  # visits ahead of which a row is fetched: about the latency of memory over the cost of a visit
 LONGEST = 64  # entries of a row fetched ahead; the processor notices itself that longer ones go on
 SHORT_ROW = 32  # entries: rows shorter than this waste most of a page when visited alone
@@ -107,14 +114,20 @@ def arrange(order, active, block, visits, state):
 
 
 @jit
-def compact(order, active, shrunk):
-    """Leave out the shrunk samples, keeping the order of the others; returns how many are left."""
+def select(order, count, marks, highest, out):
+    """Those of order[:count] whose mark is at most `highest`, in the same order; returns how many there are."""
     kept = 0
-    for s in range(active):
-        if not shrunk[order[s]]:
-            order[kept] = order[s]
+    for s in range(count):
+        if marks[order[s]] <= highest:
+            out[kept] = order[s]
             kept += 1
     return kept
+
+
+@jit
+def compact(order, active, shrunk):
+    """Leave out the shrunk samples, keeping the order of the others; returns how many are left."""
+    return select(order, active, shrunk, 0, order)
 
 
 @jit
@@ -127,16 +140,17 @@ def loss_at(z, kink, lo, hi, ridge):
 
 
 @jit(fastmath=CONTRACT)
-def run_pass(indptr, indices, values, column, records, w, visits, threshold, shrunk):
-    """Visit the samples in turn and mark those to be shrunk.
+def run_pass(indptr, indices, values, column, records, w, visits, threshold, level, marks):
+    """Visit the samples in turn and mark those that are CALM (complementarity term up to `level`) or SHRUNK.
 
-    Returns the largest violation, and sums over the pass as met on the way: of the losses, of those of the samples
-    shrunk now, and of the complementarity terms.
+    Returns the largest violation, sums over the pass as met on the way (of the losses, of those of the samples shrunk
+    now, of the complementarity terms), and how many are calm.
     """
     last = w.shape[0] - 1
     bias = w[last]
     final = visits.shape[0] - 1
     worst = losses = left_out = comp = 0.0
+    n_calm = 0
     for s in range(visits.shape[0]):
         soon = visits[min(s + 2 * AHEAD, final)]
         fetch(records, soon * RECORD)
@@ -171,11 +185,15 @@ def run_pass(indptr, indices, values, column, records, w, visits, threshold, shr
         loss = loss_at(z, e, lo, hi, ridge)
         losses += loss
         if gain < -threshold:  # its complementarity term is zero
-            shrunk[i] = True
+            marks[i] = SHRUNK
             left_out += loss
             continue
         worst = max(worst, gain)
-        comp += loss + e * abs(b) - z * b + 0.5 * ridge * b * b
+        term = loss + e * abs(b) - z * b + 0.5 * ridge * b * b
+        comp += term
+        if term <= level:
+            marks[i] = CALM
+            n_calm += 1
         if gain > NO_STEP:
             inverse = records[i, INVERSE]
             t = b - f * inverse
@@ -191,7 +209,7 @@ def run_pass(indptr, indices, values, column, records, w, visits, threshold, shr
                 k += ONE
             bias += change * column
     w[last] = bias
-    return worst, losses, left_out, comp
+    return worst, losses, left_out, comp, n_calm
 
 
 @jit(fastmath=CONTRACT)
@@ -242,21 +260,24 @@ def solve_coordinates(
     large = rows.entries * 12 > CACHE and rows.entries < SHORT_ROW * n
     records, data = _records(problem, rows), (rows.indptr, rows.indices, rows.values, rows.column)
     w, u = np.zeros(rows.d + 1), np.empty(n)
-    order, visits, shrunk = np.arange(n), np.empty(n, np.int64), np.zeros(n, bool)
+    order, visits, loud, marks = np.arange(n), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.uint8)
     state = np.uint64(88172645463325252 ^ (seed * 2654435761 & 0xFFFFFFFF))
-    active, threshold, passes, work, frozen = n, np.inf, 0, 0.0, 0.0
+    active, threshold, level, passes, work, frozen = n, np.inf, 0.0, 0, 0.0, 0.0
     gap, ratio, next_look, looked, seen = np.inf, NEARLY, 4, 0, np.inf
     status: Status | None = None
     try:
         while status is None:
             state = np.uint64(arrange(order, active, BLOCK if large else 1, visits, state))
-            worst, losses, left_out, comp = run_pass(*data, records, w, visits[:active], threshold, shrunk)
+            marks[:] = LOUD
+            found = run_pass(*data, records, w, visits[:active], threshold, level, marks)
+            worst, losses, left_out, comp, n_calm = found
             primal = losses + frozen + 0.5 * float(w @ w)
-            estimate = comp / max(primal, TINY)
+            estimate, hidden = comp / max(primal, TINY), False
             passes += 1
             work += active / n
             frozen += left_out
-            active = compact(order, active, shrunk)
+            if threshold < np.inf:
+                active = select(order, active, marks, CALM, order)
             status = budget.ended(passes)
             if status is None and max_passes is not None and passes >= max_passes:
                 status = Status.OWN_RULE
@@ -266,6 +287,7 @@ def solve_coordinates(
                 if gap <= budget.gap:
                     status = Status.OPTIMAL
                     break
+                hidden = gap > estimate  # some of it is with the samples left out
                 ratio = min(gap / max(estimate, TINY), 1.0)
             budget.report(ratio * estimate, primal, passes, w, records[:, BETA])
             if passes >= next_look:
@@ -276,9 +298,21 @@ def solve_coordinates(
                     status = Status.OWN_RULE if seconds_left > rival(problem, records[:, BETA]) else None
                 next_look, looked, seen = passes + max(2, passes // 2), passes, estimate
             threshold = worst if worst > 0.0 else np.inf
-            if active < n and (active == 0 or worst <= max(1e-9, budget.gap) * problem.scale):
-                active, threshold, frozen = n, np.inf, 0.0
-                order, shrunk[:] = np.arange(n), False
+            if status is not None:
+                break
+            if active < n and (active == 0 or hidden or worst <= NO_STEP * problem.scale):
+                active, threshold, frozen, order = n, np.inf, 0.0, np.arange(n)
+                continue
+            level = CALM_SHARE * budget.gap * primal / active
+            spent, n_loud = 0, active - n_calm
+            if n_loud <= FEW_LOUD * active:
+                select(order, active, marks, LOUD, loud)
+            while 0 < n_loud <= FEW_LOUD * active and spent < LOUD_WORK * active:
+                state = np.uint64(arrange(loud, n_loud, 1, visits, state))
+                run_pass(*data, records, w, visits[:n_loud], np.inf, level, marks)
+                spent += n_loud
+                n_loud = select(loud, n_loud, marks, LOUD, loud)
+            work += spent / n
     except KeyboardInterrupt as interrupt:  # multipliers are feasible at any moment: what there is can be certified
         status = status_of(interrupt)
     fresh = u if status is Status.OPTIMAL else None
