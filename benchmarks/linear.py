@@ -1,22 +1,29 @@
 """Training of linear machines beside LIBLINEAR (liblinear-official) and scikit-learn, to equal gaps.
 
     python benchmarks/linear.py DATA_FOLDER [--quick] [--repeats N] [--only NAME ...] [--tables dense text kernel]
+                                            [--record FILE]
 
 Three tables: few features (a9a, w8a, ijcnn1, covtype, an MNIST pair), text (reuters, two newsgroup pairs, 20
 newsgroups, news20), and the unpenalised intercept against scikit-learn's SVC(kernel="linear").
 
 What is timed is `fit` of the estimator on CSR data at tol = GAP, and LIBLINEAR's `train` on a problem made beforehand,
 so that no conversion counts against it. The gap of every answer is recomputed here in float64: (P(w) - D) / P(w), D the
-dual value of a machine trained to 1e-8, a lower bound that all answers share. LIBLINEAR's stop rule is no gap: it is
-run with eps = 0.3, 0.1, 0.01, ... and charged only for the first run whose gap is at most GAP; for the squared hinge
-with its dual and with its primal solver (-s 1, -s 2), whichever is faster. Where none gets there, scikit-learn's copy
-of LIBLINEAR with more iterations is tried, and else the longest run stands as a lower bound (>). The libraries take
-turns; times are medians, of the processor (user + system) and of the clock.
+dual value of a machine trained to 1e-8, a lower bound that all answers share. Our machines must prove their gap with a
+dual point of their own, for each class; LIBLINEAR has no certificate, and only its weights are judged. Its stop rule is
+no gap: it is run with eps = 0.3, 0.1, 0.01, ... and charged only for the first run whose gap is at most GAP, which
+nobody could know in advance; for the squared hinge with its dual and with its primal solver (-s 1, -s 2), whichever is
+faster. Where none gets there before its limit of passes, scikit-learn's copy of LIBLINEAR with more passes is tried in
+the same way, and else the longest run stands as a lower bound (>).
+
+Both sides have one thread (n_jobs=1; LIBLINEAR has no other), so that processor time compares. The libraries take
+turns; times are medians, of the processor (user + system) and of the clock. --record keeps what LIBLINEAR needed for
+each cell and the rows of the tables: cells found there are not tuned or measured again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import sys
 import time
@@ -48,7 +55,9 @@ KERNEL = {"a9a": "a9a", "ijcnn1": "ijcnn1", "w8a": "w8a", "mnist 4-9": "mnist-4-
 COSTS = (0.01, 1.0, 100.0)
 LOSSES = ("hinge", "squared_hinge")
 STEPS = (0.3, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)  # LIBLINEAR's eps, coarse to fine
-LONGEST = 10.0  # seconds of processor after which a finer eps is not tried
+LONGEST = 10.0  # seconds of processor after which a finer eps is not tried, nor a run repeated
+TURNS = 20.0  # seconds of both libraries together after which they take no further turn
+MOST_FOR_SMO = 20_000  # samples of the third table: scikit-learn's SVC grows with their square at least
 MANY_PASSES = 20_000  # of scikit-learn's copy, where LIBLINEAR's own limit came first
 
 
@@ -109,92 +118,100 @@ class Liblinear:
         return w[[labels.index(int(k)) for k in self.classes]].copy()
 
 
-def liblinear_run(X: Any, y: np.ndarray, C: float, loss: str, lower: float) -> tuple[Callable[[], Times], float, str]:
-    """The cheapest run of LIBLINEAR that meets the gap: how to repeat it, its gap, and a word about it."""
-    machine = Liblinear(X, y)
-    found: list[tuple[float, Callable[[], Times], float, str]] = []
-    longest: tuple[float, Callable[[], Times], float, str] | None = None
-    for solver in (1, 2) if loss == "squared_hinge" else (3,):
+@dataclass
+class Tuned:
+    """A run of LIBLINEAR: solver (0: scikit-learn's copy with more passes), eps, its gap and processor seconds."""
+
+    solver: int
+    eps: float
+    gap: float
+    processor: float
+
+    def __str__(self) -> str:
+        how = f"-s {self.solver} -e {self.eps:g}" if self.solver else f"scikit-learn tol={self.eps:g}"
+        return how if self.gap <= GAP else how + " (never gets there)"
+
+
+def run_liblinear(
+    machine: Liblinear, data: tuple[Any, np.ndarray], C: float, loss: str, solver: int, eps: float
+) -> Any:
+    """One run, as a function that gives its times, and weights as the result."""
+    if solver:
+        run = machine.train(C, solver, eps)
+        return Times(run.processor, run.clock, machine.weights(run.result))
+    theirs = sklearn.svm.LinearSVC(loss=loss, C=C, dual=True, tol=eps, max_iter=MANY_PASSES)
+    run = timed(lambda: theirs.fit(*data))
+    return Times(run.processor, run.clock, weights_of(theirs))
+
+
+def tune(machine: Liblinear, X: Any, y: np.ndarray, C: float, loss: str, lower: float) -> Tuned:
+    """The cheapest run of LIBLINEAR that meets the gap, or the longest if none does."""
+    runs: list[Tuned] = []
+    for solver in ((1, 2) if loss == "squared_hinge" else (3,)) + (0,):
+        if solver == 0 and (any(run.gap <= GAP for run in runs) or max(run.processor for run in runs) > LONGEST):
+            break
         for eps in STEPS:
-            run = machine.train(C, solver, eps)
-            value = total_primal(X, y, C, loss, machine.weights(run.result))
-            gap = (value - lower) / value
-            entry = (run.processor, lambda s=solver, e=eps: machine.train(C, s, e), gap, f"-s {solver} -e {eps:g}")
-            if gap <= GAP:
-                found.append(entry)
+            run = run_liblinear(machine, (X, y), C, loss, solver, eps)
+            value = total_primal(X, y, C, loss, run.result)
+            runs.append(Tuned(solver, eps, (value - lower) / value, run.processor))
+            if runs[-1].gap <= GAP or run.processor > LONGEST:
                 break
-            if longest is None or run.processor > longest[0]:
-                longest = entry
-            if run.processor > LONGEST:
-                break
-    if not found and longest is not None and longest[0] <= LONGEST:
-        theirs = sklearn.svm.LinearSVC(loss=loss, C=C, dual=True, tol=1e-5, max_iter=MANY_PASSES)
-        run = timed(lambda: theirs.fit(X, y))
-        value = total_primal(X, y, C, loss, weights_of(theirs))
-        entry = (
-            run.processor,
-            lambda: timed(lambda: theirs.fit(X, y)),
-            (value - lower) / value,
-            "sklearn, more passes",
-        )
-        if entry[2] <= GAP:
-            found.append(entry)
-        elif run.processor > longest[0]:
-            longest = entry
-    if found:
-        return min(found)[1:]
-    assert longest is not None
-    return longest[1], longest[2], longest[3] + " (never gets there)"
+    enough = [run for run in runs if run.gap <= GAP]
+    return min(enough, key=_cost) if enough else max(runs, key=_cost)
 
 
-def compare(name: str, X: Any, y: np.ndarray, repeats: int) -> list[float]:
+def compare(name: str, X: Any, y: np.ndarray, repeats: int, record: dict[str, Any], save: Callable[[], None]) -> list:
     """Rows of one data set; returns the ratios of processor time."""
     ratios = []
+    machine = Liblinear(X, y)
     for C in COSTS:
         for loss in LOSSES:
-            make = lambda tol, C=C, loss=loss: LinearSVC(loss=loss, C=C, tol=tol)  # noqa: E731
-            lower = sum(part.dual for part in make(1e-8).fit(X, y).certificates_)
-            theirs, their_gap, how = liblinear_run(X, y, C, loss, lower)
-            runs: dict[str, list[Times]] = {"ours": [], "theirs": []}
-            for _ in range(repeats):
-                runs["ours"].append(timed(lambda: make(GAP).fit(X, y)))  # noqa: B023
-                runs["theirs"].append(theirs())
-                if sum(run.clock for both in runs.values() for run in both) > 60.0:
-                    break
-            ours = {
-                kind: statistics.median(getattr(run, kind) for run in runs["ours"]) for kind in ("processor", "clock")
-            }
-            other = {
-                kind: statistics.median(getattr(run, kind) for run in runs["theirs"]) for kind in ("processor", "clock")
-            }
-            model = runs["ours"][-1].result
-            value = total_primal(X, y, C, loss, weights_of(model))
-            ratio = other["processor"] / ours["processor"]
-            ratios.append(ratio)
-            mark = ">" if their_gap > GAP else ""
-            print(
-                f"| {name} | {loss} | {C:g} | {1e3 * ours['processor']:.1f} | {1e3 * other['processor']:.1f} "
-                f"| {mark}{ratio:.2f} | {mark}{other['clock'] / ours['clock']:.2f} | {(value - lower) / value:.1e} "
-                f"| {their_gap:.1e} | {how} |",
-                flush=True,
-            )
+            key = f"{name}|{loss}|{C:g}"
+            cell = record.setdefault(key, {})
+            ours = lambda tol, C=C, loss=loss: LinearSVC(loss=loss, C=C, tol=tol, n_jobs=1).fit(X, y)  # noqa: E731
+            if "lower" not in cell:
+                cell["lower"] = sum(part.dual for part in ours(1e-8).certificates_)
+            lower = cell["lower"]
+            if "tuned" not in cell:
+                cell["tuned"] = vars(tune(machine, X, y, C, loss, lower))
+                save()
+            tuned = Tuned(**cell["tuned"])
+            if "row" not in cell:
+                runs: dict[str, list[Times]] = {"ours": [], "theirs": []}
+                ours(GAP)
+                while len(runs["ours"]) < repeats and sum(r.clock for both in runs.values() for r in both) < TURNS:
+                    runs["ours"].append(timed(lambda: ours(GAP)))  # noqa: B023
+                    if tuned.processor <= LONGEST:
+                        runs["theirs"].append(run_liblinear(machine, (X, y), C, loss, tuned.solver, tuned.eps))
+                runs["theirs"] = runs["theirs"] or [Times(tuned.processor, tuned.processor)]
+                mine, other = (
+                    {
+                        kind: statistics.median(getattr(run, kind) for run in runs[who])
+                        for kind in ("processor", "clock")
+                    }
+                    for who in ("ours", "theirs")
+                )
+                value = total_primal(X, y, C, loss, weights_of(runs["ours"][-1].result))
+                cell["ratio"], mark = other["processor"] / mine["processor"], "" if tuned.gap <= GAP else ">"
+                cell["row"] = (
+                    f"| {name} | {loss} | {C:g} | {1e3 * mine['processor']:.1f} | {1e3 * other['processor']:.1f} "
+                    f"| {mark}{cell['ratio']:.2f} | {mark}{other['clock'] / mine['clock']:.2f} "
+                    f"| {(value - lower) / value:.1e} | {tuned.gap:.1e} | {tuned} |"
+                )
+                save()
+            print(cell["row"], flush=True)
+            ratios.append(cell["ratio"])
     return ratios
 
 
-def compare_kernel(name: str, X: Any, y: np.ndarray, patience: float) -> float | None:
+def compare_kernel(name: str, X: Any, y: np.ndarray) -> float:
     """LinearSVC with unpenalised intercept and SVC(kernel="linear") beside scikit-learn's SVC(kernel="linear")."""
-    best = min(
-        (timed(lambda: LinearSVC(loss="hinge", penalize_intercept=False).fit(X, y)) for _ in range(3)), key=_cost
-    )
-    own = min((timed(lambda: SVC(kernel="linear").fit(X, y)) for _ in range(3)), key=_cost)
-    n, size = X.shape[0], X.shape[0]
-    while own.processor * (size / n) ** 2 * 200.0 > patience and size > 5000:  # SMO grows at least with the square
-        size //= 2
-    rows = np.random.default_rng(0).permutation(n)[:size]
-    if size < n:
+    size = min(X.shape[0], MOST_FOR_SMO)
+    if size < X.shape[0]:
+        rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:size])
         X, y = X[rows], y[rows]
-        best = timed(lambda: LinearSVC(loss="hinge", penalize_intercept=False).fit(X, y))
-        own = timed(lambda: SVC(kernel="linear").fit(X, y))
+    machines = (LinearSVC(loss="hinge", penalize_intercept=False, n_jobs=1), SVC(kernel="linear", n_jobs=1))
+    best, own = (min((timed(lambda: machine.fit(X, y)) for _ in range(4)), key=_cost) for machine in machines)  # noqa: B023
     theirs = timed(lambda: sklearn.svm.SVC(kernel="linear", cache_size=1000).fit(X, y))
     print(
         f"| {name} | {size} | {1e3 * best.processor:.1f} | {1e3 * own.processor:.1f} | {1e3 * theirs.processor:.0f} "
@@ -202,10 +219,10 @@ def compare_kernel(name: str, X: Any, y: np.ndarray, patience: float) -> float |
         f"| {best.result.certificate_.gap:.1e} | {own.result.certificate_.violation:.1e} |",
         flush=True,
     )
-    return theirs.processor / best.processor
+    return theirs.processor / own.processor
 
 
-def _cost(run: Times) -> float:
+def _cost(run: Times | Tuned) -> float:
     return run.processor
 
 
@@ -235,7 +252,14 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--only", nargs="*", help="names of sets")
     parser.add_argument("--tables", nargs="*", default=["dense", "text", "kernel"], choices=["dense", "text", "kernel"])
+    parser.add_argument("--record", type=Path, help="JSON file of cells tuned and measured before")
     options = parser.parse_args()
+    record = json.loads(options.record.read_text()) if options.record and options.record.exists() else {}
+
+    def save() -> None:
+        if options.record:
+            options.record.write_text(json.dumps(record, indent=1))
+
     warnings.simplefilter("ignore")  # LIBLINEAR that does not get there is part of what is measured
     header = "| data | loss | C | ours ms | LIBLINEAR ms | x (processor) | x (clock) | gap ours | gap LIBLINEAR | run |"
     for table, sets in (("dense", FEW_FEATURES), ("text", TEXT), ("kernel", KERNEL)):
@@ -257,10 +281,9 @@ def main() -> int:
                 continue
             LinearSVC(loss="hinge").fit(X[:50], np.arange(50) % 2)  # compiles
             if table == "kernel":
-                ratio = compare_kernel(name, X, y, 60.0 if options.quick else 600.0)
-                ratios += [] if ratio is None else [ratio]
+                ratios.append(compare_kernel(name, X, y))
             else:
-                ratios += compare(name, X, y, options.repeats)
+                ratios += compare(name, X, y, options.repeats, record, save)
         print(f"geometric mean: {geometric_mean(ratios):.2f}x", flush=True)
     return 0
 
