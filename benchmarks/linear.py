@@ -129,7 +129,7 @@ class Tuned:
 
     def __str__(self) -> str:
         how = f"-s {self.solver} -e {self.eps:g}" if self.solver else f"scikit-learn tol={self.eps:g}"
-        return how if self.gap <= GAP else how + " (never gets there)"
+        return how if self.gap <= GAP else how + " (not reached)"
 
 
 def run_liblinear(
