@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.linear.machines import LOSSES, problem
+from widemargin.certificate import certify_function, holds
 from widemargin.linear import coordinate, newton, newton_system, solve
+from widemargin.linear import rows as rows_module
 from widemargin.linear.certify import certify_linear
 from widemargin.linear.coordinate import arrange, solve_coordinates
 from widemargin.linear.crammer_singer import balance
@@ -169,3 +171,29 @@ def test_products_of_dense_and_sparse_rows_are_those_of_numpy(rng):
         np.testing.assert_allclose(rows.squared_columns(np.ones(30)), (X**2).sum(axis=0))
         np.testing.assert_allclose(rows.take(chosen).times(w), Z[chosen] @ w, rtol=1e-12)
         np.testing.assert_allclose(rows.take(slice(None, None, 4)).times(w), Z[::4] @ w, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scattered", [0, 10**9], ids=["by feature", "dense"])
+def test_inner_products_of_sparse_rows_agree_both_ways(scattered, monkeypatch):
+    monkeypatch.setattr(rows_module, "SCATTERED", scattered)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 12)) * (rng.random((30, 12)) < 0.4)
+    X[3], X[:, 5] = 0.0, 0.0  # an empty row, an empty column
+    some, others = np.array([3, 7, 1]), np.array([0, 29, 3, 7, 12])
+    np.testing.assert_allclose(rows_of(sp.csr_array(X), 1.0).inner(some, others), X[some] @ X[others].T, atol=1e-14)
+
+
+@pytest.mark.parametrize("criterion", ["kkt", "gap"])
+def test_the_short_question_has_the_answer_of_the_certificate(criterion):
+    task = problem("hinge", 200, 5, free=True)
+    for gap in (1e-1, 1e-2, 1e-4, 1e-8):
+        beta = solve_newton(task, Budget(gap)).beta
+        total = np.zeros(task.rows.d + 1)
+        task.rows.add_transposed(np.arange(200), beta, total)
+        total[-1] = 0.0
+        function = task.rows.times(total)
+        answers_ = {
+            tol: certify_function(task.dual, beta, function, tol, criterion=criterion).holds for tol in (1e-1, 1e-3)
+        }
+        assert answers_ == {tol: holds(task.dual, beta, function, tol, criterion) for tol in answers_}
+    assert answers_ == {1e-1: True, 1e-3: True}
