@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from widemargin._jit import jit
-from widemargin.gram.pair import ClassRows, PairGram, RowMemory
+from widemargin.gram.memory import ThreadMemory
+from widemargin.gram.pair import ClassRows, PairGram
 from widemargin.kernels import Gaussian, Laplacian, Polynomial
 from widemargin.kernels.compiled_rows import DirectRows, NoRows, ProductRows, fill_rows
 
@@ -33,7 +34,7 @@ def two_classes(kind, dtype, rng, sizes=(37, 301)):
 def test_blocks_and_sums_of_rows_equal_the_whole_matrix(kind, dtype, rng):
     kernel, X, classes = two_classes(kind, dtype, rng)
     K = kernel(X)
-    gram = PairGram(kernel, *classes, RowMemory())
+    gram = PairGram(kernel, *classes, ThreadMemory())
     index = np.sort(rng.permutation(len(K))[:60])
     tolerance = 1e-12 if dtype == np.float64 else 2e-5 * np.abs(K).max()
     np.testing.assert_allclose(gram.block(index), K[np.ix_(index, index)], atol=tolerance)
@@ -78,7 +79,7 @@ def test_rows_within_a_class_are_evaluated_once_for_all_pairs(rng):
 
     counting = Counting(degree=2, gamma=0.1, coef0=1.0)
     first.kernel = second.kernel = counting
-    memory = RowMemory()
+    memory = ThreadMemory()
     index = np.array([0, 3, 5])
     PairGram(counting, first, second, memory).need(index)
     assert asked == [(3, 37), (3, 301)]

@@ -7,7 +7,8 @@ import pytest
 
 from widemargin import SVC, NuSVC
 from widemargin.gram import FullGram
-from widemargin.gram.pair import ClassRows, PairGram, RowMemory
+from widemargin.gram.memory import ThreadMemory
+from widemargin.gram.pair import ClassRows, PairGram
 from widemargin.kernels import Gaussian, Linear
 from widemargin.problems import hinge, nu_classification
 from widemargin.solvers import growing
@@ -25,7 +26,7 @@ def problem(rng, kernel, sizes=(90, 140), shift=1.5, d=6, dtype=np.float64):
     second = np.arange(sizes[0], sum(sizes))
     classes = [ClassRows(kernel, samples.take(part), np.dtype(dtype)) for part in (first, second)]
     sign = np.where(np.arange(len(X)) < sizes[0], 1.0, -1.0)
-    return X, sign, PairGram(kernel, *classes, RowMemory())
+    return X, sign, PairGram(kernel, *classes, ThreadMemory())
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.3), Linear()], ids=["compiled rows", "rows from Python"])
@@ -53,10 +54,10 @@ def test_a_start_is_gone_on_from(rng):
     X, sign, gram = problem(rng, Gaussian(0.3))
     dual = hinge(sign, np.full(len(X), 2.0))
     before = solve_blocks(dual, gram, Stopping(tol=1e-2))
-    again = PairGram(gram.kernel, gram.first, gram.second, RowMemory())
+    again = PairGram(gram.kernel, gram.first, gram.second, ThreadMemory())
     after = solve_blocks(dual, again, Stopping(tol=1e-7), start=before.beta)
     assert after.violation <= 1e-7
-    cold = solve_blocks(dual, PairGram(gram.kernel, gram.first, gram.second, RowMemory()), Stopping(tol=1e-7))
+    cold = solve_blocks(dual, PairGram(gram.kernel, gram.first, gram.second, ThreadMemory()), Stopping(tol=1e-7))
     assert after.iterations < cold.iterations
 
 
@@ -69,7 +70,7 @@ def test_what_it_does_not_finish_the_general_solver_does(rng, monkeypatch):
     assert steps == 20
     assert violation > 1e-6
     np.testing.assert_allclose(function, gram.kernel(X) @ beta, atol=1e-10)
-    solution = solve_blocks(dual, PairGram(gram.kernel, gram.first, gram.second, RowMemory()), Stopping(tol=1e-6))
+    solution = solve_blocks(dual, PairGram(gram.kernel, gram.first, gram.second, ThreadMemory()), Stopping(tol=1e-6))
     assert solution.status is Status.OPTIMAL
 
 

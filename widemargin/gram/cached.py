@@ -13,10 +13,13 @@ from numpy.typing import DTypeLike, NDArray
 
 from widemargin.gram.accumulate import add_weighted_rows, copy_rows
 from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, symmetric_block
+from widemargin.gram.memory import ThreadMemory
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.threads import run_tiles
 
 SLAB_ROWS = 256
+READ_COST = 0.3  # ns to add a value that was kept
+WORTH_THREADS = 1e6  # ns of work from which it is handed to threads: waking one takes up to a quarter of that
 TILES_PER_THREAD = 2  # at least: a thread that was held up leaves its second tile to the others
 ABSENT = -1
 EAGER_BYTES = 1 << 26  # of rows that are kept without further ado: memory which the allocator has at hand
@@ -35,21 +38,24 @@ class CachedGram(Gram):
         n = len(samples)
         self.capacity = int(min(n, max(0, budget) // max(1, n * self.dtype.itemsize)))
         self.slabs: list[NDArray] = []
-        self.block_memory = np.empty(0, self.dtype)  # of the last block, whose values the next one overwrites
+        self.blocks, self.tiles = ThreadMemory(), ThreadMemory()
         self.slot_of = np.full(n, ABSENT, np.int64)
         self.sample_in = np.full(self.capacity, ABSENT, np.int64)
         self.last_use = np.zeros(self.capacity, np.int64)
         self.used = 0
         self.clock = 0
         self.asked = np.zeros(n, np.int32)  # times a row was evaluated
-        self.worth_keeping = STORE_COST / kernel.entry_cost(samples)  # from so many times on
+        self.entry_cost = kernel.entry_cost(samples)
+        self.worth_keeping = STORE_COST / self.entry_cost  # from so many times on
 
     def block(self, index: NDArray[np.int64]) -> NDArray:
-        n = len(index)
-        if self.block_memory.size < n * n:
-            self.block_memory = np.empty(n * n, self.dtype)
-        out = self.block_memory[: n * n].reshape(n, n)
-        return symmetric_block(self.kernel, self.samples.take(index), out, self.n_threads)
+        out = self.blocks.array(len(index), len(index), self.dtype)
+        n_threads = self._threads_for(0.5 * len(index) ** 2 * self.entry_cost)
+        return symmetric_block(self.kernel, self.samples.take(index), out, n_threads)
+
+    def _threads_for(self, nanoseconds: float) -> int:
+        """Number of threads for so much work."""
+        return self.n_threads if nanoseconds > WORTH_THREADS else 1
 
     def add_rows(self, index, coefficients, function, keep=None) -> None:  # type: ignore[no-untyped-def]
         self.clock += 1
@@ -74,9 +80,10 @@ class CachedGram(Gram):
     def _sum(self, index, coefficients, new_slots, slots, cached_coefficients, function) -> None:  # type: ignore[no-untyped-def]
         """One task per column tile: add the cached rows, then evaluate, add and keep the new ones."""
         n = len(self)
+        n_threads = self._threads_for(n * (len(index) * self.entry_cost + len(slots) * READ_COST))
         # Few rows make wide tiles: of the same size in memory, and each costs some 60 us of Python.
         widest = COLUMN_TILE * max(1, ROW_TILE // max(1, min(len(index), ROW_TILE)))
-        width = min(widest, max(128, -(-n // (TILES_PER_THREAD * self.n_threads))))
+        width = min(widest, max(128, -(-n // (TILES_PER_THREAD * n_threads if n_threads > 1 else 1))))
         chunks = []
         for start in range(0, len(index), ROW_TILE):
             part = slice(start, min(len(index), start + ROW_TILE))
@@ -94,7 +101,7 @@ class CachedGram(Gram):
             if not chunks:
                 return
             columns = self.samples.tile(first, last)
-            buffer = np.empty((min(ROW_TILE, len(index)), last - first), self.dtype)
+            buffer = self.tiles.array(min(ROW_TILE, len(index)), last - first, self.dtype)
             for rows, weights, stored, kept_slots in chunks:
                 values = self.kernel.block(rows, columns, buffer[: len(weights)])
                 add_weighted_rows(buffer, 0, everything[: len(weights)], weights, target)
@@ -103,7 +110,7 @@ class CachedGram(Gram):
                     slab = self.slabs[slab_number]
                     copy_rows(values, stored[here], slab, kept_slots[here] % SLAB_ROWS, first)
 
-        run_tiles(add, -(-n // width), self.n_threads)
+        run_tiles(add, -(-n // width), n_threads)
 
     def _by_slab(self, slots, coefficients) -> list[tuple[NDArray, NDArray, NDArray]]:  # type: ignore[no-untyped-def]
         """Cached rows grouped by the slab they lie in: (slab, rows inside it, coefficients)."""

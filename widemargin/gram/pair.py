@@ -10,14 +10,13 @@ Few samples of a pair become support vectors, so most rows are never needed: on 
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.gram.accumulate import add_weighted_rows, copy_rows
 from widemargin.gram.gram import COLUMN_TILE, Gram
+from widemargin.gram.memory import ThreadMemory
 from widemargin.kernels.kernel import Kernel, Samples
 
 ABSENT = -1
@@ -63,12 +62,12 @@ class PairGram(Gram):
     memory : where the rows are kept, used again by the next pair of the same thread
     """
 
-    def __init__(self, kernel: Kernel, first: ClassRows, second: ClassRows, memory: RowMemory) -> None:
+    def __init__(self, kernel: Kernel, first: ClassRows, second: ClassRows, memory: ThreadMemory) -> None:
         self.kernel, self.first, self.second = kernel, first, second
         self.n_first = len(first)
         self.dtype = first.rows.dtype
         self.diag = np.concatenate([first.diag, second.diag])
-        self.rows = memory.rows(len(self.diag), self.dtype)
+        self.rows = memory.array(len(self.diag), len(self.diag), self.dtype)
         self.slot = np.full(len(self.diag), ABSENT, np.int64)  # where the row of a sample is
         self.used = np.zeros(1, np.int64)  # rows that are there
         self.source = kernel.row_source(first.row_samples, second.row_samples)
@@ -108,19 +107,6 @@ class PairGram(Gram):
         self.row_hits += int(np.count_nonzero(self.slot[index] != ABSENT))
         self.need(index)
         add_weighted_rows(self.rows, 0, self.slot[index], coefficients, function)
-
-
-class RowMemory(threading.local):
-    """Memory for the rows of a pair, one piece per thread: touching fresh memory is costly."""
-
-    def __init__(self) -> None:
-        self.piece: NDArray = np.empty(0)
-
-    def rows(self, n: int, dtype: np.dtype) -> NDArray:
-        """An (n, n) array, in memory that the next call will use again."""
-        if self.piece.size < n * n or self.piece.dtype != dtype:
-            self.piece = np.empty(n * n, dtype)  # taken by the system only where rows are written
-        return self.piece[: n * n].reshape(n, n)
 
 
 def fill_rows(kernel: Kernel, left: Samples, right: Samples, out: NDArray) -> None:

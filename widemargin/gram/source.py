@@ -24,7 +24,8 @@ from widemargin.gram.cached import CachedGram
 from widemargin.gram.fresh import checked_function, fresh_function
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram
-from widemargin.gram.pair import ClassRows, PairGram, RowMemory
+from widemargin.gram.memory import ThreadMemory
+from widemargin.gram.pair import ClassRows, PairGram
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.problems.dual import SignedDual
 
@@ -47,7 +48,7 @@ class GramSource:
         self.kernel, self.X, self.cache_size = kernel, X, cache_size
         self.n_threads = n_threads if kernel.releases_gil else 1
         self.classes: dict[int, ClassRows] = {}  # rows within a class, by the identity of its index array
-        self.between = RowMemory()
+        self.between = ThreadMemory()
         self._exact: Samples | None = None
         self._preparing = threading.Lock()  # problems on several threads must get one and the same preparation
         self._fast: Samples | None = None
