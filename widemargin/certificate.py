@@ -139,8 +139,9 @@ def certify_function(
         violation = max(violation, from_level + error)
     coefficients = dual.per_sample(beta)
     squared_length = float(coefficients @ function)
-    noise = max(ROUNDING_MASS * mass, NEGATIVE_SHARE * tol * float(np.abs(coefficients).sum()))
-    if squared_length < -noise:  # no vector of any feature space: there is no primal problem
+    if squared_length < 0.0 and squared_length < -max(
+        ROUNDING_MASS * mass, NEGATIVE_SHARE * tol * float(np.abs(coefficients).sum())
+    ):  # no vector of any feature space: there is no primal problem
         primal = float("inf")
     else:
         primal, _ = best_primal(dual, F, max(squared_length, 0.0), level, lower)

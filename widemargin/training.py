@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from widemargin.certificate import Certificate, certify_function
 from widemargin.gram import Gram
 from widemargin.gram.gram import ROW_TILE
+from widemargin.gram.pair import PairGram
 from widemargin.gram.source import GramSource, Index, Parts
 from widemargin.kernels import FeatureKernel, Linear
 from widemargin.kernels.kernel import Kernel
+from widemargin.pair_certificate import certify_pair
 from widemargin.problems.bias import safe_tau, without_bias
 from widemargin.problems.dual import SignedDual
 from widemargin.restart import nearest_feasible
@@ -279,6 +281,13 @@ class Training:
         """Certificate on a fresh function, which the solution takes over; on the solver's own if interrupted there."""
         if solution.status is Status.INTERRUPTED:
             self.cancelled.set()
+        if isinstance(gram, PairGram):
+            rounding = 0.0 if gram.dtype == np.float64 else self.source.rounding
+            quick = certify_pair(task.dual, gram, solution, stopping, rounding)
+            if quick is not None:
+                certificate, solution.function = quick
+                solution.level = np.array(certificate.level)
+                return certificate
         try:
             enough = stopping.tol if stopping.criterion == "kkt" else 0.0
             function, error = self.source.fresh(gram, task.dual, solution.beta, solution.function, task.index, enough)

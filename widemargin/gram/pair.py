@@ -104,9 +104,13 @@ class PairGram(Gram):
         return out
 
     def add_rows(self, index, coefficients, function, keep=None) -> None:  # type: ignore[no-untyped-def]
-        self.row_hits += int(np.count_nonzero(self.slot[index] != ABSENT))
-        self.need(index)
-        add_weighted_rows(self.rows, 0, self.slot[index], coefficients, function)
+        slots = self.slot[index]
+        absent = int(np.count_nonzero(slots == ABSENT))
+        self.row_hits += len(index) - absent
+        if absent:
+            self.need(index)
+            slots = self.slot[index]
+        add_weighted_rows(self.rows, 0, slots, coefficients, function)
 
 
 def fill_rows(kernel: Kernel, left: Samples, right: Samples, out: NDArray) -> None:

@@ -68,7 +68,9 @@ class BlockSolver:
         self.began = time.perf_counter()
         self.rows_before = gram.rows_computed
         self.starts = dual.group_starts
-        self.hard = (np.isinf(dual.hi) | np.isinf(dual.lo)) & (dual.ridge == 0.0)
+        self.hard = np.zeros(0, np.bool_)
+        if dual.hi.max(initial=0.0) == np.inf or dual.lo.min(initial=0.0) == -np.inf:
+            self.hard = (np.isinf(dual.hi) | np.isinf(dual.lo)) & (dual.ridge == 0.0)
         self.may_run_away = bool(self.hard.any())
         self.lowest_curvature = 0.0
         self.newton_below = np.inf  # violation below which a Newton step is worth trying
@@ -391,11 +393,10 @@ def solve_at_once(solver: BlockSolver, beta: NDArray, function: NDArray) -> Solu
     if gram.dtype == np.float32 and np.abs(dual.shift).max() > LARGEST_SINGLE:
         return None
     if isinstance(gram, PairGram):
-        solver.iterations, solver.rounds, violation, solver.lowest_curvature = solve_growing(
+        solver.iterations, solver.rounds, table, solver.lowest_curvature = solve_growing(
             dual, gram, beta, function, solver.tol, most
         )
-        solver.beta = beta
-        table = solver.scan(dual.gradient(beta, function))
+        violation = violation_of(table, dual.n_groups)
     elif isinstance(gram, FullGram) and len(dual) <= WHOLE:
         position, limits = key_limits(len(dual), gram.dtype)
         solver.iterations, solver.rounds, solver.lowest_curvature, table = solve_whole(

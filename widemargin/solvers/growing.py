@@ -2,7 +2,7 @@
 
 Solves   the signed dual with groups of two classes, on rows evaluated on demand (gram/pair.py)
 Given    box and terms of the dual, a start and its function F
-Returns  beta and F changed in place; steps, rounds, violation, lowest curvature
+Returns  beta and F changed in place; steps, rounds, thresholds of the groups, lowest curvature
 Round    look for the worst violators without a row -> their rows -> pair steps on the block of all variables with rows
          -> F += K (change of beta) in float64
 Why      the machines of many classes are hundreds of small problems with few support vectors each. Whole kernel
@@ -34,29 +34,30 @@ BINS = 64  # of the histogram that finds the worst violators without sorting
 
 def solve_growing(
     dual: SignedDual, gram: PairGram, beta: NDArray, function: NDArray, tol: float, max_steps: int
-) -> tuple[int, int, float, float]:
-    """See the module's header: (steps, rounds, violation, lowest curvature)."""
+) -> tuple[int, int, NDArray, float]:
+    """See the module's header: (steps, rounds, thresholds of the groups as of `scan_groups`, lowest curvature)."""
     compiled = can_fill(gram.source)
     fresh = np.empty(NEW if compiled else NEW_FROM_PYTHON, np.int64)
     counts = np.zeros(3, np.int64)  # steps, rounds, new variables that wait for a row
     reached = np.zeros(2)  # violation, lowest curvature
+    table = np.empty((dual.n_groups, 4))
     position, limits = key_limits(len(dual), gram.dtype)
     while True:
         grow(
             gram.source, *gram.parts, gram.diag, function, beta, dual.lo, dual.hi, dual.kink, dual.ridge, dual.shift,
-            dual.group_starts, tol, max_steps, position, limits, fresh, counts, reached,
+            dual.group_starts, tol, max_steps, position, limits, fresh, counts, reached, table,
         )  # fmt: skip
         if not counts[2]:
             break
         gram.need(np.sort(fresh[: counts[2]]))
     gram.rows_computed = int(gram.used[0])
-    return int(counts[0]), int(counts[1]), float(reached[0]), float(reached[1])
+    return int(counts[0]), int(counts[1]), table, float(reached[1])
 
 
 @jit
 def grow(
     source, rows, slot, used, first, second, first_known, second_known, diag, F, beta, lo, hi, kink, ridge, shift,
-    starts, tol, max_steps, position, limits, fresh, counts, reached,
+    starts, tol, max_steps, position, limits, fresh, counts, reached, table,
 ):  # fmt: skip
     """Rounds until the problem is solved, or until rows are needed that only Python can evaluate."""
     n = beta.shape[0]
@@ -75,7 +76,7 @@ def grow(
     waited = counts[1] > 0
     while True:
         if not waited:
-            violation, count = look(F, beta, lo, hi, kink, ridge, shift, starts, slot, tol, middles, fresh)
+            violation, count = look(F, beta, lo, hi, kink, ridge, shift, starts, slot, tol, middles, fresh, table)
             reached[0] = violation
             if violation <= tol or not np.isfinite(violation) or counts[0] >= max_steps or counts[1] >= ROUNDS:
                 return
@@ -93,7 +94,7 @@ def grow(
                     gathered = 0
         else:  # the rows asked for are there now
             count = q
-            look(F, beta, lo, hi, kink, ridge, shift, starts, slot, tol, middles, fresh)
+            look(F, beta, lo, hi, kink, ridge, shift, starts, slot, tol, middles, fresh, table)
             waited = False
         if q > capacity:
             capacity = min(n, 2 * q)
@@ -202,8 +203,8 @@ def improve(
 
 
 @jit
-def look(F, beta, lo, hi, kink, ridge, shift, starts, slot, tol, middles, fresh):
-    """The violation, the middle between the thresholds of each group, and the worst violators without a row.
+def look(F, beta, lo, hi, kink, ridge, shift, starts, slot, tol, middles, fresh, table):
+    """The violation, the thresholds of each group and the middle between them, and the worst violators without a row.
 
     The latter go to `fresh`, as many as it has room for; their number is returned beside the violation.
     """
@@ -212,7 +213,7 @@ def look(F, beta, lo, hi, kink, ridge, shift, starts, slot, tol, middles, fresh)
     f = np.empty(n)
     for t in range(n):
         f[t] = F[t] + ridge[t] * beta[t] + shift[t]
-    table = scan_groups(f, beta, lo, hi, kink, starts, n_groups, 0.0)
+    table[:] = scan_groups(f, beta, lo, hi, kink, starts, n_groups, 0.0)
     violation = violation_of(table, n_groups)
     count = 0
     if violation <= tol or not np.isfinite(violation):
