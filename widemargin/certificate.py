@@ -145,21 +145,13 @@ def certify_function(
         primal = float("inf")
     else:
         primal, _ = best_primal(dual, F, max(squared_length, 0.0), level, lower)
-    size = max(abs(primal), abs(lower), ROUNDING_MASS * mass)
-    gap = 0.0 if primal == lower else (primal - lower) / size if np.isfinite(size) else float("inf")
     facts: dict[str, Any] = {}
     if solution is not None:
-        facts = {
-            "drift": float(np.abs(solution.function - function).max(initial=0.0)),
-            "status": solution.status,
-            "iterations": solution.iterations,
-            "rows_computed": solution.rows_computed,
-            "seconds": solution.seconds,
-        }
+        facts = {"drift": float(np.abs(solution.function - function).max(initial=0.0)), **price(solution)}
     return Certificate(
         primal=primal,
         dual=lower,
-        gap=gap,
+        gap=relative_gap(primal, lower, mass),
         violation=violation,
         infeasibility=infeasibility,
         tol=tol,
@@ -169,6 +161,17 @@ def certify_function(
         level=tuple(level.tolist()),
         **facts,
     )
+
+
+def relative_gap(primal: float, dual: float, mass: float) -> float:
+    """Difference of the objectives over the larger of them; `mass`, the sum of the sizes of all terms, sets a floor."""
+    size = max(abs(primal), abs(dual), ROUNDING_MASS * mass)
+    return 0.0 if primal == dual else (primal - dual) / size if size < np.inf else float("inf")
+
+
+def price(solution: Solution) -> dict[str, Any]:
+    """What a certificate says about how an answer was found."""
+    return {name: getattr(solution, name) for name in ("status", "iterations", "rows_computed", "seconds")}
 
 
 def holds(

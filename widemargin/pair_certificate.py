@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
-from widemargin.certificate import ROUNDING_MASS, Certificate, measure
+from widemargin.certificate import Certificate, measure, price, relative_gap
 from widemargin.gram.accumulate import add_weighted_rows
 from widemargin.gram.pair import PairGram
 from widemargin.problems.dual import SignedDual
@@ -42,22 +42,18 @@ def certify_pair(
         return None
     level = levels_of(table, dual.n_groups)
     primal, _ = best_primal(dual, function, squared_length, level, lower)
-    size = max(abs(primal), abs(lower), ROUNDING_MASS * mass)
     certificate = Certificate(
         primal=primal,
         dual=lower,
-        gap=0.0 if primal == lower else (primal - lower) / size if size < np.inf else float("inf"),
+        gap=relative_gap(primal, lower, mass),
         violation=violation,
         infeasibility=infeasibility,
         tol=stopping.tol,
         drift=drift,
-        status=solution.status,
         n_support=int(n_support),
         n_free=int(table[:, 3].sum()),
-        iterations=solution.iterations,
-        rows_computed=solution.rows_computed,
-        seconds=solution.seconds,
         level=tuple(level.tolist()),
+        **price(solution),
     )
     return certificate, function
 

@@ -290,7 +290,8 @@ class Training:
                 return certificate
         try:
             enough = stopping.tol if stopping.criterion == "kkt" else 0.0
-            function, error = self.source.fresh(gram, task.dual, solution.beta, solution.function, task.index, enough)
+            running = solution.function if self.solve is solve_blocks else None
+            function, error = self.source.fresh(gram, task.dual, solution.beta, running, task.index, enough)
         except KeyboardInterrupt:  # someone who will not wait for one pass over the kernel
             self.cancelled.set()
             function, error = solution.function, 0.0

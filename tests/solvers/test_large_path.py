@@ -253,6 +253,23 @@ def test_checked_function_does_not_trust_a_wrong_one(rng):
         assert checked is None or violation(dual, beta, checked[0]) == violation(dual, beta, true)
 
 
+def test_the_word_of_another_solver_is_not_taken(monkeypatch, rng):
+    """One that is wrong about F at a single sample, of many: a probe would hardly find it."""
+    monkeypatch.setattr(source, "FULL", 40)
+    X = rng.normal(size=(N, 4))
+    K = KERNELS["rbf"][1](X, X)
+    dual = hinge(signs(noisy_scores(X, rng)), np.ones(N))
+
+    def wrong_at_one(dual, gram, stopping, start=None, function=None, watch=None):
+        solution = solve_blocks(dual, gram, stopping, start=start, function=function)
+        solution.function[N // 2] += 0.5
+        return solution
+
+    trained = Training(KERNELS["rbf"][0], X, n_jobs=1, solver=wrong_at_one).train([Task(dual)], Stopping(tol=TOL))[0]
+    np.testing.assert_allclose(trained.solution.function, K @ trained.solution.beta, atol=1e-9)
+    assert trained.certificate.drift == pytest.approx(0.5, abs=1e-3)
+
+
 def violation(dual, beta, function):
     """Largest violation of the definition at a given function."""
     f = function + dual.ridge * beta + dual.shift

@@ -37,7 +37,7 @@ class Gram(ABC):
 
     @abstractmethod
     def block(self, index: NDArray[np.int64]) -> NDArray:
-        """K[index][:, index] as a contiguous array."""
+        """K[index][:, index] as a contiguous array; it may lie in memory that the next call overwrites."""
 
     @abstractmethod
     def add_rows(

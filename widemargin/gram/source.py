@@ -116,13 +116,19 @@ class GramSource:
         return CachedGram(self.kernel, samples, dtype, self.budget, self.n_threads)
 
     def fresh(
-        self, gram: Gram, dual: SignedDual, beta: NDArray, running: NDArray, index: Index | Parts | None, tol: float
+        self,
+        gram: Gram,
+        dual: SignedDual,
+        beta: NDArray,
+        running: NDArray | None,
+        index: Index | Parts | None,
+        tol: float,
     ) -> tuple[NDArray[np.float64], float]:
         """F = K b of a problem, float64 from its support vectors wherever that can decide the violation.
 
         Returns F and a bound on errors left in it: 0, or so little that the violation is at most `tol` with it.
 
-        running : F as the solver holds it
+        running : F as our own solver holds it, to be checked; None where nobody's word is taken
         """
         coefficients = dual.per_sample(beta)
         support = np.flatnonzero(coefficients)
@@ -143,16 +149,19 @@ class GramSource:
         def vectors() -> Samples:
             return self.exact.take(places()[support])
 
+        def values(samples: Samples) -> NDArray[np.float64]:
+            return fresh_function(self.kernel, samples, vectors(), weights, np.float64, self.n_threads)
+
         def exactly(at: NDArray[np.int64]) -> NDArray[np.float64]:
-            return fresh_function(
-                self.kernel, self.exact.take(places()[at]), vectors(), weights, np.float64, self.n_threads
-            )
+            return values(self.exact.take(places()[at]))
 
         def shape() -> NDArray[np.float64]:
             return self._rounding_shape[places()]
 
-        checked = checked_function(dual, beta, running, exactly, shape, proven, tol)
-        return checked if checked is not None else (exactly(np.arange(len(gram))), 0.0)
+        checked = None
+        if running is not None:
+            checked = checked_function(dual, beta, running, exactly, shape, proven, tol)
+        return checked or (values(self.exact if index is None else self.exact.take(places())), 0.0)
 
     @cached_property
     def _rounding_shape(self) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from widemargin._jit import REASSOCIATE, jit
-from widemargin.certificate import ROUNDING_MASS, Certificate, measure
+from widemargin.certificate import Certificate, measure, relative_gap
 from widemargin.linear.problem import LinearAnswer, LinearProblem
 from widemargin.solvers.optimality import violation_of
 
@@ -51,11 +51,10 @@ def certify_linear(problem: LinearProblem, answer: LinearAnswer, tol: float, sec
     table, _, infeasibility, mass = measure(u, beta, *box, dual.start, dual.group_starts, 0, 0.0)
     if problem.free_bias:
         infeasibility = max(infeasibility, abs(float(beta.sum())) / max(float(np.abs(beta).sum()), 1e-300))
-    size = max(abs(primal), abs(lower), ROUNDING_MASS * mass)
     return Certificate(
         primal=primal,
         dual=lower,
-        gap=0.0 if primal == lower else (primal - lower) / size if np.isfinite(size) else float("inf"),
+        gap=relative_gap(primal, lower, mass),
         violation=violation_of(table, 0),
         infeasibility=infeasibility,
         tol=tol,

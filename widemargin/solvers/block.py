@@ -1,10 +1,11 @@
 """The fast solver: blocks of variables solved by SMO on a dense K_WW, full kernel rows only for variables that moved.
 
 Solves   the signed dual of problems/dual.py, every machine of the package
-Given    a Gram (blocks K_WW and weighted sums of rows), a stop rule, optionally a feasible start and its function F =
-K b Returns  a Solution: beta, F, levels, status
+Given    a Gram (blocks K_WW and weighted sums of rows), a stop rule, optionally a feasible start and its F = K b
+Returns  a Solution: beta, F, levels, status
 Round    select W -> K_WW -> solve the block (pairs within groups, or single variables without) -> F += sum over the
-         variables whose value changed -> check. Rows per support vector measured: 1.2-1.4.
+         variables whose value changed -> check. Different rows per support vector measured: 1.2-1.4; cheap ones are
+         evaluated several times rather than kept (gram/cached.py).
 Ends     when the criterion is met; when max_iter, time or the user's patience ends; or with a named reason when
          rounding stops progress (STALLED), the dual has no bound (UNBOUNDED) or the kernel is not valid (INDEFINITE).
 See      Joachims (1999) for decomposition; Wen et al. (2018), ThunderSVM, and oneDAL for large blocks solved apart;
