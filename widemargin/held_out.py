@@ -16,6 +16,7 @@ from widemargin.calibration import fit_sigmoid
 from widemargin.multiclass import TwoClass
 
 N_FOLDS = 5  # as LIBSVM; Platt's experiments used three
+NO_FOLD = -1  # of a sample that cannot be held out
 
 Vector = NDArray[np.float64]
 
@@ -34,27 +35,25 @@ class Folds:
     def __init__(
         self, problems: Sequence[TwoClass], labels: NDArray, weight: Vector, seed: np.random.RandomState
     ) -> None:
-        fold = assign_folds(labels, seed)
         self.problems = problems
         self.weights = [problem.of(weight) for problem in problems]
         self.values = [np.zeros(len(problem.sign)) for problem in problems]
-        self.away: list[list[NDArray[np.bool_]]] = [[] for _ in problems]
-        for number, problem in enumerate(problems):
-            own = problem.of(fold)
-            for away in (own == left_out for left_out in range(N_FOLDS)):
-                remaining = problem.sign[~away]
-                if not away.any():
-                    continue
-                if len(remaining) == 0 or remaining.min() == remaining.max():
-                    # nothing to tell apart without this fold: the value of the margin on the side that is left
-                    self.values[number][away] = remaining[0] if len(remaining) else 0.0
-                else:
-                    self.away[number].append(away)
+        everywhere = assign_folds(labels, seed)
+        self.fold = [problem.of(everywhere).copy() for problem in problems]
+        for problem, fold, values in zip(problems, self.fold, self.values, strict=True):
+            before, positive = fold.copy(), problem.sign > 0
+            for side, others in ((1.0, before[~positive]), (-1.0, before[positive])):
+                sizes = np.bincount(others, minlength=N_FOLDS)
+                last = int(sizes.argmax())
+                if sizes[last] == len(others):  # without this fold there is only one side, and its margin is the value
+                    values[before == last] += side
+                    fold[before == last] = NO_FOLD
 
-    def take(self, number: int, fold: int, values: Vector) -> None:
-        """Keep the values of the samples held out, from decision values of all samples of the problem."""
-        away = self.away[number][fold]
-        self.values[number][away] = values[away]
+    def take(self, number: int, function: Vector, margins: Vector, biases: Vector) -> None:
+        """Keep the values of the samples held out: F of each, and margin and bias of the machine without each fold."""
+        fold = self.fold[number]
+        known = fold != NO_FOLD
+        self.values[number][known] = ((function + biases[fold]) / margins[fold])[known]
 
     def fit_sigmoids(self) -> tuple[Vector, Vector]:
         """A and B of each problem, two arrays of shape (n_problems,)."""

@@ -35,6 +35,10 @@ class TwoClass:
     negative: int
     parts: tuple[Indices, Indices] | None = None
 
+    def samples_at(self, places: Indices) -> Indices:
+        """The samples at some places of this problem."""
+        return places if self.index is None else self.index[places]
+
     def of(self, values: NDArray) -> NDArray:
         """Values given for all samples, at the samples of this problem."""
         return values if self.index is None else values[self.index]
@@ -84,27 +88,23 @@ def lay_out(
 ) -> Layout:
     """Gather signed multipliers, one vector per problem and one value per sample of it, into one coefficient matrix."""
     used = np.zeros(len(labels), bool)
-    for problem, beta in zip(problems, betas, strict=True):
-        if problem.index is None:
-            used |= beta != 0
-        else:
-            used[problem.index[beta != 0]] = True
+    nonzero = [np.flatnonzero(beta) for beta in betas]
+    for problem, places in zip(problems, nonzero, strict=True):
+        used[problem.samples_at(places)] = True
     chosen = np.flatnonzero(used)
     support = chosen[np.argsort(labels[chosen], kind="stable")]
     n_support = np.bincount(labels[support], minlength=n_classes).astype(np.int32)
     if n_classes == 2 or scheme == "ovr":
         coefficients = np.array([beta[support] for beta in betas]).reshape(len(betas), len(support))
         return Layout(support, n_support, coefficients, None)
-    everyone = np.arange(len(labels))
     column = np.zeros(len(labels), np.int64)
     column[support] = np.arange(len(support))
     coefficients = np.zeros((n_classes - 1, len(support)))
-    for problem, beta in zip(problems, betas, strict=True):
-        taken = beta != 0
-        samples, values = problem.of(everyone)[taken], beta[taken]
-        first = problem.sign[taken] > 0
-        coefficients[problem.negative - 1, column[samples[first]]] = values[first]
-        coefficients[problem.positive, column[samples[~first]]] = values[~first]
+    for problem, beta, places in zip(problems, betas, nonzero, strict=True):
+        columns, values = column[problem.samples_at(places)], beta[places]
+        first = problem.sign[places] > 0
+        coefficients[problem.negative - 1, columns[first]] = values[first]
+        coefficients[problem.positive, columns[~first]] = values[~first]
     return Layout(support, n_support, coefficients, np.concatenate([[0], np.cumsum(n_support)]))
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,9 @@ from widemargin.kernels.kernel import Kernel
 from widemargin.pair_certificate import certify_pair
 from widemargin.problems.bias import safe_tau, without_bias
 from widemargin.problems.dual import SignedDual
-from widemargin.restart import nearest_feasible
 from widemargin.solvers import Solution, Status, solve_blocks, solver_named
-from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
-from widemargin.solvers.without import Without, emptied
+from widemargin.solvers.block import solve_pair
+from widemargin.solvers.without import Without
 from widemargin.stopping import Stopping
 from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas
 
@@ -56,23 +55,36 @@ class Task:
 
     index : None means all samples, in order; a tuple of index arrays is joined, and arrays that stand in several tasks
         (the classes of a many-class machine) share their part of the kernel matrix.
-    held_out : sets of variables, each to be left out once after the whole is solved, on the same Gram and from its
-        answer: the function then holds the values of their samples under a machine that has not seen them.
+    fold : number of the fold of each sample, -1 for none. After the whole is solved, each fold is left out once, on the
+        same Gram and from its answer; None where nobody asks for that.
     """
 
     dual: SignedDual
     index: Index | Parts | None = None
     start: NDArray[np.float64] | None = None
-    held_out: Sequence[NDArray[np.bool_]] = ()
+    fold: NDArray[np.int64] | None = None
+
+
+@dataclass
+class HeldOut:
+    """What became of the folds: F at each sample under the machine without its fold, and the levels of each machine."""
+
+    function: Vector
+    levels: list[Vector]
+
+    def take(self, away: NDArray[np.bool_], function: Vector, level: Vector) -> None:
+        """Add the machine that has not seen the samples in `away`."""
+        self.function[away] = function[away]
+        self.levels.append(level)
 
 
 @dataclass
 class Trained:
-    """The solution of a task and its certificate, and the solutions of its held-out problems."""
+    """The solution of a task and its certificate, and what became of its folds."""
 
     solution: Solution
     certificate: Certificate
-    held_out: list[Solution] = field(default_factory=list)
+    held_out: HeldOut | None = None
 
 
 class Training:
@@ -148,7 +160,8 @@ class Training:
                 status = Status.INTERRUPTED if self.cancelled.is_set() else Status.TIME_LIMIT
                 results[number] = self._leave_at_start(tasks[number], left, status)
             if results[number] is None:
-                results[number] = self._train_one(tasks[number], left, report)
+                quick = self._train_pair(tasks[number], left, None if watch is None else report)
+                results[number] = quick or self._train_one(tasks[number], left, report)
 
         with single_threaded_blas() if len(self.source) > ROW_TILE else nullcontext():
             try:
@@ -165,7 +178,7 @@ class Training:
                 if results[number] is None:
                     run(number)
         trained = [result for result in results if result is not None]
-        for solution in (each for result in trained for each in (result.solution, *result.held_out)):
+        for solution in (result.solution for result in trained):
             solution.function, solution.level = self.hand_over_bias(solution.beta, solution.function, solution.level)
         return trained
 
@@ -175,6 +188,26 @@ class Training:
             return function, level
         part = self.tau2 * float(beta.sum())
         return function - part, np.array([-part])
+
+    def _train_pair(self, task: Task, stopping: Stopping, watch: Watch | None) -> Trained | None:
+        """A pair of classes, with as little Python as possible; None where `_train_one` has to do it."""
+        if self.solve is not solve_blocks or self.linear is not None or not isinstance(task.index, tuple):
+            return None
+        gram = self.source.gram(task.index)
+        solution = solve_pair(task.dual, gram, stopping, task.start) if isinstance(gram, PairGram) else None
+        if solution is None:
+            return None
+        certificate = self._certify(task, gram, solution, stopping)
+        if not certificate.holds:
+            return None
+        solution.objective = -certificate.dual
+        if watch is not None:
+            try:
+                watch(solution_report(solution, certificate))
+            except KeyboardInterrupt:
+                solution.status = Status.INTERRUPTED
+                certificate = replace(certificate, status=Status.INTERRUPTED)
+        return Trained(solution, certificate, self._train_without(task, gram, solution, stopping))
 
     def _train_one(self, task: Task, stopping: Stopping, watch: Watch) -> Trained:
         """Solve, certify on a fresh function, and go on from that function while the certificate fails."""
@@ -225,65 +258,75 @@ class Training:
             task.dual, solution.beta, zero, stopping.tol, criterion=stopping.criterion, solution=solution
         )
         solution.level, solution.violation = np.array(certificate.level), certificate.violation
-        return Trained(solution, certificate, [at_start(task.dual) for _ in task.held_out])
+        held_out = None if task.fold is None else self._each_fold(task, lambda away: at_start(task.dual))
+        return Trained(solution, certificate, held_out)
 
-    def _train_without(self, task: Task, gram: Gram, whole: Solution, stopping: Stopping) -> list[Solution]:
-        """The machine without each set of samples held out, from the one with all: most multipliers stay."""
-        quick = Without(task.dual, gram, whole) if len(task.held_out) and Without.fits(task.dual, gram) else None
+    def _train_without(self, task: Task, gram: Gram, whole: Solution, stopping: Stopping) -> HeldOut | None:
+        """The machine without each fold, from the one with all samples: most multipliers stay."""
+        if task.fold is None:
+            return None
         rule = replace(stopping, tol=max(stopping.tol, HELD_OUT_TOL), criterion="kkt")
-        return [self._leave_out(task.dual, gram, whole, away, rule, quick) for away in task.held_out]
+        without = Without(task.dual, gram, whole)
+        return self._each_fold(task, lambda away: self._leave_out(without, away, rule))
 
-    def _train_linear_without(self, task: Task, whole: Solution, stopping: Stopping, watch: Watch) -> list[Solution]:
-        """As `_train_without`, for a linear kernel: each set is left out by a box that has no room."""
-        assert self.linear is not None
+    def _train_linear_without(self, task: Task, whole: Solution, stopping: Stopping, watch: Watch) -> HeldOut | None:
+        """As `_train_without`, for a linear kernel: each fold is left out by a box that has no room."""
+        if task.fold is None:
+            return None
         rule = replace(stopping, tol=max(stopping.tol, HELD_OUT_TOL), criterion="kkt")
-        answers = []
-        for away in task.held_out:
-            lo, hi, _ = emptied(task.dual, away)
+
+        def leave_out(away: NDArray[np.bool_]) -> Solution | None:
+            assert self.linear is not None
+            lo, hi = (np.where(away, 0.0, bound) for bound in (task.dual.lo, task.dual.hi))
             answer = self.linear.train(replace(task.dual, lo=lo, hi=hi), task.index, rule, watch)
-            if answer is None:  # too few samples are left: the rest goes the way of all kernels
-                return self._train_without(task, self.source.gram(task.index), whole, stopping)
-            answers.append(answer[0])
-        return answers
+            return None if answer is None else answer[0]
 
-    def _leave_out(
-        self,
-        dual: SignedDual,
-        gram: Gram,
-        whole: Solution,
-        away: NDArray[np.bool_],
-        rule: Stopping,
-        quick: Without | None,
-    ) -> Solution:
-        """One machine without some samples: on the variables with rows, and on all where that is not enough."""
+        held_out = self._each_fold(task, leave_out)
+        if held_out is None:  # too few samples are left: the folds go the way of all kernels
+            return self._train_without(task, self.source.gram(task.index), whole, stopping)
+        return held_out
+
+    def _each_fold(self, task: Task, leave_out: Callable[[NDArray[np.bool_]], Solution | None]) -> HeldOut | None:
+        """Gather the answers of `leave_out` without the variables of each fold; None if it has none."""
+        dual, fold = task.dual, task.fold
+        assert fold is not None
+        held_out = HeldOut(np.zeros(dual.n_samples), [])
+        for number in range(int(fold.max()) + 1):
+            away = fold == number
+            answer = leave_out(away if dual.row is None else away[dual.row])
+            if answer is None:
+                return None
+            held_out.take(away, *self.hand_over_bias(answer.beta, answer.function, answer.level))
+        return held_out
+
+    def _leave_out(self, without: Without, away: NDArray[np.bool_], rule: Stopping) -> Solution:
+        """One machine without some variables: on those with rows, and on all where that is not enough."""
 
         def stop_if_cancelled(info: dict[str, Any]) -> None:
             if self.cancelled.is_set():
                 raise KeyboardInterrupt
 
-        lo, hi, sums = emptied(dual, away)
-        change = None if quick is None else quick.change(lo, hi, sums, INNER_SHARE * rule.tol)
-        beta = np.empty(len(dual)) if change is None else whole.beta + change
-        if change is None and not nearest_feasible(whole.beta, 1.0, lo, hi, sums, dual.group_starts, beta):
-            return whole  # nothing is left without these samples
-        coefficients = dual.per_sample(beta - whole.beta)
-        moved = np.flatnonzero(coefficients)
-        function = whole.function.copy()
-        gram.add_rows(moved, coefficients[moved], function)
-        f = dual.gradient(beta, function)
-        table = scan_groups(f, beta, lo, hi, dual.kink, dual.group_starts, dual.n_groups, 0.0)
-        if change is None or violation_of(table, dual.n_groups) > max(OUTSIDE_TOL, rule.tol):
-            rest = replace(dual, lo=lo, hi=hi, start=beta)
-            return self.solve(rest, gram, rule, start=beta, function=function, watch=stop_if_cancelled)
-        return replace(whole, beta=beta, function=function, level=levels_of(table, dual.n_groups))
+        found = without.solve(away, INNER_SHARE * rule.tol)
+        if found is None:
+            return without.whole  # nothing is left without these samples
+        answer, lo, hi = found
+        if answer.violation <= max(OUTSIDE_TOL, rule.tol):
+            return answer
+        rest = replace(without.dual, lo=lo, hi=hi, start=answer.beta)
+        return self.solve(
+            rest, without.gram, rule, start=answer.beta, function=answer.function, watch=stop_if_cancelled
+        )
 
     def _certify(self, task: Task, gram: Gram, solution: Solution, stopping: Stopping) -> Certificate:
         """Certificate on a fresh function, which the solution takes over; on the solver's own if interrupted there."""
         if solution.status is Status.INTERRUPTED:
             self.cancelled.set()
         if isinstance(gram, PairGram):
-            rounding = 0.0 if gram.dtype == np.float64 else self.source.rounding
-            quick = certify_pair(task.dual, gram, solution, stopping, rounding)
+            parts = cast(Parts, task.index)
+            quick = certify_pair(
+                task.dual, gram, solution, stopping,
+                lambda function: self.source.measured_error(solution.beta, function, parts),
+            )  # fmt: skip
             if quick is not None:
                 certificate, solution.function = quick
                 solution.level = np.array(certificate.level)
@@ -302,6 +345,22 @@ class Training:
         )  # fmt: skip
         solution.function, solution.level = function, np.array(certificate.level)
         return certificate
+
+
+def solution_report(solution: Solution, certificate: Certificate) -> dict[str, Any]:
+    """What a watcher is told about a problem that was solved at once; the same keys as of a round of the solver."""
+    return {
+        "rounds": solution.rounds,
+        "iterations": solution.iterations,
+        "violation": certificate.violation,
+        "tol": certificate.tol,
+        "objective": solution.objective,
+        "n_support": certificate.n_support,
+        "n_free": certificate.n_free,
+        "rows_computed": solution.rows_computed,
+        "seconds": solution.seconds,
+        "point": lambda: (solution.beta, solution.function),
+    }
 
 
 def rounding_of(dual: SignedDual, diag: Vector, n_support: int) -> float:

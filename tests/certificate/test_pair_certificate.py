@@ -27,13 +27,17 @@ def solved(request, rng):
     first, second = (ClassRows(kernel, samples.take(part), request.param) for part in np.split(np.arange(160), [70]))
     gram = PairGram(kernel, first, second, ThreadMemory())
     dual = hinge(np.where(np.arange(160) < 70, 1.0, -1.0), np.full(160, 3.0))
-    rounding = 0.0 if request.param == np.float64 else kernel.rounding(samples)
-    return dual, gram, solve_blocks(dual, gram, STOP), kernel(X), rounding
+    return dual, gram, solve_blocks(dual, gram, STOP), kernel(X), gram.rounding
+
+
+def unknown(function):
+    """An error that nobody has measured."""
+    return np.inf
 
 
 def test_it_is_the_general_certificate(solved):
     dual, gram, solution, K, rounding = solved
-    certificate, function = certify_pair(dual, gram, solution, STOP, rounding)
+    certificate, function = certify_pair(dual, gram, solution, STOP, unknown)
     np.testing.assert_allclose(function, K @ solution.beta, atol=1e-4 if rounding else 1e-12)
     general = certify_function(dual, solution.beta, K @ solution.beta, 1e-3, solution=solution)
     assert certificate.holds
@@ -48,17 +52,25 @@ def test_it_is_the_general_certificate(solved):
 
 def test_it_is_silent_where_the_outcome_is_not_certain(solved):
     dual, gram, solution, _, rounding = solved
-    assert certify_pair(dual, gram, solution, Stopping(tol=1e-9), rounding) is None
-    assert certify_pair(dual, gram, solution, Stopping(criterion="gap"), rounding) is None
-    assert certify_pair(dual, gram, solution, STOP, 1.0) is None
+    assert certify_pair(dual, gram, solution, Stopping(tol=1e-9), unknown) is None
+    assert certify_pair(dual, gram, solution, Stopping(criterion="gap"), unknown) is None
     moved = dataclasses.replace(solution, beta=solution.beta * np.linspace(0.5, 1.0, 160))
-    assert certify_pair(dual, gram, moved, STOP, rounding) is None
+    assert certify_pair(dual, gram, moved, STOP, unknown) is None
+
+
+def test_where_proofs_are_not_enough_errors_are_measured(solved, monkeypatch):
+    dual, gram, solution, _, _ = solved
+    monkeypatch.setattr(PairGram, "rounding", 1.0)
+    assert certify_pair(dual, gram, solution, STOP, unknown) is None
+    sure, _ = certify_pair(dual, gram, solution, STOP, lambda function: 0.0)
+    less_sure, _ = certify_pair(dual, gram, solution, STOP, lambda function: 1e-5)
+    assert less_sure.violation == pytest.approx(sure.violation + 2e-5, rel=1e-9)
 
 
 def test_it_is_silent_where_a_row_is_missing(solved):
     dual, gram, solution, _, rounding = solved
     without = PairGram(gram.kernel, gram.first, gram.second, ThreadMemory())
-    assert certify_pair(dual, without, solution, STOP, rounding) is None
+    assert certify_pair(dual, without, solution, STOP, unknown) is None
 
 
 def test_two_groups(solved):
@@ -67,7 +79,7 @@ def test_two_groups(solved):
     dual = nu_classification(sign, 0.3, np.ones(160))
     fresh = PairGram(gram.kernel, gram.first, gram.second, ThreadMemory())
     solution = solve_blocks(dual, fresh, STOP)
-    certificate, _ = certify_pair(dual, fresh, solution, STOP, rounding)
+    certificate, _ = certify_pair(dual, fresh, solution, STOP, unknown)
     general = certify_function(dual, solution.beta, K @ solution.beta, 1e-3, solution=solution)
     assert certificate.level == pytest.approx(general.level, abs=1e-4)
     assert certificate.primal == pytest.approx(general.primal, rel=1e-5)

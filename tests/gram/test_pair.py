@@ -8,11 +8,13 @@ from widemargin._jit import jit
 from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.pair import ClassRows, PairGram
 from widemargin.kernels import Gaussian, Laplacian, Polynomial
-from widemargin.kernels.compiled_rows import DirectRows, NoRows, ProductRows, fill_rows
+from widemargin.kernels.compiled_rows import DirectRows, NoRows, ProductRows, SparseProductRows, fill_rows
 
 KINDS = {
     "few features": (Gaussian(0.7), 5, False, DirectRows),
-    "many features": (Gaussian(0.02), 41, False, ProductRows),
+    "more features": (Gaussian(0.02), 41, False, DirectRows),
+    "many features": (Gaussian(0.005), 101, False, ProductRows),
+    "mostly zeros": (Gaussian(0.05), 130, False, SparseProductRows),
     "sparse": (Gaussian(0.02), 60, True, NoRows),
     "polynomial": (Polynomial(degree=2, gamma=0.1, coef0=1.0), 9, False, NoRows),
     "laplacian": (Laplacian(0.1), 9, False, NoRows),
@@ -22,11 +24,12 @@ KINDS = {
 def two_classes(kind, dtype, rng, sizes=(37, 301)):
     kernel, d, sparse, _ = KINDS[kind]
     X = rng.normal(size=(sum(sizes), d))
-    if sparse:
+    if sparse or kind == "mostly zeros":
         X[rng.random(X.shape) < 0.9] = 0.0
     samples = kernel.prepare(sp.csr_array(X) if sparse else X, dtype)
     cut = np.split(np.arange(sum(sizes)), [sizes[0]])
-    return kernel, X, [ClassRows(kernel, samples.take(part), np.dtype(dtype)) for part in cut]
+    layout = kernel.row_layout(samples)
+    return kernel, X, [ClassRows(kernel, samples.take(part), np.dtype(dtype), layout) for part in cut]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -51,7 +54,7 @@ def test_blocks_and_sums_of_rows_equal_the_whole_matrix(kind, dtype, rng):
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
 def test_rows_in_compiled_code_equal_blocks(kind, dtype, count, rng):
     kernel, X, classes = two_classes(kind, dtype, rng, sizes=(19, 45))
-    source = kernel.row_source(classes[0].samples, classes[1].samples)
+    source = kernel.row_source(classes[0].row_samples, classes[1].row_samples)
     assert type(source) is KINDS[kind][3]
     K = kernel(X)
     evaluate = jit(lambda *arguments: fill_rows(*arguments), cache=False)

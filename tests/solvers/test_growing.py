@@ -13,7 +13,7 @@ from widemargin.kernels import Gaussian, Linear
 from widemargin.problems import hinge, nu_classification
 from widemargin.solvers import growing
 from widemargin.solvers.block import solve_blocks
-from widemargin.solvers.growing import evaluate, look, solve_growing, take_worst
+from widemargin.solvers.growing import evaluate, look, slopes_outside, solve_growing, take_worst
 from widemargin.solvers.optimality import violation_of
 from widemargin.solvers.solution import Status
 from widemargin.stopping import Stopping
@@ -133,9 +133,12 @@ def test_a_group_that_cannot_move_gets_no_new_variables():
     shift = np.array([-1.0, 2.0, 3.0, -1.0, -2.0, 1.0])
     beta = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 1.0])
     fresh, middles, table = np.empty(8, np.int64), np.empty(2), np.empty((2, 4))
+    rise, fall = np.empty(n), np.empty(n)
+    slopes_outside(beta, none, np.ones(n), none, none, shift, np.full(n, -1), rise, fall)
     violation, count = look(
-        F, beta, none, np.ones(n), none, none, shift, np.array([0, 3, 6]), np.full(n, -1), 1e-3, middles, fresh, table
-    )
+        F, beta, none, np.ones(n), none, none, shift, np.array([0, 3, 6]), np.empty(0, np.int64), rise, fall, 1e-3,
+        middles, fresh, table,
+    )  # fmt: skip
     assert violation == 3.0
     assert sorted(fresh[:count]) == [3, 4, 5]
     assert middles.tolist() == [0.0, -0.5]

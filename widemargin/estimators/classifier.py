@@ -176,9 +176,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if self.probability == "deprecated" or not self.probability:
             return None
         folds = Folds(problems, labels, weight, check_random_state(self.random_state))
-        for task, away in zip(tasks, folds.away, strict=True):
-            row = task.dual.row
-            task.held_out = [each if row is None else each[row] for each in away]
+        for task, fold in zip(tasks, folds.fold, strict=True):
+            task.fold = fold
         return folds
 
     def _calibrate(self, folds: Folds | None, tasks: Sequence[Task], trained: Sequence[Trained]) -> None:
@@ -187,9 +186,9 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if folds is None:
             return
         for number, (task, answer) in enumerate(zip(tasks, trained, strict=True)):
-            for fold, solution in enumerate(answer.held_out):
-                margin, bias = self._margin(task.dual, solution.level)
-                folds.take(number, fold, (solution.function + bias) / margin)
+            if answer.held_out is not None and answer.held_out.levels:
+                margins, biases = zip(*(self._margin(task.dual, level) for level in answer.held_out.levels))
+                folds.take(number, answer.held_out.function, np.array(margins), np.array(biases))
         self._probA, self._probB = folds.fit_sigmoids()
         if len(self.classes_) == 2:  # scikit-learn keeps those of LIBSVM's function, whose positive class is the first
             self._probB = -self._probB

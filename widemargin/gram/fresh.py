@@ -28,7 +28,8 @@ from widemargin.problems.dual import SignedDual
 from widemargin.solvers.optimality import scan_groups, violation_of
 
 SAMPLES = 256  # of the probe, about, at most; a quarter of them where the largest errors are to be expected
-PROBED = 32  # of so many samples one is probed, if there are few
+PROBED = 32  # of so many samples one is probed, if there are few ...
+FEWEST = 8  # ... but none, if there are fewer
 MARGIN = 4.0  # errors are sums of many roundings: the largest of 10^6 is about twice the largest of SAMPLES
 DECISIVE_SHARE = 0.5  # of the samples: beyond, one float64 pass over all of them costs little more
 
@@ -61,13 +62,11 @@ def checked_function(
         return running, proven
     function = running.copy()
     error = np.full(n, proven)
-    count = min(SAMPLES, n // PROBED)
-    if count >= 8:
-        sizes = shape()
-        probe = probed_samples(count, sizes)
-        function[probe] = exactly(probe)
-        measured = MARGIN * float((np.abs(function - running)[probe] / sizes[probe]).max()) * sizes
-        error = np.minimum(error, measured)
+    sizes = shape()
+    probe, values, unit = probed_error(running, exactly, sizes)
+    if len(probe):
+        function[probe] = values
+        error = np.minimum(error, unit * sizes)
         if is_certain(function, float(error.max())):
             return function, float(error.max())
     decisive = decisive_samples(dual, beta, function, error) if np.isfinite(error).all() else np.arange(n)
@@ -75,6 +74,18 @@ def checked_function(
         return None
     function[decisive] = exactly(decisive)
     return (function, 0.0) if (np.abs(function - running)[decisive] <= error[decisive]).all() else None
+
+
+def probed_error(
+    running: NDArray, exactly: Values, sizes: NDArray
+) -> tuple[NDArray[np.int64], NDArray[np.float64], float]:
+    """Samples that were probed, their values, and the error to be expected where `sizes` is 1: infinite without any."""
+    count = min(SAMPLES, len(running) // PROBED)
+    if count < FEWEST:
+        return np.empty(0, np.int64), np.empty(0), np.inf
+    probe = probed_samples(count, sizes)
+    values = exactly(probe)
+    return probe, values, MARGIN * float((np.abs(values - running[probe]) / sizes[probe]).max())
 
 
 def probed_samples(count: int, sizes: NDArray) -> NDArray[np.int64]:

@@ -10,6 +10,9 @@ Few samples of a pair become support vectors, so most rows are never needed: on 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,11 +29,22 @@ class ClassRows:
     """Rows of the kernel matrix within one class, each evaluated when a pair first asks for it.
 
     Threads need no lock: two that ask for one row at once write the same values to the same place.
+
+    Parameters
+    ----------
+    layout : what `kernel.row_layout` says about the samples of all classes; None asks it about this one
     """
 
-    def __init__(self, kernel: Kernel, samples: Samples, dtype: np.dtype) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        samples: Samples,
+        dtype: np.dtype,
+        layout: tuple[Callable[[Any], Any], float] | None = None,
+    ) -> None:
         self.kernel, self.samples = kernel, samples
-        self.row_samples = kernel.row_samples(samples)
+        arrange, self.rounding = layout or kernel.row_layout(samples)
+        self.row_samples = arrange(samples)
         n = len(samples)
         self.rows = np.empty((n, n), dtype)  # memory is taken by the system only where rows are written
         self.known = np.zeros(n, np.bool_)
@@ -71,6 +85,11 @@ class PairGram(Gram):
         self.slot = np.full(len(self.diag), ABSENT, np.int64)  # where the row of a sample is
         self.used = np.zeros(1, np.int64)  # rows that are there
         self.source = kernel.row_source(first.row_samples, second.row_samples)
+
+    @property
+    def rounding(self) -> float:
+        """Bound on the errors of rows; 0 where they are float64."""
+        return 0.0 if self.dtype == np.float64 else max(self.first.rounding, self.second.rounding)
 
     @property
     def parts(self) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]:

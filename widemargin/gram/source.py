@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.cached import CachedGram
-from widemargin.gram.fresh import checked_function, fresh_function
+from widemargin.gram.fresh import checked_function, fresh_function, probed_error
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram
 from widemargin.gram.memory import ThreadMemory
@@ -91,8 +91,13 @@ class GramSource:
         parts = {id(part): part for pair in pairs for part in pair}
         largest = max(len(part) for part in parts.values())
         entries = sum(len(part) ** 2 for part in parts.values()) + self.n_threads * (2 * largest) ** 2
-        if entries * self._dtype(self._pair_samples).itemsize <= self.budget:
-            self.classes = {key: self._class(part) for key, part in parts.items()}
+        samples = self._pair_samples
+        dtype = self._dtype(samples)
+        if entries * dtype.itemsize <= self.budget:
+            layout = self.kernel.row_layout(samples)
+            self.classes = {
+                key: ClassRows(self.kernel, samples.take(part), dtype, layout) for key, part in parts.items()
+            }
 
     def whole(self) -> FullGram:
         """The full float64 matrix of all samples."""
@@ -103,7 +108,7 @@ class GramSource:
     def gram(self, index: Index | Parts | None, double: bool = False) -> Gram:
         """A Gram for the samples of a problem; `double` insists on float64."""
         if self.classes and isinstance(index, tuple) and not double:
-            first, second = (self._class(part) for part in index)
+            first, second = (self.classes[id(part)] for part in index)
             return PairGram(self.kernel, first, second, self.between)
         if len(self) <= FULL:
             return self.whole() if index is None else self.whole().subset(joined(index))
@@ -139,7 +144,8 @@ class GramSource:
             gram.add_rows(support, weights, running)
             if gram.dtype == np.float64:
                 return running, 0.0
-            proven = self.rounding * float(np.abs(weights).sum())
+            rounding = gram.rounding if isinstance(gram, PairGram) else self.rounding
+            proven = rounding * float(np.abs(weights).sum())
 
         @cache
         def places() -> Index:
@@ -163,6 +169,17 @@ class GramSource:
             checked = checked_function(dual, beta, running, exactly, shape, proven, tol)
         return checked or (values(self.exact if index is None else self.exact.take(places())), 0.0)
 
+    def measured_error(self, beta: NDArray, function: NDArray, index: Parts) -> float:
+        """About the largest error of F summed from float32 rows of a pair, from some samples (gram/fresh.py)."""
+        places, support = joined(index), np.flatnonzero(beta)
+        sizes = self._rounding_shape[places]
+        vectors = self.exact.take(places[support])
+
+        def exactly(at: NDArray[np.int64]) -> NDArray[np.float64]:
+            return fresh_function(self.kernel, self.exact.take(places[at]), vectors, beta[support], np.float64, 1)
+
+        return probed_error(function, exactly, sizes)[2] * float(sizes.max())
+
     @cached_property
     def _rounding_shape(self) -> NDArray[np.float64]:
         """How errors of the values of samples compare."""
@@ -174,12 +191,7 @@ class GramSource:
         return self.exact if len(self) <= FULL else self.fast
 
     def _dtype(self, samples: Samples) -> np.dtype:
-        return np.dtype(np.float64 if samples is self.exact else np.float32)
-
-    def _class(self, part: Index) -> ClassRows:
-        """The rows within one class, shared by its pairs."""
-        source = self._pair_samples
-        return self.classes.get(id(part)) or ClassRows(self.kernel, source.take(part), self._dtype(source))
+        return np.dtype(np.float64 if samples is self._exact else np.float32)
 
 
 def joined(index: Index | Parts) -> Index:

@@ -53,6 +53,7 @@ def exponential_block(x, left_start, n_left, z, right_start, n_right, distance, 
     """
     d = len(x)
     strip = np.empty((d, STRIP), z.dtype)
+    pair = np.empty((2, d), x.dtype)
     sums = np.empty((2, STRIP), flat.dtype)
     for first in range(0, n_right, STRIP):
         width = min(STRIP, n_right - first)
@@ -61,30 +62,33 @@ def exponential_block(x, left_start, n_left, z, right_start, n_right, distance, 
                 strip[k, j] = z[k, right_start + first + j]
         for i in range(0, n_left, 2):
             last = min(i + 1, n_left - 1)
-            add_terms(distance, x, left_start + i, left_start + last, strip, sums[0, :width], sums[1, :width])
+            for k in range(d):
+                pair[0, k] = x[k, left_start + i]
+                pair[1, k] = x[k, left_start + last]
+            add_terms(distance, pair[0], pair[1], strip, sums[0, :width], sums[1, :width])
             for k in range(i, last + 1):
                 exp_scaled(sums[k - i, :width], distance.scale, flat[k * step + first : k * step + first + width])
 
 
-def add_terms(distance: Any, x: Any, a: int, b: int, z: Any, row_a: Any, row_b: Any) -> None:
-    """Fill the rows of the left samples a and b with distances; compiled code takes the overload below."""
-    _TERMS[type(distance)](distance, x, a, b, z, row_a, row_b)
+def add_terms(distance: Any, a: Any, b: Any, z: Any, row_a: Any, row_b: Any) -> None:
+    """Fill two rows with the distances of the vectors a and b; compiled code takes the overload below."""
+    _TERMS[type(distance)](distance, a, b, z, row_a, row_b)
 
 
 @overload(add_terms)
-def _choose_terms(distance, x, a, b, z, row_a, row_b):
+def _choose_terms(distance, a, b, z, row_a, row_b):
     """The loops of the given distance."""
     if isinstance(distance, types.NamedUniTuple):
         return _TERMS[distance.instance_class]
     return None
 
 
-def _squares(distance, x, a, b, z, row_a, row_b):
+def _squares(distance, a, b, z, row_a, row_b):
     """Sums of (x_k - z_k)^2."""
-    d, n = len(x), len(row_a)
+    d, n = len(a), len(row_a)
     k = 0
     if d % 2:
-        a0, b0, z0 = x[0, a], x[0, b], z[0]
+        a0, b0, z0 = a[0], b[0], z[0]
         for j in range(n):
             row_a[j] = (a0 - z0[j]) ** 2
             row_b[j] = (b0 - z0[j]) ** 2
@@ -94,19 +98,19 @@ def _squares(distance, x, a, b, z, row_a, row_b):
             row_a[j] = 0.0
             row_b[j] = 0.0
     while k < d:
-        a0, a1, b0, b1, z0, z1 = x[k, a], x[k + 1, a], x[k, b], x[k + 1, b], z[k], z[k + 1]
+        a0, a1, b0, b1, z0, z1 = a[k], a[k + 1], b[k], b[k + 1], z[k], z[k + 1]
         for j in range(n):
             row_a[j] = row_a[j] + (a0 - z0[j]) ** 2 + (a1 - z1[j]) ** 2
             row_b[j] = row_b[j] + (b0 - z0[j]) ** 2 + (b1 - z1[j]) ** 2
         k += 2
 
 
-def _absolutes(distance, x, a, b, z, row_a, row_b):
+def _absolutes(distance, a, b, z, row_a, row_b):
     """Sums of |x_k - z_k|."""
-    d, n = len(x), len(row_a)
+    d, n = len(a), len(row_a)
     k = 0
     if d % 2:
-        a0, b0, z0 = x[0, a], x[0, b], z[0]
+        a0, b0, z0 = a[0], b[0], z[0]
         for j in range(n):
             row_a[j] = abs(a0 - z0[j])
             row_b[j] = abs(b0 - z0[j])
@@ -116,23 +120,23 @@ def _absolutes(distance, x, a, b, z, row_a, row_b):
             row_a[j] = 0.0
             row_b[j] = 0.0
     while k < d:
-        a0, a1, b0, b1, z0, z1 = x[k, a], x[k + 1, a], x[k, b], x[k + 1, b], z[k], z[k + 1]
+        a0, a1, b0, b1, z0, z1 = a[k], a[k + 1], b[k], b[k + 1], z[k], z[k + 1]
         for j in range(n):
             row_a[j] = row_a[j] + abs(a0 - z0[j]) + abs(a1 - z1[j])
             row_b[j] = row_b[j] + abs(b0 - z0[j]) + abs(b1 - z1[j])
         k += 2
 
 
-def _chi_terms(distance, x, a, b, z, row_a, row_b):
+def _chi_terms(distance, a, b, z, row_a, row_b):
     """Sums of (x_k - z_k)^2 / (x_k + z_k)."""
     n = len(row_a)
-    zero = x.dtype.type(0.0)
-    one = x.dtype.type(1.0)
+    zero = a.dtype.type(0.0)
+    one = a.dtype.type(1.0)
     for j in range(n):
         row_a[j] = 0.0
         row_b[j] = 0.0
-    for k in range(len(x)):
-        a0, b0, z0 = x[k, a], x[k, b], z[k]
+    for k in range(len(a)):
+        a0, b0, z0 = a[k], b[k], z[k]
         for j in range(n):  # bound by the divisions, so passes of several features gain nothing
             sum_a, sum_b = a0 + z0[j], b0 + z0[j]
             # Dividing 0 by 1 instead of jumping over 0 / 0 keeps the loop free of branches, which vectorises.

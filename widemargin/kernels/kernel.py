@@ -8,7 +8,7 @@ compilations.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -108,12 +108,12 @@ class Kernel(ABC):
         length = np.sqrt(np.abs(self.diag(samples)))
         return np.maximum(length, 1e-3 * float(length.max(initial=0.0)) or 1.0)
 
-    def row_samples(self, samples: Samples) -> Samples:
-        """The same samples as `row_source` wants them, made once for all pairs that they stand in."""
-        return samples
+    def row_layout(self, samples: Samples) -> tuple[Callable[[Any], Any], float]:
+        """How `row_source` wants some of these samples, as a function of them, and a bound on errors of its rows."""
+        return lambda some: some, self.rounding(samples)
 
-    def row_source(self, first: Samples, second: Samples) -> Any:
-        """How compiled code can evaluate rows on these samples (kernels/compiled_rows.py), where it can."""
+    def row_source(self, first: Any, second: Any) -> Any:
+        """How compiled code can evaluate rows on samples in that layout (kernels/compiled_rows.py), where it can."""
         from widemargin.kernels.compiled_rows import NoRows
 
         return NoRows()

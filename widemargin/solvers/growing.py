@@ -15,13 +15,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin._jit import jit
+from widemargin._jit import REASSOCIATE, jit
 from widemargin.gram.accumulate import add_weighted_rows, copy_rows
 from widemargin.gram.pair import PairGram, gather_square
 from widemargin.kernels.compiled_rows import can_fill, fill_rows
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.optimality import scan_groups, violation_of
-from widemargin.solvers.packed import key_limits
+from widemargin.solvers.packed import key_limits, larger
 from widemargin.solvers.pair_steps import solve_pairs
 
 NEW = 24  # variables that get a row in a round: more are evaluated in vain, fewer take more rounds
@@ -72,11 +72,16 @@ def grow(
     K = np.empty((capacity, capacity), rows.dtype)
     gathered = 0
     middles = np.empty(n_groups)
+    rise = np.empty(n)
+    fall = np.empty(n)
+    slopes_outside(beta, lo, hi, kink, ridge, shift, slot, rise, fall)
     counts[2] = 0
     waited = counts[1] > 0
     while True:
+        violation, count = look(
+            F, beta, lo, hi, kink, ridge, shift, starts, active[:q], rise, fall, tol, middles, fresh, table
+        )
         if not waited:
-            violation, count = look(F, beta, lo, hi, kink, ridge, shift, starts, slot, tol, middles, fresh, table)
             reached[0] = violation
             if violation <= tol or not np.isfinite(violation) or counts[0] >= max_steps or counts[1] >= ROUNDS:
                 return
@@ -88,13 +93,14 @@ def grow(
                 evaluate(source, rows, slot, used, first, second, first_known, second_known, fresh[:count])
                 for k in range(count):
                     active[q + k] = fresh[k]
+                    rise[fresh[k]] = np.inf
+                    fall[fresh[k]] = -np.inf
                 q += count
                 if n_groups > 1:  # groups must lie together in the block
                     sort_active(active, slot)
                     gathered = 0
         else:  # the rows asked for are there now
             count = q
-            look(F, beta, lo, hi, kink, ridge, shift, starts, slot, tol, middles, fresh, table)
             waited = False
         if q > capacity:
             capacity = min(n, 2 * q)
@@ -203,21 +209,67 @@ def improve(
 
 
 @jit
-def look(F, beta, lo, hi, kink, ridge, shift, starts, slot, tol, middles, fresh, table):
+def slopes_outside(beta, lo, hi, kink, ridge, shift, slot, rise, fall):
+    """Slopes of the variables without a row, less F: their beta stays what it is, so that only F changes.
+
+    Infinite where a direction is closed, and for variables with a row.
+    """
+    for t in range(beta.shape[0]):
+        rise[t] = np.inf
+        fall[t] = -np.inf
+        if slot[t] >= 0:
+            continue
+        b = beta[t]
+        base = ridge[t] * b + shift[t]
+        if b < hi[t]:
+            rise[t] = base + kink[t] if b >= 0.0 else base - kink[t]
+        if b > lo[t]:
+            fall[t] = base + kink[t] if b > 0.0 else base - kink[t]
+
+
+@jit(fastmath=REASSOCIATE)
+def extreme_slopes(F, rise, fall, first, last):
+    """Lowest F + rise and highest F + fall on first:last; the third number is not 0 if an F is not finite."""
+    F, rise, fall = F[first:last], rise[first:last], fall[first:last]
+    lowest = highest = -np.inf
+    finite = 0.0
+    for t in range(last - first):
+        lowest = larger(lowest, -(F[t] + rise[t]))
+        highest = larger(highest, F[t] + fall[t])
+        finite += F[t] - F[t]
+    return -lowest, highest, finite
+
+
+@jit
+def look(F, beta, lo, hi, kink, ridge, shift, starts, active, rise, fall, tol, middles, fresh, table):
     """The violation, the thresholds of each group and the middle between them, and the worst violators without a row.
 
-    The latter go to `fresh`, as many as it has room for; their number is returned beside the violation.
+    The latter go to `fresh`, as many as it has room for; their number is returned beside the violation. `rise` and
+    `fall` come from `slopes_outside`. Columns 2 and 3 of `table` are filled only where the problem is solved.
     """
     n = F.shape[0]
     n_groups = starts.shape[0] - 1
-    f = np.empty(n)
-    for t in range(n):
-        f[t] = F[t] + ridge[t] * beta[t] + shift[t]
-    table[:] = scan_groups(f, beta, lo, hi, kink, starts, n_groups, 0.0)
+    for g in range(n_groups):
+        table[g, 0], table[g, 1], table[g, 2] = extreme_slopes(F, rise, fall, starts[g], starts[g + 1])
+        table[g, 3] = 0.0
+    g = 0
+    for t in active:
+        while t >= starts[g + 1]:
+            g += 1
+        b = beta[t]
+        f = F[t] + ridge[t] * b + shift[t]
+        if b < hi[t]:
+            table[g, 0] = min(table[g, 0], f + kink[t] if b >= 0.0 else f - kink[t])
+        if b > lo[t]:
+            table[g, 1] = max(table[g, 1], f + kink[t] if b > 0.0 else f - kink[t])
     violation = violation_of(table, n_groups)
     count = 0
     if violation <= tol or not np.isfinite(violation):
-        return violation, count
+        f = np.empty(n)
+        for t in range(n):
+            f[t] = F[t] + ridge[t] * beta[t] + shift[t]
+        table[:] = scan_groups(f, beta, lo, hi, kink, starts, n_groups, 0.0)
+        return violation_of(table, n_groups), count
     number = np.empty((2, n), np.int64)  # violators that would rise, and those that would fall, ...
     amount = np.empty((2, n))  # ... and by how much they violate
     room = fresh.shape[0] // (2 * n_groups)
@@ -228,18 +280,13 @@ def look(F, beta, lo, hi, kink, ridge, shift, starts, slot, tol, middles, fresh,
         middle = middles[g] = 0.5 * (table[g, 0] + table[g, 1])
         rising = falling = 0
         for t in range(starts[g], starts[g + 1]):
-            if slot[t] >= 0:
-                continue
-            b = beta[t]
-            rise = f[t] + kink[t] if b >= 0.0 else f[t] - kink[t]
-            fall = f[t] + kink[t] if b > 0.0 else f[t] - kink[t]
-            if b < hi[t] and rise < middle:
+            if F[t] + rise[t] < middle:
                 number[0, rising] = t
-                amount[0, rising] = middle - rise
+                amount[0, rising] = middle - (F[t] + rise[t])
                 rising += 1
-            elif b > lo[t] and fall > middle:
+            elif F[t] + fall[t] > middle:
                 number[1, falling] = t
-                amount[1, falling] = fall - middle
+                amount[1, falling] = F[t] + fall[t] - middle
                 falling += 1
         count = take_worst(number[0, :rising], amount[0, :rising], room, fresh, count)
         count = take_worst(number[1, :falling], amount[1, :falling], room, fresh, count)

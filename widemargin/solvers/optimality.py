@@ -5,10 +5,7 @@ Shared by the solvers (on their running gradient) and the certificate (on a grad
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin._jit import jit
 
@@ -70,16 +67,18 @@ def violation_of(table, n_groups):
     return largest
 
 
-def levels_of(table: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
+@jit
+def levels_of(table, n_groups):
     """Level of each group: the mean slope of its free variables, or the middle of the interval the others leave."""
     levels = np.zeros(n_groups)
-    for g, (lowest, highest, free_sum, free) in enumerate(table[:n_groups].tolist()):
-        if free > 0.0:
-            levels[g] = free_sum / free
-        elif not math.isinf(lowest) and not math.isinf(highest):
+    for g in range(n_groups):
+        lowest, highest = table[g, 0], table[g, 1]
+        if table[g, 3] > 0.0:
+            levels[g] = table[g, 2] / table[g, 3]
+        elif lowest < np.inf and highest > -np.inf:
             levels[g] = 0.5 * (lowest + highest)
-        elif not math.isinf(lowest):
+        elif lowest < np.inf:
             levels[g] = lowest
-        elif not math.isinf(highest):
+        elif highest > -np.inf:
             levels[g] = highest
     return levels

@@ -2,7 +2,7 @@
 
 Solves   the signed dual with the boxes of the samples held out empty, and group sums smaller by their share of the box
 Given    the answer to the whole problem and its function F, and the kernel rows that were needed for it
-Returns  the change of beta; F then holds the values of the samples held out under a machine that has not seen them
+Returns  beta and F; F holds the values of the samples held out under a machine that has not seen them
 How      only variables with a row take part: the support vectors, and whatever came near to being one. Their block of
          the kernel is gathered once for all folds. What the others would violate is for the caller to look at.
 See      DeCoste & Wagstaff (2000), KDD, for starting a fold from the answer to the whole (alpha seeding).
@@ -10,17 +10,19 @@ See      DeCoste & Wagstaff (2000), KDD, for starting a fold from the answer to 
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
+from widemargin.gram.accumulate import add_weighted_rows
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram
 from widemargin.gram.pair import ABSENT, PairGram
 from widemargin.problems.dual import SignedDual
 from widemargin.restart import nearest_feasible, sums_of
+from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
 from widemargin.solvers.packed import key_limits
 from widemargin.solvers.pair_steps import solve_pairs
 from widemargin.solvers.solution import Solution
@@ -31,70 +33,101 @@ STEPS = 100_000  # of a fold; what has not ended by then is near enough
 Vector = NDArray[np.float64]
 
 
-def emptied(dual: SignedDual, away: NDArray[np.bool_]) -> tuple[Vector, Vector, Vector]:
-    """Box and group sums of a problem without the variables in `away`.
+class Without:
+    """A problem and its answer, to be solved again without some samples: on the variables with rows where those are at
+    hand (`fits`), else only prepared for a general solver."""
+
+    def __init__(self, dual: SignedDual, gram: Gram, whole: Solution) -> None:
+        self.dual, self.gram, self.whole = dual, gram, whole
+        self.sums = sums_of(dual)
+        self.fits = fits(dual, gram)
+        if not self.fits:
+            return
+        if isinstance(gram, PairGram):
+            self.active = np.flatnonzero(gram.slot != ABSENT)
+            self.block, self.rows, self.slot = gram.block(self.active), gram.rows, gram.slot
+        else:
+            self.active = self.slot = np.arange(len(dual), dtype=np.int64)
+            self.block = self.rows = gram.matrix  # type: ignore[attr-defined]
+        self.diagonal = (gram.diag[self.active] + dual.ridge[self.active]).astype(self.block.dtype)
+        self.limits = key_limits(len(self.active), self.block.dtype)
+
+    def emptied(self, away: NDArray[np.bool_]) -> tuple[Vector, Vector, Vector]:
+        """Box and group sums without the variables in `away`."""
+        lo, hi, sums = np.empty(len(away)), np.empty(len(away)), np.empty(len(self.sums))
+        empty_boxes(away, self.dual.lo, self.dual.hi, self.sums, self.dual.group_starts, lo, hi, sums)
+        return lo, hi, sums
+
+    def solve(self, away: NDArray[np.bool_], tol: float) -> tuple[Solution, Vector, Vector] | None:
+        """The answer without the variables in `away` among those with rows, and the box; None where nothing is left.
+
+        `violation` of the answer is that of all variables, infinite where it is but a feasible start.
+        """
+        dual, whole = self.dual, self.whole
+        lo, hi, sums = self.emptied(away)
+        beta, violation = np.empty(len(dual)), np.inf
+        if not nearest_feasible(whole.beta, 1.0, lo, hi, sums, dual.group_starts, beta):
+            return None
+        function, level = whole.function.copy(), whole.level.copy()
+        if self.fits:
+            violation = solve_active(
+                self.block, self.diagonal, self.active, self.rows, self.slot, whole.beta, dual.shift, lo, hi,
+                dual.ridge, dual.kink, dual.group_starts, tol, STEPS, *self.limits, beta, function, level,
+            )  # fmt: skip
+        if violation == np.inf:
+            coefficients = dual.per_sample(beta - whole.beta)
+            moved = np.flatnonzero(coefficients)
+            function = whole.function.copy()
+            self.gram.add_rows(moved, coefficients[moved], function)
+        return replace(whole, beta=beta, function=function, level=level, violation=violation), lo, hi
+
+
+def fits(dual: SignedDual, gram: Gram) -> bool:
+    """Whether a problem can be solved on variables with rows: one per sample, groups, and rows at hand."""
+    small = isinstance(gram, PairGram) or (isinstance(gram, FullGram) and len(dual) <= LARGEST_FULL)
+    return small and dual.row is None and dual.sign is None and dual.n_groups > 0 and len(dual) > 0
+
+
+@jit
+def empty_boxes(away, lo, hi, sums, starts, new_lo, new_hi, new_sums):
+    """Fill box and group sums without the variables in `away`.
 
     Sums that are not zero (nu-machines) shrink with the box that is left, and to what its smallest group can hold.
     """
-    lo, hi = np.where(away, 0.0, dual.lo), np.where(away, 0.0, dual.hi)
-    sums = sums_of(dual)
-    if sums.any():
-        starts = dual.group_starts[:-1]
-        room = np.add.reduceat(hi - lo, starts)
-        share = room.sum() / np.sum(dual.hi - dual.lo)
-        smallest = float(np.min(room / np.abs(sums)))
-        sums = sums * min(share, smallest)
-    return lo, hi, sums
-
-
-class Without:
-    """The block of the variables with rows, made once, and folds solved on it.
-
-    `training.Training` uses it, and its general solver where `fits` says no.
-    """
-
-    def __init__(self, dual: SignedDual, gram: Gram, whole: Solution) -> None:
-        self.dual, self.whole = dual, whole
-        if isinstance(gram, PairGram):
-            self.active = np.flatnonzero(gram.slot != ABSENT)
-            self.block = gram.block(self.active)
-        else:
-            self.active = np.arange(len(dual), dtype=np.int64)
-            self.block = gram.matrix  # type: ignore[attr-defined]
-        self.diag = gram.diag[self.active] + dual.ridge[self.active]
-        self.limits = key_limits(len(self.active), self.block.dtype)
-
-    @staticmethod
-    def fits(dual: SignedDual, gram: Gram) -> bool:
-        """Whether a problem can be solved here: one variable per sample, groups, and rows at hand."""
-        small = isinstance(gram, PairGram) or (isinstance(gram, FullGram) and len(dual) <= LARGEST_FULL)
-        return small and dual.row is None and dual.sign is None and dual.n_groups > 0 and len(dual) > 0
-
-    def change(self, lo: Vector, hi: Vector, sums: Vector, tol: float) -> Vector | None:
-        """New beta minus that of the whole problem; None where only the general solver can help."""
-        dual, whole = self.dual, self.whole
-        change = np.empty(len(dual))
-        found = solve_active(
-            self.block, self.diag.astype(self.block.dtype), self.active, whole.function, whole.beta, dual.shift, lo, hi,
-            dual.ridge, dual.kink, dual.group_starts, sums, whole.level, tol, STEPS, *self.limits, change,
-        )  # fmt: skip
-        return change if found else None
+    for t in range(away.shape[0]):
+        new_lo[t] = 0.0 if away[t] else lo[t]
+        new_hi[t] = 0.0 if away[t] else hi[t]
+    factor = 1.0
+    left = room = 0.0
+    for g in range(sums.shape[0]):
+        if sums[g] == 0.0:
+            continue
+        left_here = 0.0
+        for t in range(starts[g], starts[g + 1]):
+            left_here += new_hi[t] - new_lo[t]
+            room += hi[t] - lo[t]
+        left += left_here
+        factor = min(factor, left_here / abs(sums[g]))
+    if room > 0.0:
+        factor = min(factor, left / room)
+    for g in range(sums.shape[0]):
+        new_sums[g] = factor * sums[g]
 
 
 @jit
 def solve_active(
-    K: Any, diagonal: Any, active: Any, F: Any, whole: Any, shift: Any, lo: Any, hi: Any, ridge: Any, kink: Any,
-    starts: Any, sums: Any, level: Any, tol: float, max_steps: int, position: Any, limits: Any, change: Any,
-) -> bool:  # fmt: skip
-    """Fill `change`; False if the start needs a variable without a row, or a step has no end."""
-    n, q, n_groups = whole.shape[0], active.shape[0], sums.shape[0]
-    beta = np.empty(n)
-    if not nearest_feasible(whole, 1.0, lo, hi, sums, starts, beta):
-        return False
-    moved = 0
+    K, diagonal, active, rows, slot, whole, shift, lo, hi, ridge, kink, starts, tol, max_steps, position, limits, beta,
+    F, level,
+):  # fmt: skip
+    """Improve a feasible beta on the active variables; F and level, given of the whole problem, become those of beta.
+
+    Returns the violation of all variables; infinite, and beta as it was, if the start needs a variable without a row or
+    a step has no end.
+    """
+    n, q, n_groups = whole.shape[0], active.shape[0], level.shape[0]
     for t in range(n):
-        change[t] = 0.0
-        moved += beta[t] != whole[t]
+        if beta[t] != whole[t] and slot[t] < 0:
+            return np.inf
     f = np.empty(q, K.dtype)
     inner = np.empty((5, q))  # beta, lo, hi, kink and ridge of the block
     inner_starts = np.zeros(n_groups + 1, np.int64)
@@ -107,9 +140,6 @@ def solve_active(
             inner_starts[g] = k
         inner[0, k], inner[1, k], inner[2, k], inner[3, k], inner[4, k] = beta[t], lo[t], hi[t], kink[t], ridge[t]
         shifted[k] = F[t] + ridge[t] * beta[t] + shift[t] - level[g]
-        moved -= beta[t] != whole[t]
-    if moved:
-        return False
     for later in range(g + 1, n_groups + 1):
         inner_starts[later] = q
     for k in range(q):
@@ -123,8 +153,22 @@ def solve_active(
     solve_pairs(
         K, f, inner[0], inner[1], inner[2], inner[3], inner[4], diagonal, inner_starts, tol, max_steps, position, limits
     )
+    moved = np.empty(q, np.int64)
+    change = np.empty(q)
+    count = 0
     for k in range(q):
         if not np.isfinite(inner[0, k]):
-            return False
-        change[active[k]] = inner[0, k] - whole[active[k]]
-    return True
+            return np.inf
+        if inner[0, k] != whole[active[k]]:
+            moved[count] = slot[active[k]]
+            change[count] = inner[0, k] - whole[active[k]]
+            count += 1
+    for k in range(q):
+        beta[active[k]] = inner[0, k]
+    add_weighted_rows(rows, 0, moved[:count], change[:count], F)
+    gradient = np.empty(n)
+    for t in range(n):
+        gradient[t] = F[t] + ridge[t] * beta[t] + shift[t]
+    table = scan_groups(gradient, beta, lo, hi, kink, starts, n_groups, 0.0)
+    level[:] = levels_of(table, n_groups)
+    return violation_of(table, n_groups)
