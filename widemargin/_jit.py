@@ -88,6 +88,8 @@ def jit(function: Callable | None = None, *, fastmath: frozenset[str] = frozense
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": set(fastmath) or False}
     options["no_cfunc_wrapper"] = True
     dispatcher = numba.njit(**options)(function)
+    if not INTERPRETED:
+        dispatcher.compile = collector_held()(dispatcher.compile)
     if cache and hasattr(dispatcher, "_cache"):
         dispatcher._cache = _OpenedLater(dispatcher)
     return dispatcher

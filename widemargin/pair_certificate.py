@@ -19,7 +19,7 @@ from widemargin.gram.accumulate import add_weighted_rows
 from widemargin.gram.pair import PairGram
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.primal import soft_primal
-from widemargin.solvers.optimality import levels_of, violation_of
+from widemargin.solvers.optimality import compiled_levels_of, violation_of
 from widemargin.solvers.solution import Solution
 from widemargin.stopping import Stopping
 
@@ -101,7 +101,7 @@ def weigh(rows, slot, beta, running, shift, lo, hi, ridge, kink, start, starts, 
         squared += beta[t] * F[t]
         drift = max(drift, abs(F[t] - running[t]))
     table, lower, infeasibility, mass = measure(F, beta, shift, lo, hi, ridge, kink, start, starts, n_groups, 0.0)
-    level = levels_of(table, n_groups)
+    level = compiled_levels_of(table, n_groups)
     primal, _ = soft_primal(F, squared, lower, level, shift, lo, hi, ridge, kink, start, starts, n_groups)
     numbers[0] = -1.0 if missing else count
     numbers[1], numbers[2], numbers[3], numbers[4] = size, squared, drift, violation_of(table, n_groups)

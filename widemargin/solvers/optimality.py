@@ -67,7 +67,6 @@ def violation_of(table, n_groups):
     return largest
 
 
-@jit
 def levels_of(table, n_groups):
     """Level of each group: the mean slope of its free variables, or the middle of the interval the others leave."""
     levels = np.zeros(n_groups)
@@ -82,3 +81,7 @@ def levels_of(table, n_groups):
         elif highest > -np.inf:
             levels[g] = highest
     return levels
+
+
+#: For compiled code. Python calls the plain function: a first fit should not wait for one more to be compiled.
+compiled_levels_of = jit(levels_of)

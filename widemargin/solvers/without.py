@@ -22,7 +22,7 @@ from widemargin.gram.gram import Gram
 from widemargin.gram.pair import ABSENT, PairGram
 from widemargin.problems.dual import SignedDual
 from widemargin.restart import nearest_feasible, sums_of
-from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
+from widemargin.solvers.optimality import compiled_levels_of, scan_groups, violation_of
 from widemargin.solvers.packed import key_limits
 from widemargin.solvers.pair_steps import solve_pairs
 from widemargin.solvers.solution import Solution
@@ -170,5 +170,5 @@ def solve_active(
     for t in range(n):
         gradient[t] = F[t] + ridge[t] * beta[t] + shift[t]
     table = scan_groups(gradient, beta, lo, hi, kink, starts, n_groups, 0.0)
-    level[:] = levels_of(table, n_groups)
+    level[:] = compiled_levels_of(table, n_groups)
     return violation_of(table, n_groups)
