@@ -210,3 +210,30 @@ def test_cheap_rows_are_kept_only_when_evaluating_them_has_cost_as_much(rng, mon
         gram.add_rows(index, weights, function, keep)
         np.testing.assert_allclose(function, expected, atol=1e-6)
         assert gram.row_hits == max(0, turn + 1 - asks)  # the second row is never to be kept
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_values_of_rows_that_were_kept_are_not_evaluated_again(n_threads, rng, monkeypatch):
+    monkeypatch.setattr(cached, "SLAB_ROWS", 8)
+    monkeypatch.setattr(cached, "GATHER_COST", 0.0)
+    kernel = Gaussian(0.5)
+    X = rng.normal(size=(60, 3))
+    K = kernel(X)
+    asked = []
+
+    class Counting(Gaussian):
+        def block(self, left, right, out):
+            asked.append((len(left), len(right)))
+            return super().block(left, right, out)
+
+    counting = Counting(0.5)
+    gram = CachedGram(counting, counting.prepare(X), np.float64, 10**6, n_threads)
+    index = np.array([3, 7, 8, 20, 21, 40, 41, 42, 43, 59])
+    some = np.array([7, 8, 20, 30, 31, 32, 33, 34, 43, 59])
+    gram.add_rows(some, np.ones(10), np.zeros(60), keep=np.ones(10, bool))
+    asked.clear()
+    np.testing.assert_allclose(gram.block(index), K[np.ix_(index, index)], rtol=1e-12)
+    assert asked == [(5, 5)]  # 3, 21, 40, 41 and 42 among themselves
+    asked.clear()
+    np.testing.assert_allclose(gram.block(some), K[np.ix_(some, some)], rtol=1e-12)
+    assert asked == []

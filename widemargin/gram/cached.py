@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from widemargin._jit import jit
 from widemargin.gram.accumulate import add_weighted_rows, copy_rows
 from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, symmetric_block
 from widemargin.gram.memory import ThreadMemory
@@ -19,6 +20,7 @@ from widemargin.threads import run_tiles
 
 SLAB_ROWS = 256
 READ_COST = 0.3  # ns to add a value that was kept
+GATHER_COST = 8.0  # ns to take a value of a block from a row that was kept, at worst: dearer ones are not evaluated again
 WORTH_THREADS = 1e6  # ns of work from which it is handed to threads: waking one takes up to a quarter of that
 TILES_PER_THREAD = 2  # at least: a thread that was held up leaves its second tile to the others
 ABSENT = -1
@@ -38,7 +40,7 @@ class CachedGram(Gram):
         n = len(samples)
         self.capacity = int(min(n, max(0, budget) // max(1, n * self.dtype.itemsize)))
         self.slabs: list[NDArray] = []
-        self.blocks, self.tiles = ThreadMemory(), ThreadMemory()
+        self.blocks, self.corners, self.tiles = ThreadMemory(), ThreadMemory(), ThreadMemory()
         self.slot_of = np.full(n, ABSENT, np.int64)
         self.sample_in = np.full(self.capacity, ABSENT, np.int64)
         self.last_use = np.zeros(self.capacity, np.int64)
@@ -50,6 +52,21 @@ class CachedGram(Gram):
 
     def block(self, index: NDArray[np.int64]) -> NDArray:
         out = self.blocks.array(len(index), len(index), self.dtype)
+        slots = self.slot_of[index]
+        kept = slots != ABSENT
+        if self.entry_cost < GATHER_COST or not kept.any():
+            return self._evaluate(index, out)
+        groups = self._by_slab(slots[kept], np.flatnonzero(kept))
+        n_threads = self._threads_for(len(index) * float(kept.sum()) * GATHER_COST)
+        run_tiles(lambda number: gather_rows(*groups[number], index, out), len(groups), n_threads)
+        new = np.flatnonzero(~kept)
+        if len(new):
+            among = self._evaluate(index[new], self.corners.array(len(new), len(new), self.dtype))
+            fill_up(among, new, kept, out)
+        return out
+
+    def _evaluate(self, index: NDArray[np.int64], out: NDArray) -> NDArray:
+        """out = the block of these samples, from nothing."""
         n_threads = self._threads_for(0.5 * len(index) ** 2 * self.entry_cost)
         return symmetric_block(self.kernel, self.samples.take(index), out, n_threads)
 
@@ -143,3 +160,25 @@ class CachedGram(Gram):
         self.sample_in[slots] = owners
         self.last_use[slots] = self.clock
         return slots
+
+
+@jit
+def gather_rows(slab, rows, places, index, out):
+    """out[places[k]] = slab[rows[k], index]."""
+    for k in range(rows.shape[0]):
+        source = slab[rows[k]]
+        target = out[places[k]]
+        for m in range(index.shape[0]):
+            target[m] = source[index[m]]
+
+
+@jit
+def fill_up(among, new, kept, out):
+    """The rows `new` of a symmetric block: their values among themselves, and those that the rows kept already hold."""
+    for a in range(new.shape[0]):
+        i = new[a]
+        for m in range(kept.shape[0]):
+            if kept[m]:
+                out[i, m] = out[m, i]
+        for b in range(new.shape[0]):
+            out[i, new[b]] = among[a, b]
