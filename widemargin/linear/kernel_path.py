@@ -21,6 +21,7 @@ from widemargin.linear.problem import Budget, Vector, Watch, linear_problem
 from widemargin.linear.rows import DenseRows, SparseRows, rows_of
 from widemargin.linear.solve import solve_linear
 from widemargin.problems.dual import SignedDual
+from widemargin.restart import restart
 from widemargin.solvers.solution import Solution
 
 if TYPE_CHECKING:
@@ -62,13 +63,14 @@ class LinearPath:
 
         def accept(state: Newton) -> bool:
             nonlocal function
-            function = _function(rows, state.beta)
-            return holds(problem.dual, state.beta, function, stopping.tol, stopping.criterion)
+            point = _feasible(problem.dual, state.beta)
+            function = _function(rows, point)
+            return holds(problem.dual, point, function, stopping.tol, stopping.criterion)
 
         budget = Budget(FIRST_GAP, deadline=stopping.deadline(), watch=watch)
         answer = solve_linear(problem, budget, accept=accept)
         beta = np.zeros(len(dual))
-        beta[taking_part] = answer.beta
+        beta[taking_part] = _feasible(problem.dual, answer.beta)
         if len(taking_part) < len(dual) or not answer.status.converged:  # else it was computed to be accepted
             whole = self.rows if index is None else self.rows.take(joined(index))
             function = _function(whole, beta)
@@ -89,6 +91,12 @@ class LinearPath:
         )
         solution.level, solution.violation = np.array(certificate.level), certificate.violation
         return solution, certificate
+
+
+def _feasible(dual: SignedDual, beta: Vector) -> Vector:
+    """Multipliers whose sum is what the problem asks: Newton steps leave it off by their own rounding."""
+    restored = restart(dual, beta)
+    return beta if restored is None else restored
 
 
 def _is_linear(dual: SignedDual) -> bool:
