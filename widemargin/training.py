@@ -70,12 +70,7 @@ class HeldOut:
     """What became of the folds: F at each sample under the machine without its fold, and the levels of each machine."""
 
     function: Vector
-    levels: list[Vector]
-
-    def take(self, away: NDArray[np.bool_], function: Vector, level: Vector) -> None:
-        """Add the machine that has not seen the samples in `away`."""
-        self.function[away] = function[away]
-        self.levels.append(level)
+    levels: Vector
 
 
 @dataclass
@@ -250,72 +245,64 @@ class Training:
             return None
         zero, level = np.zeros(task.dual.n_samples), np.zeros(task.dual.n_groups)
 
-        def at_start(dual: SignedDual) -> Solution:
-            return Solution(dual.start.copy(), zero.copy(), level, status, np.inf, 0.0, 0, 0, 0, 0.0)
-
-        solution = at_start(task.dual)
+        solution = Solution(task.dual.start.copy(), zero, level, status, np.inf, 0.0, 0, 0, 0, 0.0)
         certificate = certify_function(
             task.dual, solution.beta, zero, stopping.tol, criterion=stopping.criterion, solution=solution
         )
         solution.level, solution.violation = np.array(certificate.level), certificate.violation
-        held_out = None if task.fold is None else self._each_fold(task, lambda away: at_start(task.dual))
-        return Trained(solution, certificate, held_out)
+        return Trained(solution, certificate, None if task.fold is None else nothing_held_out(task))
 
     def _train_without(self, task: Task, gram: Gram, whole: Solution, stopping: Stopping) -> HeldOut | None:
         """The machine without each fold, from the one with all samples: most multipliers stay."""
         if task.fold is None:
             return None
         rule = replace(stopping, tol=max(stopping.tol, HELD_OUT_TOL), criterion="kkt")
-        without = Without(task.dual, gram, whole)
-        return self._each_fold(task, lambda away: self._leave_out(without, away, rule))
-
-    def _train_linear_without(self, task: Task, whole: Solution, stopping: Stopping, watch: Watch) -> HeldOut | None:
-        """As `_train_without`, for a linear kernel: each fold is left out by a box that has no room."""
-        if task.fold is None:
-            return None
-        rule = replace(stopping, tol=max(stopping.tol, HELD_OUT_TOL), criterion="kkt")
-
-        def leave_out(away: NDArray[np.bool_]) -> Solution | None:
-            assert self.linear is not None
-            lo, hi = (np.where(away, 0.0, bound) for bound in (task.dual.lo, task.dual.hi))
-            answer = self.linear.train(replace(task.dual, lo=lo, hi=hi), task.index, rule, watch)
-            return None if answer is None else answer[0]
-
-        held_out = self._each_fold(task, leave_out)
-        if held_out is None:  # too few samples are left: the folds go the way of all kernels
-            return self._train_without(task, self.source.gram(task.index), whole, stopping)
+        dual = task.dual
+        fold = task.fold if dual.row is None else task.fold[dual.row]
+        without = Without(dual, gram, whole, fold)
+        held_out = nothing_held_out(task)
+        enough = max(OUTSIDE_TOL, rule.tol)
+        for number in without.solve_with_rows(INNER_SHARE * rule.tol, enough, held_out.function, held_out.levels):
+            self._keep(held_out, task, number, self._leave_out(without, number, rule))
         return held_out
 
-    def _each_fold(self, task: Task, leave_out: Callable[[NDArray[np.bool_]], Solution | None]) -> HeldOut | None:
-        """Gather the answers of `leave_out` without the variables of each fold; None if it has none."""
-        dual, fold = task.dual, task.fold
-        assert fold is not None
-        held_out = HeldOut(np.zeros(dual.n_samples), [])
-        for number in range(int(fold.max()) + 1):
-            away = fold == number
-            answer = leave_out(away if dual.row is None else away[dual.row])
-            if answer is None:
-                return None
-            held_out.take(away, *self.hand_over_bias(answer.beta, answer.function, answer.level))
-        return held_out
-
-    def _leave_out(self, without: Without, away: NDArray[np.bool_], rule: Stopping) -> Solution:
-        """One machine without some variables: on those with rows, and on all where that is not enough."""
+    def _leave_out(self, without: Without, number: int, rule: Stopping) -> Solution:
+        """One machine without a fold, on all variables."""
 
         def stop_if_cancelled(info: dict[str, Any]) -> None:
             if self.cancelled.is_set():
                 raise KeyboardInterrupt
 
-        found = without.solve(away, INNER_SHARE * rule.tol)
-        if found is None:
+        start = without.start(number)
+        if start is None:
             return without.whole  # nothing is left without these samples
-        answer, lo, hi = found
-        if answer.violation <= max(OUTSIDE_TOL, rule.tol):
-            return answer
-        rest = replace(without.dual, lo=lo, hi=hi, start=answer.beta)
-        return self.solve(
-            rest, without.gram, rule, start=answer.beta, function=answer.function, watch=stop_if_cancelled
-        )
+        dual, function = start
+        if isinstance(without.gram, PairGram) and self.solve is solve_blocks:
+            quick = solve_pair(dual, without.gram, rule, function=function)
+            if quick is not None:
+                return quick
+        return self.solve(dual, without.gram, rule, start=dual.start, function=function, watch=stop_if_cancelled)
+
+    def _train_linear_without(self, task: Task, whole: Solution, stopping: Stopping, watch: Watch) -> HeldOut | None:
+        """As `_train_without`, for a linear kernel: each fold is left out by a box that has no room."""
+        if task.fold is None:
+            return None
+        assert self.linear is not None
+        rule = replace(stopping, tol=max(stopping.tol, HELD_OUT_TOL), criterion="kkt")
+        held_out = nothing_held_out(task)
+        for number in range(len(held_out.levels)):
+            lo, hi = (np.where(task.fold == number, 0.0, bound) for bound in (task.dual.lo, task.dual.hi))
+            answer = self.linear.train(replace(task.dual, lo=lo, hi=hi), task.index, rule, watch)
+            if answer is None:  # too few samples are left: the folds go the way of all kernels
+                return self._train_without(task, self.source.gram(task.index), whole, stopping)
+            self._keep(held_out, task, number, answer[0])
+        return held_out
+
+    def _keep(self, held_out: HeldOut, task: Task, number: int, answer: Solution) -> None:
+        """Take the values of a fold from the answer without it."""
+        function, held_out.levels[number] = self.hand_over_bias(answer.beta, answer.function, answer.level)
+        away = task.fold == number
+        held_out.function[away] = function[away]
 
     def _certify(self, task: Task, gram: Gram, solution: Solution, stopping: Stopping) -> Certificate:
         """Certificate on a fresh function, which the solution takes over; on the solver's own if interrupted there."""
@@ -345,6 +332,13 @@ class Training:
         )  # fmt: skip
         solution.function, solution.level = function, np.array(certificate.level)
         return certificate
+
+
+def nothing_held_out(task: Task) -> HeldOut:
+    """Room for what becomes of the folds of a task: zero everywhere."""
+    assert task.fold is not None
+    n_folds = int(task.fold.max(initial=-1)) + 1
+    return HeldOut(np.zeros(task.dual.n_samples), np.zeros((n_folds, max(1, task.dual.n_groups))))
 
 
 def solution_report(solution: Solution, certificate: Certificate) -> dict[str, Any]:

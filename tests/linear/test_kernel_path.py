@@ -124,7 +124,7 @@ def test_gap_criterion_and_probabilities(paths):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_features_that_are_not_scaled_leave_no_sum_behind(seed):
-    """Newton steps left the sum of tiny multipliers off by 1e-6 of their size, and half of these were called stalled."""
+    """Newton steps left the sum of tiny multipliers off by 1e-6 of their size: half of these were called stalled."""
     rng = np.random.default_rng(seed)
     scale = np.array([30.0, 2000.0, 50.0, 1500.0, 150.0, 5000.0, 40.0, 100.0, 100.0])
     X = rng.normal(size=(1200, 9)) * scale

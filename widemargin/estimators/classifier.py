@@ -186,7 +186,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if folds is None:
             return
         for number, (task, answer) in enumerate(zip(tasks, trained, strict=True)):
-            if answer.held_out is not None and answer.held_out.levels:
+            if answer.held_out is not None and len(answer.held_out.levels):
                 margins, biases = zip(*(self._margin(task.dual, level) for level in answer.held_out.levels))
                 folds.take(number, answer.held_out.function, np.array(margins), np.array(biases))
         self._probA, self._probB = folds.fit_sigmoids()

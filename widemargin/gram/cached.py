@@ -20,7 +20,9 @@ from widemargin.threads import run_tiles
 
 SLAB_ROWS = 256
 READ_COST = 0.3  # ns to add a value that was kept
-GATHER_COST = 8.0  # ns to take a value of a block from a row that was kept, at worst: dearer ones are not evaluated again
+GATHER_COST = (
+    8.0  # ns to take a value of a block from a row that was kept, at worst: dearer ones are not evaluated again
+)
 WORTH_THREADS = 1e6  # ns of work from which it is handed to threads: waking one takes up to a quarter of that
 TILES_PER_THREAD = 2  # at least: a thread that was held up leaves its second tile to the others
 ABSENT = -1

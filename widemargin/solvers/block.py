@@ -413,7 +413,13 @@ def solve_at_once(solver: BlockSolver, beta: NDArray, function: NDArray) -> Solu
     return solver.solution(Status.OPTIMAL, table)
 
 
-def solve_pair(dual: SignedDual, gram: PairGram, stopping: Stopping, start: NDArray | None = None) -> Solution | None:
+def solve_pair(
+    dual: SignedDual,
+    gram: PairGram,
+    stopping: Stopping,
+    start: NDArray | None = None,
+    function: NDArray | None = None,
+) -> Solution | None:
     """`solve_blocks` for a pair of classes and little else, in one compiled call: None where that is not enough.
 
     A machine for 26 classes asks for 325 of these, of half a millisecond each. The objective is left for the
@@ -422,10 +428,14 @@ def solve_pair(dual: SignedDual, gram: PairGram, stopping: Stopping, start: NDAr
     if not is_plain(dual, stopping) or stopping.max_iter >= 0 or has_infinite_box(dual):
         return None
     began = time.perf_counter()
-    beta, function = np.array(dual.start if start is None else start), np.zeros(len(dual))
-    if beta.any():
-        support = np.flatnonzero(beta)
-        gram.add_rows(support, beta[support], function)
+    beta = np.array(dual.start if start is None else start)
+    if function is None:
+        function = np.zeros(len(dual))
+        if beta.any():
+            support = np.flatnonzero(beta)
+            gram.add_rows(support, beta[support], function)
+    else:
+        function = function.copy()
     tol = stopping.tol * (FLOAT32_MARGIN if gram.dtype == np.float32 else 1.0)
     steps, rounds, table, lowest_curvature = solve_growing(dual, gram, beta, function, tol, STEPS_PER_CALL)
     violation = violation_of(table, dual.n_groups)
