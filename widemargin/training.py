@@ -186,10 +186,10 @@ class Training:
 
     def _train_pair(self, task: Task, stopping: Stopping, watch: Watch | None) -> Trained | None:
         """A pair of classes, with as little Python as possible; None where `_train_one` has to do it."""
-        if self.solve is not solve_blocks or self.linear is not None or not isinstance(task.index, tuple):
+        if self.solve is not solve_blocks or self.linear is not None or not self.source.has_pair(task.index):
             return None
-        gram = self.source.gram(task.index)
-        solution = solve_pair(task.dual, gram, stopping, task.start) if isinstance(gram, PairGram) else None
+        gram = cast(PairGram, self.source.gram(task.index))
+        solution = solve_pair(task.dual, gram, stopping, task.start)
         if solution is None:
             return None
         certificate = self._certify(task, gram, solution, stopping)
@@ -244,7 +244,6 @@ class Training:
         if task.dual.start.any() or task.start is not None:
             return None
         zero, level = np.zeros(task.dual.n_samples), np.zeros(task.dual.n_groups)
-
         solution = Solution(task.dual.start.copy(), zero, level, status, np.inf, 0.0, 0, 0, 0, 0.0)
         certificate = certify_function(
             task.dual, solution.beta, zero, stopping.tol, criterion=stopping.criterion, solution=solution

@@ -83,6 +83,22 @@ def test_a_callback_can_stop_the_fit(in_rounds):
     assert machine.certificate_.holds
 
 
+def test_linear_kernels_without_a_kernel_matrix_report_too():
+    X, y = make_classification(1500, 8, flip_y=0.1, random_state=0)
+    listener = Listener()
+    machine = SVC(kernel="linear").set_callbacks(listener).fit(X, y)
+    assert machine.certificate_.rows_computed == 0  # the path of linear machines
+    assert listener.begun == listener.ended >= 3
+    losses = [
+        np.maximum(0.0, 1.0 - np.where(y == 1, 1, -1) * each.decision_function(X)).mean() for each in listener.machines
+    ]
+    assert losses[-1] < losses[0]
+    np.testing.assert_allclose(listener.machines[-1].decision_function(X), machine.decision_function(X), atol=1e-6)
+    stopped = SVC(kernel="linear").set_callbacks(Listener(patience=2)).fit(X, y)
+    assert stopped.status_ is Status.STOPPED
+    assert np.isfinite(stopped.decision_function(X)).all()
+
+
 def test_scoring_monitor_on_many_classes():
     X, y = load_iris(return_X_y=True)
     monitor = callback.ScoringMonitor(scoring="accuracy")

@@ -99,6 +99,10 @@ class GramSource:
                 key: ClassRows(self.kernel, samples.take(part), dtype, layout) for key, part in parts.items()
             }
 
+    def has_pair(self, index: Index | Parts | None) -> bool:
+        """Whether a problem is about two classes whose rows are shared."""
+        return isinstance(index, tuple) and all(id(part) in self.classes for part in index)
+
     def whole(self) -> FullGram:
         """The full float64 matrix of all samples."""
         if self._whole is None:
@@ -107,8 +111,8 @@ class GramSource:
 
     def gram(self, index: Index | Parts | None, double: bool = False) -> Gram:
         """A Gram for the samples of a problem; `double` insists on float64."""
-        if self.classes and isinstance(index, tuple) and not double:
-            first, second = (self.classes[id(part)] for part in index)
+        if self.has_pair(index) and not double:
+            first, second = (self.classes[id(part)] for part in index)  # type: ignore[union-attr]
             return PairGram(self.kernel, first, second, self.between)
         if len(self) <= FULL:
             return self.whole() if index is None else self.whole().subset(joined(index))

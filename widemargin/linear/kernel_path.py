@@ -44,6 +44,10 @@ class LinearPath:
             return False
         return X.shape[0] >= FEWEST and (X.shape[1] <= PRIMAL_SIDE or (sp.issparse(X) and X.format == "csr"))
 
+    def _rows_of(self, index: Index | Parts | None) -> DenseRows | SparseRows:
+        """The samples of a problem."""
+        return self.rows if index is None else self.rows.take(joined(index))
+
     def train(
         self, dual: SignedDual, index: Index | Parts | None, stopping: Stopping, watch: Watch
     ) -> tuple[Solution, Certificate] | None:
@@ -67,13 +71,23 @@ class LinearPath:
             function = _function(rows, point)
             return holds(problem.dual, point, function, stopping.tol, stopping.criterion)
 
-        budget = Budget(FIRST_GAP, deadline=stopping.deadline(), watch=watch)
+        def everywhere(values: Vector) -> Vector:
+            beta = np.zeros(len(dual))
+            beta[taking_part] = _feasible(problem.dual, values)
+            return beta
+
+        def tell(info: dict[str, Any]) -> None:
+            def point() -> tuple[Vector, Vector]:
+                beta = everywhere(info["multipliers"]())
+                return beta, _function(self._rows_of(index), beta)
+
+            watch({**info, "point": point})
+
+        budget = Budget(FIRST_GAP, deadline=stopping.deadline(), watch=tell)
         answer = solve_linear(problem, budget, accept=accept)
-        beta = np.zeros(len(dual))
-        beta[taking_part] = _feasible(problem.dual, answer.beta)
+        beta = everywhere(answer.beta)
         if len(taking_part) < len(dual) or not answer.status.converged:  # else it was computed to be accepted
-            whole = self.rows if index is None else self.rows.take(joined(index))
-            function = _function(whole, beta)
+            function = _function(self._rows_of(index), beta)
         solution = Solution(
             beta=beta,
             function=function,

@@ -109,6 +109,7 @@ class Budget:
                     "n_free": 0,
                     "seconds": time.perf_counter() - self.began,
                     "iterate": weights.copy,
+                    "multipliers": (lambda: None) if beta is None else beta.copy,
                 }
             )
 

@@ -6,6 +6,7 @@ Shared by the solvers (on their running gradient) and the certificate (on a grad
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from widemargin._jit import jit
 
@@ -67,7 +68,7 @@ def violation_of(table, n_groups):
     return largest
 
 
-def levels_of(table, n_groups):
+def levels_of(table: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
     """Level of each group: the mean slope of its free variables, or the middle of the interval the others leave."""
     levels = np.zeros(n_groups)
     for g in range(n_groups):

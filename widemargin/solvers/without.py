@@ -67,8 +67,7 @@ class Without:
         solve_folds(
             block, diagonal, active, rows, slot, whole.beta, whole.function, whole.level, dual.shift, dual.lo, dual.hi,
             dual.ridge, dual.kink, dual.group_starts, self.sums, self.fold, tol, enough, STEPS,
-            *key_limits(len(active), block.dtype), values, levels, left,
-            self.points,
+            *key_limits(len(active), block.dtype), values, levels, left, self.points,
         )  # fmt: skip
         return np.flatnonzero(left)
 
