@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from widemargin import SVC, NuSVC
+from widemargin import SVC, NuSVC, verify
 from widemargin.gram import FullGram
 from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.pair import ClassRows, PairGram
@@ -154,3 +154,18 @@ def test_many_class_machines_are_certified(d, rng):
         assert machine.certificate_.holds
         assert machine.certificate_.violation <= 1e-5
         assert max(part.rows_computed for part in machine.certificate_.parts) < 400
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.8], ids=["dense", "mostly zeros"])
+@pytest.mark.parametrize("d", [40, 120], ids=["direct", "products"])
+def test_many_class_machines_in_single_precision_are_exact(d, zeros, rng):
+    """Beyond 2,048 samples rows are float32; the certificate measures their errors, and float64 agrees with it."""
+    y = rng.integers(3, size=2400)
+    X = rng.normal(size=(3, d))[y] + 2.0 * rng.normal(size=(2400, d))
+    X[rng.random(X.shape) < zeros] = 0.0
+    machine = SVC(C=50.0, gamma=0.5 / d).fit(X, y)
+    assert machine.certificate_.holds
+    exact = verify(machine, X, y)
+    for own, recomputed in zip(machine.certificates_, exact.parts, strict=True):
+        assert recomputed.violation <= own.violation + 1e-9 <= 1e-3 + 1e-9
+        assert recomputed.dual == pytest.approx(own.dual, rel=1e-5)
