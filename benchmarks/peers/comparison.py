@@ -25,7 +25,7 @@ from benchmarks.peers.libraries import LIBRARIES, OURS
 from benchmarks.peers.problems import Problem
 
 NEAR = 1.05  # times tol: a peer this close is counted in its favour and marked; for ourselves only tol counts
-WARM_UP_ROWS = 500
+WARM_UP_ROWS = 2500  # more than the size up to which matrices are whole: loads the code of the large path too
 WARM_UP_SECONDS = 120.0
 COMPILE_SECONDS = 60.0  # on top of the limit of our first fit, which compiles what the small one did not need
 LONG_FIT = 20.0  # seconds: a first fit of ours beyond is counted instead of being made again

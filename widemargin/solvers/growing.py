@@ -258,17 +258,22 @@ def look(F, beta, lo, hi, kink, ridge, shift, starts, active, rise, fall, tol, m
             g += 1
         b = beta[t]
         f = F[t] + ridge[t] * b + shift[t]
-        if b < hi[t]:
-            table[g, 0] = min(table[g, 0], f + kink[t] if b >= 0.0 else f - kink[t])
-        if b > lo[t]:
-            table[g, 1] = max(table[g, 1], f + kink[t] if b > 0.0 else f - kink[t])
+        up = f + kink[t] if b >= 0.0 else f - kink[t]
+        down = f + kink[t] if b > 0.0 else f - kink[t]
+        if b < hi[t] and up < table[g, 0]:
+            table[g, 0] = up
+        if b > lo[t] and down > table[g, 1]:
+            table[g, 1] = down
     violation = violation_of(table, n_groups)
-    count = 0
+    count = np.int64(0)  # a plain 0 is a type of its own to Numba, which would compile `take_worst` twice
     if violation <= tol or not np.isfinite(violation):
         f = np.empty(n)
         for t in range(n):
             f[t] = F[t] + ridge[t] * beta[t] + shift[t]
-        table[:] = scan_groups(f, beta, lo, hi, kink, starts, n_groups, 0.0)
+        scanned = scan_groups(f, beta, lo, hi, kink, starts, n_groups, 0.0)
+        for g in range(n_groups):  # assigning slices would compile the message of an error that cannot come: 3 s
+            for k in range(4):
+                table[g, k] = scanned[g, k]
         return violation_of(table, n_groups), count
     number = np.empty((2, n), np.int64)  # violators that would rise, and those that would fall, ...
     amount = np.empty((2, n))  # ... and by how much they violate

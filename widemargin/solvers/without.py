@@ -145,7 +145,8 @@ def solve_folds(
         )  # fmt: skip
         if violation <= enough:
             left[number] = False
-            levels[number] = new_level
+            for g in range(level.shape[0]):
+                levels[number, g] = new_level[g]
             for t in range(n):
                 if fold[t] == number:
                     values[t] = function[t]
@@ -210,5 +211,7 @@ def solve_active(
     for t in range(n):
         gradient[t] = F[t] + ridge[t] * beta[t] + shift[t]
     table = scan_groups(gradient, beta, lo, hi, kink, starts, n_groups, 0.0)
-    level[:] = compiled_levels_of(table, n_groups)
+    found = compiled_levels_of(table, n_groups)
+    for g in range(n_groups):
+        level[g] = found[g]
     return violation_of(table, n_groups)
