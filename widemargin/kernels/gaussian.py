@@ -27,6 +27,7 @@ from widemargin.kernels.products import (
     inner_products,
     largest_square,
     product_error,
+    relative_product_error,
     squared_norms,
     unit_roundoff,
 )
@@ -38,7 +39,7 @@ from widemargin.kernels.samples.tiles import (
     SparseTiles,
     Tiles,
     is_mostly_zero,
-    moved_back,
+    largest_square_unmoved,
     sparse_tiles_of,
     tiles_of,
 )
@@ -124,7 +125,10 @@ class Gaussian(Kernel):
         if isinstance(samples, DenseRows) and samples.n_features <= DIRECT_ROWS:
             return tiles_of, self._bound(samples, self.gamma * largest_square(samples))
         if isinstance(samples, DenseRows) and is_mostly_zero(samples):
-            return sparse_tiles_of, self.rounding(moved_back(samples))
+            largest = largest_square_unmoved(samples)
+            moving = 2 * unit_roundoff(samples) * float(np.sqrt(self.gamma * largest))  # there and back: rounded twice
+            error = relative_product_error(samples) * largest
+            return sparse_tiles_of, moving + self._product_bound(samples, largest, error)
         return super().row_layout(samples)
 
     def row_source(self, first: Any, second: Any) -> DirectRows | ProductRows | SparseProductRows | NoRows:
@@ -132,26 +136,27 @@ class Gaussian(Kernel):
             return DirectRows(first, second, Squared(first.rows.dtype.type(self.gamma)))
         if isinstance(first, DenseRows | SparseTiles):
             dtype = first.values.dtype
-            rest = (
-                *((self.gamma * side.squares).astype(dtype) for side in (first, second)),
-                dtype.type(2 * self.gamma),
-            )
+            own, other = ((self.gamma * side.squares).astype(dtype) for side in (first, second))
+            twice_gamma = dtype.type(2 * self.gamma)
             if isinstance(first, SparseTiles):
-                return SparseProductRows(first, second, *rest)
-            return ProductRows(first.values, second.values, *rest)
+                return SparseProductRows(first, second, own, other, twice_gamma)
+            return ProductRows(first.values, second.values, own, other, twice_gamma)
         return NoRows()
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.ones(len(samples))
 
     def rounding(self, samples: Samples) -> float:
-        unit = unit_roundoff(samples)
         if isinstance(samples, BinaryRows):
-            return unit
+            return unit_roundoff(samples)
         if isinstance(samples, DenseColumns):
             return self._bound(samples, self.gamma * samples.largest_square())
-        reach = self.gamma * largest_square(samples)
-        return self._bound(samples, reach, 2 * self.gamma * product_error(samples) + 8 * unit * reach)
+        return self._product_bound(samples, largest_square(samples), product_error(samples))
+
+    def _product_bound(self, samples: Any, largest: float, error: float) -> float:
+        """`_bound` where distances come from inner products: the largest |x|^2, and a bound on the error of a product."""
+        reach = self.gamma * largest
+        return self._bound(samples, reach, 2 * self.gamma * error + 8 * unit_roundoff(samples) * reach)
 
     def _bound(self, samples: Any, reach: float, cancelled: float = 0.0) -> float:
         """Bound on the error of a value: `reach` is the largest gamma |x|^2, `cancelled` what products add."""

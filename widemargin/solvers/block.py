@@ -360,15 +360,7 @@ def solve_blocks(
     watch: Watch | None = None,
 ) -> Solution:
     """Solve a signed dual; `function` is F = K start when the caller knows it."""
-    beta = np.array(dual.start if start is None else start, dtype=np.float64)
-    if function is None:
-        function = np.zeros(len(gram))
-        coefficients = dual.per_sample(beta)
-        support = np.flatnonzero(coefficients)
-        if len(support):
-            gram.add_rows(support, coefficients[support], function)
-    else:
-        function = np.array(function, dtype=np.float64)
+    beta, function = starting_point(dual, gram, start, function)
     solver = BlockSolver(dual, gram, stopping, cold=start is None)
     if is_plain(dual, stopping) and isinstance(gram, FullGram | PairGram):
         solution = solve_at_once(solver, beta, function)
@@ -380,6 +372,21 @@ def solve_blocks(
                 solution.status = Status.INTERRUPTED
             return solution
     return solver.run(beta, function, watch)
+
+
+def starting_point(
+    dual: SignedDual, gram: Gram, start: NDArray | None, function: NDArray | None
+) -> tuple[NDArray, NDArray]:
+    """Beta and F = K beta to be changed in place: of `start`, or of the dual's own; F is computed where it is None."""
+    beta = np.array(dual.start if start is None else start, dtype=np.float64)
+    if function is not None:
+        return beta, np.array(function, dtype=np.float64)
+    function = np.zeros(len(gram))
+    coefficients = dual.per_sample(beta)
+    support = np.flatnonzero(coefficients)
+    if len(support):
+        gram.add_rows(support, coefficients[support], function)
+    return beta, function
 
 
 def is_plain(dual: SignedDual, stopping: Stopping) -> bool:
@@ -428,14 +435,7 @@ def solve_pair(
     if not is_plain(dual, stopping) or stopping.max_iter >= 0 or has_infinite_box(dual):
         return None
     began = time.perf_counter()
-    beta = np.array(dual.start if start is None else start)
-    if function is None:
-        function = np.zeros(len(dual))
-        if beta.any():
-            support = np.flatnonzero(beta)
-            gram.add_rows(support, beta[support], function)
-    else:
-        function = function.copy()
+    beta, function = starting_point(dual, gram, start, function)
     tol = stopping.tol * (FLOAT32_MARGIN if gram.dtype == np.float32 else 1.0)
     steps, rounds, table, lowest_curvature = solve_growing(dual, gram, beta, function, tol, STEPS_PER_CALL)
     violation = violation_of(table, dual.n_groups)

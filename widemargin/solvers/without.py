@@ -22,9 +22,9 @@ from widemargin.gram.gram import Gram
 from widemargin.gram.pair import ABSENT, PairGram
 from widemargin.problems.dual import SignedDual
 from widemargin.restart import nearest_feasible, sums_of
+from widemargin.solvers.growing import improve
 from widemargin.solvers.optimality import compiled_levels_of, scan_groups, violation_of
 from widemargin.solvers.packed import key_limits
-from widemargin.solvers.pair_steps import solve_pairs
 from widemargin.solvers.solution import Solution
 
 LARGEST_FULL = 2048  # variables up to which a whole matrix is used as it is
@@ -63,9 +63,8 @@ class Without:
             active = slot = np.arange(len(dual), dtype=np.int64)
             block = rows = gram.matrix  # type: ignore[attr-defined]
         self.points = np.full((len(levels), len(dual)), np.nan)
-        diagonal = (gram.diag[active] + dual.ridge[active]).astype(block.dtype)
         solve_folds(
-            block, diagonal, active, rows, slot, whole.beta, whole.function, whole.level, dual.shift, dual.lo, dual.hi,
+            block, gram.diag, active, rows, slot, whole.beta, whole.function, whole.level, dual.shift, dual.lo, dual.hi,
             dual.ridge, dual.kink, dual.group_starts, self.sums, self.fold, tol, enough, STEPS,
             *key_limits(len(active), block.dtype), values, levels, left, self.points,
         )  # fmt: skip
@@ -120,7 +119,7 @@ def empty_boxes(fold, number, lo, hi, sums, starts, new_lo, new_hi, new_sums):
 
 @jit
 def solve_folds(
-    K, diagonal, active, rows, slot, whole, F, level, shift, lo, hi, ridge, kink, starts, sums, fold, tol, enough,
+    K, diag, active, rows, slot, whole, F, level, shift, lo, hi, ridge, kink, starts, sums, fold, tol, enough,
     max_steps, position, limits, values, levels, left, points,
 ):  # fmt: skip
     """`solve_active` for every fold; `left` becomes False where its answer violates the conditions by `enough` at most,
@@ -140,7 +139,7 @@ def solve_folds(
         for g in range(level.shape[0]):
             new_level[g] = level[g]
         violation = solve_active(
-            K, diagonal, active, rows, slot, whole, shift, new_lo, new_hi, ridge, kink, starts, tol, max_steps,
+            K, diag, active, rows, slot, whole, shift, new_lo, new_hi, ridge, kink, starts, tol, max_steps,
             position, limits, beta, function, new_level,
         )  # fmt: skip
         if violation <= enough:
@@ -157,56 +156,48 @@ def solve_folds(
 
 @jit
 def solve_active(
-    K, diagonal, active, rows, slot, whole, shift, lo, hi, ridge, kink, starts, tol, max_steps, position, limits, beta,
-    F, level,
+    K, diag, active, rows, slot, whole, shift, lo, hi, ridge, kink, starts, tol, max_steps, position, limits, beta, F,
+    level,
 ):  # fmt: skip
     """Improve a feasible beta on the active variables; F and level, given of the whole problem, become those of beta.
 
     Returns the violation of all variables; infinite, and beta as it was, if the start needs a variable without a row or
     a step has no end.
     """
-    n, q, n_groups = whole.shape[0], active.shape[0], level.shape[0]
-    for t in range(n):
-        if beta[t] != whole[t] and slot[t] < 0:
-            return np.inf
-    f = np.empty(q, K.dtype)
-    inner = np.empty((5, q))  # beta, lo, hi, kink and ridge of the block
-    inner_starts = np.zeros(n_groups + 1, np.int64)
-    shifted = np.empty(q)
-    g = 0
-    for k in range(q):
-        t = active[k]
-        while t >= starts[g + 1]:
-            g += 1
-            inner_starts[g] = k
-        inner[0, k], inner[1, k], inner[2, k], inner[3, k], inner[4, k] = beta[t], lo[t], hi[t], kink[t], ridge[t]
-        shifted[k] = F[t] + ridge[t] * beta[t] + shift[t] - level[g]
-    for later in range(g + 1, n_groups + 1):
-        inner_starts[later] = q
-    for k in range(q):
-        step = inner[0, k] - whole[active[k]]
-        if step != 0.0:
-            row = K[k]
-            for m in range(q):
-                shifted[m] += step * row[m]
-    for k in range(q):
-        f[k] = shifted[k]
-    solve_pairs(
-        K, f, inner[0], inner[1], inner[2], inner[3], inner[4], diagonal, inner_starts, tol, max_steps, position, limits
-    )
-    moved = np.empty(q, np.int64)
-    change = np.empty(q)
+    n, n_groups = whole.shape[0], level.shape[0]
+    moved = np.empty(n, np.int64)
+    change = np.empty(n)
     count = 0
-    for k in range(q):
-        if not np.isfinite(inner[0, k]):
-            return np.inf
-        if inner[0, k] != whole[active[k]]:
-            moved[count] = slot[active[k]]
-            change[count] = inner[0, k] - whole[active[k]]
+    for t in range(n):
+        if beta[t] != whole[t]:
+            if slot[t] < 0:
+                return np.inf
+            moved[count] = slot[t]
+            change[count] = beta[t] - whole[t]
             count += 1
-    for k in range(q):
-        beta[active[k]] = inner[0, k]
     add_weighted_rows(rows, 0, moved[:count], change[:count], F)
+    _, _, finite = improve(
+        K,
+        rows,
+        slot,
+        active,
+        level,
+        diag,
+        F,
+        beta,
+        lo,
+        hi,
+        kink,
+        ridge,
+        shift,
+        starts,
+        tol,
+        max_steps,
+        position,
+        limits,
+    )
+    if not finite:
+        return np.inf
     gradient = np.empty(n)
     for t in range(n):
         gradient[t] = F[t] + ridge[t] * beta[t] + shift[t]

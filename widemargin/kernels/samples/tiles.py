@@ -64,13 +64,11 @@ def moved_zero(samples: DenseRows) -> NDArray:
     return (-origin).astype(samples.dtype)
 
 
-def moved_back(samples: DenseRows) -> DenseRows:
-    """The same samples before they were moved, their squares only: for bounds on rounding errors."""
-    if samples.origin is None:
-        return samples
-    origin = samples.origin
+def largest_square_unmoved(samples: DenseRows) -> float:
+    """The largest |x|^2 before the samples were moved, for bounds on rounding errors."""
+    origin = np.zeros(samples.n_features) if samples.origin is None else samples.origin
     squares = samples.squares + 2.0 * (samples.values @ origin.astype(samples.dtype)) + origin @ origin
-    return DenseRows(samples.values, squares)
+    return float(squares.max(initial=0.0))
 
 
 def sparse_tiles_of(samples: DenseRows) -> SparseTiles:
