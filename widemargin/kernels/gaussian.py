@@ -154,7 +154,7 @@ class Gaussian(Kernel):
         return self._product_bound(samples, largest_square(samples), product_error(samples))
 
     def _product_bound(self, samples: Any, largest: float, error: float) -> float:
-        """`_bound` where distances come from inner products: the largest |x|^2, and a bound on the error of a product."""
+        """`_bound` where distances come from products, from the largest |x|^2 and a bound on the error of a product."""
         reach = self.gamma * largest
         return self._bound(samples, reach, 2 * self.gamma * error + 8 * unit_roundoff(samples) * reach)
 
