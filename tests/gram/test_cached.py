@@ -196,8 +196,7 @@ TestAnyHistory = AnyHistory.TestCase
 TestAnyHistory.settings = settings(max_examples=30, stateful_step_count=25)
 
 
-def test_cheap_rows_are_kept_only_when_evaluating_them_has_cost_as_much(rng, monkeypatch):
-    monkeypatch.setattr(cached, "EAGER_BYTES", 0)
+def test_cheap_rows_are_kept_only_when_evaluating_them_has_cost_as_much(rng):
     kernel = Gaussian(0.5)
     samples = kernel.prepare(rng.normal(size=(300, 5)), np.float32)
     gram = CachedGram(kernel, samples, np.float32, 10**8)
@@ -216,6 +215,7 @@ def test_cheap_rows_are_kept_only_when_evaluating_them_has_cost_as_much(rng, mon
 def test_values_of_rows_that_were_kept_are_not_evaluated_again(n_threads, rng, monkeypatch):
     monkeypatch.setattr(cached, "SLAB_ROWS", 8)
     monkeypatch.setattr(cached, "GATHER_COST", 0.0)
+    monkeypatch.setattr(cached, "STORE_COST", 0.0)
     kernel = Gaussian(0.5)
     X = rng.normal(size=(60, 3))
     K = kernel(X)

@@ -1,9 +1,9 @@
 """Rows of K on demand with a least-recently-used cache under a byte budget.
 
 Rows are evaluated tile by tile and summed into the function at once; only rows that are likely to be needed again are
-kept. Beyond a few of them, a row must have been asked for so often that evaluating it has cost as much as keeping it
-would: memory touched for the first time is not cheap (measured on a virtual machine: up to 3 s per GB, as much as
-evaluating cheap values ten times). cadata SVR at C = 10: 3.8 -> 1.6 s of CPU time, a9a at C = 1: 2.0 -> 1.2 s.
+kept: a row must have been asked for so often that evaluating it has cost as much as keeping it would. Memory touched
+for the first time is not cheap (measured on a virtual machine: 0.6 to 3 s per GB, as much as evaluating cheap values
+ten times). cadata SVR at C = 10: 3.8 -> 1.6 s of CPU time, a9a at C = 1: 2.0 -> 1.2 s.
 """
 
 from __future__ import annotations
@@ -13,21 +13,23 @@ from numpy.typing import DTypeLike, NDArray
 
 from widemargin._jit import jit
 from widemargin.gram.accumulate import add_weighted_rows, copy_rows
-from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, symmetric_block
+from widemargin.gram.full import FullGram
+from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, kernel_product, symmetric_block
 from widemargin.gram.memory import ThreadMemory
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.threads import run_tiles
 
 SLAB_ROWS = 256
+WHOLE_PART = 2048  # samples of a part up to which its whole matrix is evaluated
 READ_COST = 0.3  # ns to add a value that was kept
 GATHER_COST = (
     8.0  # ns to take a value of a block from a row that was kept, at worst: dearer ones are not evaluated again
 )
 WORTH_THREADS = 1e6  # ns of work from which it is handed to threads: waking one takes up to a quarter of that
 TILES_PER_THREAD = 2  # at least: a thread that was held up leaves its second tile to the others
+WORTH_A_PART = 1e6  # ns per round that rows of samples outside a part must cost for it to be made
 ABSENT = -1
-EAGER_BYTES = 1 << 26  # of rows that are kept without further ado: memory which the allocator has at hand
-STORE_COST = 6.0  # ns to keep a value: first touch, writing, reading; 1-3 on bare metal, 3-12 on a virtual machine
+STORE_COST = 4.0  # ns to keep a value: first touch, writing, reading; 1-3 on bare metal, 3-12 on a virtual machine
 
 
 class CachedGram(Gram):
@@ -67,6 +69,25 @@ class CachedGram(Gram):
             fill_up(among, new, kept, out)
         return out
 
+    def part(self, index: NDArray[np.int64], n_rows: int) -> Gram | None:
+        if self.worth_keeping <= 1.0:  # rows are kept, and adding them once more costs little
+            return None
+        if n_rows * (len(self) - len(index)) * self.entry_cost < WORTH_A_PART:
+            return None
+        samples = self.samples.take(index)
+        if len(index) <= WHOLE_PART:
+            return FullGram.of(self.kernel, samples, self.dtype, self.n_threads)
+        budget = (self.capacity - self.used) * len(self) * self.dtype.itemsize
+        return CachedGram(self.kernel, samples, self.dtype, budget, self.n_threads)
+
+    def sum_at(
+        self, at: NDArray[np.int64], index: NDArray[np.int64], coefficients: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        self.rows_computed += round(len(index) * len(at) / len(self))
+        return kernel_product(
+            self.kernel, self.samples.take(at), self.samples.take(index), coefficients, self.dtype, self.n_threads
+        )
+
     def _evaluate(self, index: NDArray[np.int64], out: NDArray) -> NDArray:
         """out = the block of these samples, from nothing."""
         n_threads = self._threads_for(0.5 * len(index) ** 2 * self.entry_cost)
@@ -87,11 +108,7 @@ class CachedGram(Gram):
         new_slots = np.full(len(new), ABSENT, np.int64)
         if keep is not None and len(new):
             self.asked[index[new]] += 1
-            eager = max(0, EAGER_BYTES // (len(self) * self.dtype.itemsize) - self.used)
-            wanted = np.flatnonzero(keep[new])
-            wanted = np.concatenate(
-                [wanted[:eager], wanted[eager:][self.asked[index[new[wanted[eager:]]]] >= self.worth_keeping]]
-            )
+            wanted = np.flatnonzero(keep[new] & (self.asked[index[new]] >= self.worth_keeping))
             reserved = self._reserve(index[new[wanted]])
             new_slots[wanted[: len(reserved)]] = reserved
         self._sum(index[new], coefficients[new], new_slots, slots[cached], coefficients[cached], function)

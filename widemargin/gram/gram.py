@@ -49,6 +49,18 @@ class Gram(ABC):
     ) -> None:
         """function += sum_k coefficients[k] K[index[k], :]. `keep` marks rows likely to be asked for again."""
 
+    def part(self, index: NDArray[np.int64], n_rows: int) -> Gram | None:
+        """The matrix of some samples, for rounds with about `n_rows` rows each; None where whole rows are as cheap."""
+        return None
+
+    def sum_at(
+        self, at: NDArray[np.int64], index: NDArray[np.int64], coefficients: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """sum_k coefficients[k] K[index[k], at]."""
+        function = np.zeros(len(self))
+        self.add_rows(index, coefficients, function)
+        return function[at]
+
 
 def symmetric_block(kernel: Kernel, samples: Samples, out: NDArray, n_threads: int) -> NDArray:
     """out = k(samples, samples), the upper half evaluated in strips of rows and mirrored."""

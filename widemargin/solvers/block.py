@@ -4,8 +4,9 @@ Solves   the signed dual of problems/dual.py, every machine of the package
 Given    a Gram (blocks K_WW and weighted sums of rows), a stop rule, optionally a feasible start and its F = K b
 Returns  a Solution: beta, F, levels, status
 Round    select W -> K_WW -> solve the block (pairs within groups, or single variables without) -> F += sum over the
-         variables whose value changed -> check. Different rows per support vector measured: 1.2-1.4; cheap ones are
-         evaluated several times rather than kept (gram/cached.py).
+         variables whose value changed -> check. Once few variables are active, the same with those alone
+         (shrinking.py). Different rows per support vector measured: 1.2-1.4; cheap ones are evaluated several times
+         rather than kept (gram/cached.py).
 Ends     when the criterion is met; when max_iter, time or the user's patience ends; or with a named reason when
          rounding stops progress (STALLED), the dual has no bound (UNBOUNDED) or the kernel is not valid (INDEFINITE).
 See      Joachims (1999) for decomposition; Wen et al. (2018), ThunderSVM, and oneDAL for large blocks solved apart;
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,7 @@ from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
 from widemargin.solvers.packed import key_limits
 from widemargin.solvers.pair_steps import solve_pairs
 from widemargin.solvers.selection import Selector
+from widemargin.solvers.shrinking import active_part, active_variables
 from widemargin.solvers.single_steps import solve_singles
 from widemargin.solvers.solution import Solution, Status
 from widemargin.solvers.whole import solve_whole
@@ -48,6 +51,9 @@ FLOAT32_MARGIN = 0.8  # aim below tol while rows are float32, so that the float6
 SETTLED = 0.2  # share of free variables that may come or go during pair steps for a Newton step to be worth its factor
 NEWTON_TRIES = 12  # Newton steps per call: what they have not solved by then, they will not
 PAIR_STEP = 1.1  # ns per variable of the block that a pair step takes, to compare it with a Newton step
+SHRINK = 0.5  # violations by which the slope of an inactive variable is on the right side of its threshold
+ACTIVE_SHARE = 0.5  # of the variables that may be active for the others to be left out; with 0.7 measured slower
+SHRINK_ABOVE = 5.0  # tol: below this violation few rounds are left
 RETRY_BELOW = 0.3  # share of the violation at which a Newton step failed, below which it is tried again
 MOST_CREEPS_WHOLE, MOST_CREEPS = 6, 100  # calls that may use up their steps without halving the violation
 EXACT = 100  # variables up to which the first steps go on to rounding: measured 4 % of a fit of three such problems
@@ -64,8 +70,11 @@ Watch = Callable[[dict[str, Any]], None]
 class BlockSolver:
     """One solve: state in attributes, `run` is the loop."""
 
-    def __init__(self, dual: SignedDual, gram: Gram, stopping: Stopping, cold: bool = True) -> None:
+    def __init__(
+        self, dual: SignedDual, gram: Gram, stopping: Stopping, cold: bool = True, deadline: float | None = None
+    ) -> None:
         self.dual, self.gram, self.stopping = dual, gram, stopping
+        self.deadline = stopping.deadline() if deadline is None else deadline
         self.began = time.perf_counter()
         self.rows_before = gram.rows_computed
         self.starts = dual.group_starts
@@ -73,13 +82,18 @@ class BlockSolver:
         if has_infinite_box(dual):
             self.hard = (np.isinf(dual.hi) | np.isinf(dual.lo)) & (dual.ridge == 0.0)
         self.may_run_away = bool(self.hard.any())
+        self.may_shrink = not (
+            self.may_run_away or stopping.criterion != "kkt" or dual.row is not None or dual.sign is not None
+        )
         self.lowest_curvature = 0.0
         self.newton_below = np.inf  # violation below which a Newton step is worth trying
         self.creeps = 0  # calls that used up their steps since the violation last halved
         self.creep_violation = np.inf
+        self.refreshes = REFRESHES
+        self.shrunk_at = np.inf  # violation at which variables were left out last
         self.ran_away = False  # whether a step had no end
         self.table: NDArray = np.empty((0, 4))  # thresholds of the groups where the compiled calls ended
-        self.iterations = self.rounds = 0
+        self.iterations = self.rounds = self.last_moved = 0
         self.whole = len(dual) <= WHOLE
         self.tol = stopping.tol * (FLOAT32_MARGIN if gram.dtype == np.float32 else 1.0)
         self.aim, self.first_steps = self.tol, STEPS_PER_CALL  # of the first call
@@ -91,14 +105,13 @@ class BlockSolver:
                     self.first_steps = EXACT_STEPS
 
     def run(self, beta: NDArray, function: NDArray, watch: Watch | None) -> Solution:
-        deadline = self.stopping.deadline()
         self.beta, self.function = beta, function
         self.row = self.dual.row if self.dual.row is not None else np.arange(len(self.dual), dtype=np.int64)
         self.selector = Selector(self.dual)
         self.changed_before = np.zeros(len(self.gram), np.bool_)
         status = Status.INTERRUPTED
         size = FIRST_BLOCK
-        stalled = refreshed = 0
+        stalled = 0
         objective = np.inf
         try:
             while True:
@@ -107,21 +120,24 @@ class BlockSolver:
                 previous, objective = objective, self.dual.objective(self.beta, self.function)
                 if watch is not None:
                     watch(self.report(table, objective))
-                ended = self.ended(table, previous, objective, deadline)
+                ended = self.ended(table, previous, objective, self.deadline)
                 if ended is not None:
                     status = ended
                     break
                 if previous - objective <= 1e-15 * abs(objective):
                     stalled += 1
                     if stalled >= STALL_ROUNDS:
-                        if refreshed == REFRESHES:
+                        if self.refreshes == 0:
                             status = Status.INDEFINITE if self.lowest_curvature < 0.0 else Status.STALLED
                             break
                         self.refresh()
-                        refreshed, stalled, objective = refreshed + 1, 0, np.inf
+                        stalled, objective = 0, np.inf
+                        self.refreshes -= 1
                         continue
                 else:
                     stalled = 0
+                if self.solve_active(f, table, objective, watch):
+                    continue
                 free = self.free_variables()
                 cap = self.cap(len(free))
                 size = min(size, cap)
@@ -277,7 +293,67 @@ class BlockSolver:
         function = self.function.copy()  # F and beta change together: an interrupt in between leaves the old pair
         gram.add_rows(index, change, function, keep)
         self.changed_before[index] = True
+        self.last_moved = len(index)
         self.beta, self.function = beta, function
+
+    def solve_active(self, f: NDArray, table: NDArray, objective: float, watch: Watch | None) -> bool:
+        """Solve for the active variables alone where that pays (solvers/shrinking.py); False where it does not."""
+        dual, n = self.dual, len(self.dual)
+        violation = violation_of(table, dual.n_groups)
+        if not self.may_shrink or violation < SHRINK_ABOVE * self.tol or not np.isfinite(table[:, :2]).all():
+            return False
+        if violation > 0.5 * self.shrunk_at:  # too much had been left out: the others go on violating
+            self.may_shrink = False
+            return False
+        active = active_variables(
+            f, self.beta, dual.lo, dual.hi, dual.kink, self.starts, self.middles(table), SHRINK * violation
+        )
+        gram = self.gram.part(active, self.last_moved) if 0 < len(active) <= ACTIVE_SHARE * n else None
+        if gram is None:
+            return False
+        stopping = self.stopping
+        if stopping.max_iter >= 0:
+            stopping = replace(stopping, max_iter=stopping.max_iter - self.iterations)
+        solver = BlockSolver(
+            active_part(dual, active, self.beta, f, objective), gram, stopping, cold=False, deadline=self.deadline
+        )
+        solver.whole = False  # blocks of all the active variables measured up to seven times slower
+        solver.refreshes = 0  # F of a part also holds what the others contribute
+        solver.newton_below, solver.lowest_curvature = self.newton_below, self.lowest_curvature
+        others = np.setdiff1d(np.arange(n), active, assume_unique=True)
+        outside = int(np.count_nonzero(self.beta[others]))
+
+        def joined(beta_part: NDArray, function_part: NDArray) -> tuple[NDArray, NDArray]:
+            """Beta and F of all variables: rows of those that moved, evaluated at the others."""
+            beta, function = self.beta.copy(), self.function.copy()
+            beta[active], function[active] = beta_part, function_part
+            moved = np.flatnonzero(beta != self.beta)
+            function[others] += self.gram.sum_at(others, moved, beta[moved] - self.beta[moved])
+            return beta, function
+
+        def tell(info: dict[str, Any]) -> None:
+            if watch is not None and info["rounds"]:
+                point = info["point"]
+                for name in ("rounds", "iterations"):
+                    info[name] += getattr(self, name)
+                info["n_support"] += outside
+                info["rows_computed"] = self.gram.rows_computed + rows_in(gram)
+                info["seconds"] = time.perf_counter() - self.began
+                watch({**info, "point": lambda: joined(*point())})
+
+        def rows_in(part: Gram) -> int:
+            return round(part.rows_computed * len(part) / n)  # by their length
+
+        answer = solver.run(self.beta[active], self.function[active], tell)
+        self.beta, self.function = joined(answer.beta, answer.function)
+        self.gram.rows_computed += rows_in(gram)
+        self.iterations += answer.iterations
+        self.rounds += answer.rounds + 1
+        self.lowest_curvature = min(self.lowest_curvature, solver.lowest_curvature)
+        self.may_shrink, self.shrunk_at = answer.status is Status.OPTIMAL, violation
+        if answer.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return True
 
     def alternate(
         self,

@@ -1,0 +1,170 @@
+"""Variables left out for a while: the same answers, also where the wrong ones are left out, and nothing is lost."""
+
+import time
+
+import numpy as np
+import pytest
+
+from tests.oracles import KERNELS, MACHINES, WITHOUT_BIAS, noisy_scores, signs, values_at, without_groups
+from widemargin.gram import CachedGram, FullGram, cached, source
+from widemargin.problems import hinge
+from widemargin.solvers import Status, block, solve_blocks
+from widemargin.solvers.shrinking import active_part, active_variables
+from widemargin.stopping import Stopping
+from widemargin.training import Task, Training
+
+N = 400
+TOL = 1e-4
+ONE_VARIABLE_EACH = [name for name in MACHINES if MACHINES[name](np.linspace(-1, 1, 8), np.ones(8)).row is None]
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    """Small blocks, and every part that is made: sizes of the part and of what it was taken from."""
+    made = []
+    plain = CachedGram.part
+
+    def part(self, index, n_rows):
+        gram = plain(self, index, n_rows)
+        if gram is not None:
+            made.append((len(gram), len(self)))
+        return gram
+
+    monkeypatch.setattr(CachedGram, "part", part)
+    monkeypatch.setattr(cached, "WORTH_A_PART", 0.0)
+    monkeypatch.setattr(cached, "WHOLE_PART", 40)
+    monkeypatch.setattr(block, "WHOLE", 40)
+    monkeypatch.setattr(block, "FIRST_BLOCK", 16)
+    monkeypatch.setattr(block, "SMALLEST_CAP", 64)
+    monkeypatch.setattr(block, "LARGEST_CAP", 128)
+    monkeypatch.setattr(source, "FULL", 40)
+    return made
+
+
+def problem(rng, C=10.0):
+    """Two classes with some overlap, of which a third become support vectors."""
+    X = rng.normal(size=(N, 3))
+    return X, hinge(signs(noisy_scores(X, rng)), C)
+
+
+def cached_gram(X):
+    kernel = KERNELS["rbf"][0]
+    return CachedGram(kernel, kernel.prepare(X, np.float64), np.float64, 10**7), KERNELS["rbf"][1](X, X)
+
+
+@pytest.mark.parametrize("share", [-0.25, 0.0, 0.5])  # of the violation: with the first ones violators are left out
+@pytest.mark.parametrize(
+    ("machine", "bias"), [(name, True) for name in ONE_VARIABLE_EACH] + [(name, False) for name in WITHOUT_BIAS]
+)
+def test_same_answer_as_with_all_variables(machine, bias, share, parts, rng, monkeypatch):
+    monkeypatch.setattr(block, "SHRINK", share)
+    monkeypatch.setattr(block, "ACTIVE_SHARE", 0.9)
+    X = rng.normal(size=(N, 3))
+    dual = MACHINES[machine](noisy_scores(X, rng), rng.choice([0.5, 1.0, 2.0], N))
+    dual = dual if bias else without_groups(dual)
+    gram, K = cached_gram(X)
+    answer = solve_blocks(dual, gram, Stopping(tol=TOL, time_limit=60.0))
+    here = values_at(dual, K, answer.beta)
+    assert parts, "nothing was left out"
+    assert answer.status is Status.OPTIMAL
+    np.testing.assert_allclose(answer.function, K @ dual.per_sample(answer.beta), atol=1e-9 * np.abs(answer.beta).sum())
+    assert here.violation <= TOL * (1 + 1e-6)
+    assert here.infeasibility <= 1e-9 * np.abs(answer.beta).sum()
+    assert answer.objective == pytest.approx(here.objective, rel=1e-9)
+    with pytest.MonkeyPatch.context() as undo:
+        undo.setattr(block, "WHOLE", 2048)
+        best = values_at(dual, K, solve_blocks(dual, FullGram(K), Stopping(tol=1e-9)).beta).objective
+    assert here.objective - best <= TOL * np.abs(answer.beta).sum()
+
+
+def test_parts_of_parts(parts, rng, monkeypatch):
+    monkeypatch.setattr(block, "ACTIVE_SHARE", 0.9)
+    X, dual = problem(rng)
+    gram, _ = cached_gram(X)
+    assert solve_blocks(dual, gram, Stopping(tol=TOL)).status is Status.OPTIMAL
+    assert any(of < N for _, of in parts)
+    assert all(size <= 0.9 * of for size, of in parts)
+
+
+def test_objective_of_a_part_is_that_of_the_whole(rng):
+    X = rng.normal(size=(60, 3))
+    K = KERNELS["rbf"][1](X, X)
+    for machine in ONE_VARIABLE_EACH:
+        dual = MACHINES[machine](noisy_scores(X, rng), np.ones(60))
+        before = rng.uniform(np.maximum(dual.lo, -1.0), np.minimum(dual.hi, 1.0))
+        active = np.sort(rng.choice(60, 25, replace=False))
+        f = dual.gradient(before, K @ before)
+        part = active_part(dual, active, before, f, dual.objective(before, K @ before))
+        after = before.copy()
+        after[active] = rng.uniform(-1.0, 1.0, 25)
+        function = K @ after
+        assert part.objective(after[active], function[active]) == pytest.approx(
+            dual.objective(after, function), rel=1e-9
+        )
+
+
+def test_active_are_those_that_violate_or_nearly_do():
+    f = np.array([0.0, 1.0, -1.0, 2.0, -2.0, 0.9])
+    lo, hi = np.full(6, -1.0), np.full(6, 1.0)
+    beta = np.array(
+        [0.5, -1.0, -1.0, 1.0, 1.0, -1.0]
+    )  # free; at lo, fine; at lo, violates; at hi, violates; fine; near
+    active = active_variables(f, beta, lo, hi, np.zeros(6), np.array([0, 6]), np.zeros(1), 0.95)
+    np.testing.assert_array_equal(active, [0, 2, 3, 5])
+
+
+def test_a_round_inside_a_part_tells_of_the_whole(parts, rng):
+    X, dual = problem(rng)
+    gram, K = cached_gram(X)
+    seen = []
+
+    def watch(info):
+        beta, function = info["point"]()
+        seen.append((info["rounds"], info["n_support"] - np.count_nonzero(beta)))
+        np.testing.assert_allclose(function, K @ beta, atol=1e-8)
+        assert info["objective"] == pytest.approx(dual.objective(beta, function), rel=1e-9)
+
+    answer = solve_blocks(dual, gram, Stopping(tol=TOL), watch=watch)
+    assert parts and answer.status is Status.OPTIMAL
+    assert all(difference == 0 for _, difference in seen)
+    rounds = [number for number, _ in seen]
+    assert rounds == sorted(set(rounds))
+
+
+@pytest.mark.parametrize("ending", ["interrupt", "steps", "time"])
+def test_a_part_ends_with_the_whole(ending, parts, rng):
+    X, dual = problem(rng, C=1000.0)
+    gram, K = cached_gram(X)
+    began = []
+
+    def watch(info):
+        if parts:
+            began.append(info["iterations"])
+            if ending == "interrupt" and len(began) == 2:
+                raise KeyboardInterrupt
+            if ending == "time":
+                time.sleep(0.2)
+
+    whole = solve_blocks(dual, cached_gram(X)[0], Stopping(tol=TOL))
+    parts.clear()
+    rule = {
+        "interrupt": Stopping(tol=TOL),
+        "steps": Stopping(tol=TOL, max_iter=whole.iterations - 1),
+        "time": Stopping(tol=1e-9, time_limit=0.3),
+    }[ending]
+    answer = solve_blocks(dual, gram, rule, watch=watch)
+    expected = {"interrupt": Status.INTERRUPTED, "steps": Status.MAX_ITER, "time": Status.TIME_LIMIT}[ending]
+    assert parts and answer.status is expected
+    assert answer.iterations <= whole.iterations or ending == "time"
+    np.testing.assert_allclose(answer.function, K @ answer.beta, atol=1e-9 * np.abs(answer.beta).sum())
+    assert abs(answer.beta.sum()) <= 1e-9 * np.abs(answer.beta).sum()
+    assert ((answer.beta >= dual.lo) & (answer.beta <= dual.hi)).all()
+
+
+def test_float32_rows_are_certified_in_float64(parts, rng, monkeypatch):
+    monkeypatch.setattr(source, "SAFE_ROUNDING", np.inf)
+    X, dual = problem(rng)
+    kernel, function = KERNELS["rbf"]
+    trained = Training(kernel, X, n_jobs=2).train([Task(dual)], Stopping(tol=1e-3))[0]
+    assert parts and trained.certificate.holds
+    assert values_at(dual, function(X, X), trained.solution.beta).violation <= 1e-3
