@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.gram.accumulate import add_row_products, mirror
+from widemargin.gram.memory import ThreadMemory
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.threads import run_tiles
 
@@ -89,15 +90,16 @@ def kernel_product(
     n, m = len(left), len(right)
     result = np.zeros(n)
     height = max(1, min(ROW_TILE, -(-n // n_threads)))
+    memory = ThreadMemory()
 
     def fill(number: int) -> None:
         start = number * height
         stop = min(n, start + height)
         rows = left.tile(start, stop)
-        buffer = np.empty((stop - start, min(COLUMN_TILE, m)), dtype)
         for first in range(0, m, COLUMN_TILE):
             last = min(m, first + COLUMN_TILE)
-            kernel.block(rows, right.tile(first, last), buffer[:, : last - first])
+            buffer = memory.array(stop - start, last - first, dtype)
+            kernel.block(rows, right.tile(first, last), buffer)
             add_row_products(buffer, coefficients[first:last], result[start:stop])
 
     run_tiles(fill, -(-n // height), n_threads)

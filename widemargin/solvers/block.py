@@ -53,6 +53,7 @@ NEWTON_TRIES = 12  # Newton steps per call: what they have not solved by then, t
 PAIR_STEP = 1.1  # ns per variable of the block that a pair step takes, to compare it with a Newton step
 SHRINK = 0.5  # violations by which the slope of an inactive variable is on the right side of its threshold
 ACTIVE_SHARE = 0.5  # of the variables that may be active for the others to be left out; with 0.7 measured slower
+LOOK_AGAIN_BELOW = 0.8  # of the violation at which the active variables were counted last
 SHRINK_ABOVE = 5.0  # tol: below this violation few rounds are left
 RETRY_BELOW = 0.3  # share of the violation at which a Newton step failed, below which it is tried again
 MOST_CREEPS_WHOLE, MOST_CREEPS = 6, 100  # calls that may use up their steps without halving the violation
@@ -90,7 +91,7 @@ class BlockSolver:
         self.creeps = 0  # calls that used up their steps since the violation last halved
         self.creep_violation = np.inf
         self.refreshes = REFRESHES
-        self.shrunk_at = np.inf  # violation at which variables were left out last
+        self.looked_at = self.shrunk_at = np.inf  # violations at which the active were counted, others left out, last
         self.ran_away = False  # whether a step had no end
         self.table: NDArray = np.empty((0, 4))  # thresholds of the groups where the compiled calls ended
         self.iterations = self.rounds = self.last_moved = 0
@@ -302,6 +303,9 @@ class BlockSolver:
         violation = violation_of(table, dual.n_groups)
         if not self.may_shrink or violation < SHRINK_ABOVE * self.tol or not np.isfinite(table[:, :2]).all():
             return False
+        if violation > LOOK_AGAIN_BELOW * self.looked_at:  # hardly fewer variables are active than last time
+            return False
+        self.looked_at = violation
         if violation > 0.5 * self.shrunk_at:  # too much had been left out: the others go on violating
             self.may_shrink = False
             return False
