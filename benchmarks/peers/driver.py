@@ -2,6 +2,9 @@
 
 A worker that misses its time limit or grows beyond the memory limit is killed and counts as failed in that fit; the
 next command starts a new one. While a fit runs its resident memory is sampled: the memory curve of long fits.
+
+A worker is stopped while it is not asked. The threads of some libraries spin on when there is nothing left to do, and
+took most of a core from whoever was measured next: times of all others doubled.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -43,6 +47,18 @@ class WorkerProcess:
     def ask(self, command: dict[str, Any], timeout: float) -> dict[str, Any]:
         """Send one command and wait for its answer; raises Failed."""
         process = self._running()
+        self._signal("SIGCONT")
+        try:
+            return self._answer(process, command, timeout)
+        finally:
+            self._signal("SIGSTOP")
+
+    def _signal(self, name: str) -> None:
+        """Send a signal that this system has to the process, if that lives."""
+        if self.process is not None and self.process.poll() is None and hasattr(signal, name):
+            self.process.send_signal(getattr(signal, name))
+
+    def _answer(self, process: subprocess.Popen[str], command: dict[str, Any], timeout: float) -> dict[str, Any]:
         assert process.stdin is not None and process.stdout is not None
         began = time.perf_counter()
         self.curve = []

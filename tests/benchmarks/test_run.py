@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -16,6 +17,28 @@ from benchmarks.peers.problems import Problem
 from benchmarks.peers.worker import a_few_of_each
 
 needs_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+
+
+@needs_linux
+def test_a_worker_rests_while_others_are_measured(tmp_path):
+    worker = WorkerProcess("scikit-learn", 1, tmp_path)
+
+    def state():
+        with open(f"/proc/{worker.process.pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+
+    try:
+        for _ in range(2):
+            with pytest.raises(Failed, match="no_such_command"):
+                worker.ask({"do": "no_such_command"}, timeout=60.0)
+            for _ in range(100):  # the signal takes its time
+                if state() == "T":
+                    break
+                time.sleep(0.01)
+            assert state() == "T"
+    finally:
+        worker.end()
+    assert worker.process is None
 
 
 @pytest.mark.slow

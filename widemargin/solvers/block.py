@@ -35,7 +35,7 @@ from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
 from widemargin.solvers.packed import key_limits
 from widemargin.solvers.pair_steps import solve_pairs
 from widemargin.solvers.selection import Selector
-from widemargin.solvers.shrinking import active_part, active_variables
+from widemargin.solvers.shrinking import Shrunk, active_part, active_variables
 from widemargin.solvers.single_steps import solve_singles
 from widemargin.solvers.solution import Solution, Status
 from widemargin.solvers.whole import solve_whole
@@ -315,49 +315,35 @@ class BlockSolver:
         gram = self.gram.part(active, self.last_moved) if 0 < len(active) <= ACTIVE_SHARE * n else None
         if gram is None:
             return False
-        stopping = self.stopping
-        if stopping.max_iter >= 0:
-            stopping = replace(stopping, max_iter=stopping.max_iter - self.iterations)
-        solver = BlockSolver(
-            active_part(dual, active, self.beta, f, objective), gram, stopping, cold=False, deadline=self.deadline
-        )
-        solver.whole = False  # blocks of all the active variables measured up to seven times slower
-        solver.refreshes = 0  # F of a part also holds what the others contribute
-        solver.newton_below, solver.lowest_curvature = self.newton_below, self.lowest_curvature
-        others = np.setdiff1d(np.arange(n), active, assume_unique=True)
-        outside = int(np.count_nonzero(self.beta[others]))
-
-        def joined(beta_part: NDArray, function_part: NDArray) -> tuple[NDArray, NDArray]:
-            """Beta and F of all variables: rows of those that moved, evaluated at the others."""
-            beta, function = self.beta.copy(), self.function.copy()
-            beta[active], function[active] = beta_part, function_part
-            moved = np.flatnonzero(beta != self.beta)
-            function[others] += self.gram.sum_at(others, moved, beta[moved] - self.beta[moved])
-            return beta, function
+        shrunk = Shrunk(self.gram, gram, active, self.beta, self.function)
+        solver = self.for_part(active_part(dual, active, self.beta, f, objective), gram)
+        before = self.report(table, objective)
 
         def tell(info: dict[str, Any]) -> None:
-            if watch is not None and info["rounds"]:
-                point = info["point"]
-                for name in ("rounds", "iterations"):
-                    info[name] += getattr(self, name)
-                info["n_support"] += outside
-                info["rows_computed"] = self.gram.rows_computed + rows_in(gram)
-                info["seconds"] = time.perf_counter() - self.began
-                watch({**info, "point": lambda: joined(*point())})
-
-        def rows_in(part: Gram) -> int:
-            return round(part.rows_computed * len(part) / n)  # by their length
+            if watch is not None and info["rounds"]:  # at the start nothing is new
+                watch(shrunk.report(info, before))
 
         answer = solver.run(self.beta[active], self.function[active], tell)
-        self.beta, self.function = joined(answer.beta, answer.function)
-        self.gram.rows_computed += rows_in(gram)
+        self.beta, self.function = shrunk.joined(answer.beta, answer.function)
+        self.gram.rows_computed += shrunk.rows_computed
         self.iterations += answer.iterations
         self.rounds += answer.rounds + 1
-        self.lowest_curvature = min(self.lowest_curvature, solver.lowest_curvature)
+        self.lowest_curvature = solver.lowest_curvature
         self.may_shrink, self.shrunk_at = answer.status is Status.OPTIMAL, violation
         if answer.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
         return True
+
+    def for_part(self, part: SignedDual, gram: Gram) -> BlockSolver:
+        """A solver for some of the variables, within what is left of the budgets."""
+        stopping = self.stopping
+        if stopping.max_iter >= 0:
+            stopping = replace(stopping, max_iter=stopping.max_iter - self.iterations)
+        solver = BlockSolver(part, gram, stopping, cold=False, deadline=self.deadline)
+        solver.whole = False  # blocks of all the active variables measured up to seven times slower
+        solver.refreshes = 0  # F of a part also holds what the others contribute
+        solver.newton_below, solver.lowest_curvature = self.newton_below, self.lowest_curvature
+        return solver
 
     def alternate(
         self,

@@ -14,11 +14,13 @@ See      Joachims (1999) for shrinking; here the variables return all at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
+from widemargin.gram.gram import Gram
 from widemargin.problems.dual import SignedDual, Vector
 
 
@@ -53,6 +55,45 @@ def active_part(
         n_groups=dual.n_groups,
         before=(beta[active], gradient[active], objective),
     )
+
+
+class Shrunk:
+    """A point of the whole problem, its active variables, and the Gram of those.
+
+    Parameters
+    ----------
+    gram, part : of all samples, and of the active ones
+    active : numbers of the active variables, one per sample
+    beta, function : of the whole problem, where the part is taken out
+    """
+
+    def __init__(self, gram: Gram, part: Gram, active: NDArray[np.int64], beta: Vector, function: Vector) -> None:
+        self.gram, self.part, self.active = gram, part, active
+        self.beta, self.function = beta, function
+        outside = np.ones(len(beta), np.bool_)
+        outside[active] = False
+        self.others = np.flatnonzero(outside)
+
+    def joined(self, beta_part: Vector, function_part: Vector) -> tuple[Vector, Vector]:
+        """Beta and F of all variables: rows of the active ones that moved, evaluated at the others."""
+        beta, function = self.beta.copy(), self.function.copy()
+        beta[self.active], function[self.active] = beta_part, function_part
+        moved = np.flatnonzero(beta != self.beta)
+        function[self.others] += self.gram.sum_at(self.others, moved, beta[moved] - self.beta[moved])
+        return beta, function
+
+    @property
+    def rows_computed(self) -> int:
+        """Rows evaluated for the part, by their length."""
+        return round(self.part.rows_computed * len(self.part) / len(self.gram))
+
+    def report(self, info: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+        """What a watcher is told about a round of the part, given the last report on the whole."""
+        point = info["point"]
+        more = {name: info[name] + before[name] for name in ("rounds", "iterations", "seconds")}
+        more["n_support"] = info["n_support"] + int(np.count_nonzero(self.beta[self.others]))
+        more["rows_computed"] = before["rows_computed"] + self.rows_computed
+        return {**info, **more, "point": lambda: self.joined(*point())}
 
 
 @jit
