@@ -52,6 +52,7 @@ class Certificate:
         How the solver ended; None for models trained elsewhere.
     n_support, n_free : int
     iterations, rows_computed : int
+        Steps of the solver, and kernel rows it evaluated; rows for some of the samples count by their length.
     seconds : float
     level : tuple of float
         The levels (minus the bias, for machines with one group) at which the primal was taken.

@@ -26,7 +26,7 @@ from widemargin.pair_certificate import certify_pair
 from widemargin.problems.bias import safe_tau, without_bias
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers import Solution, Status, solve_blocks, solver_named
-from widemargin.solvers.block import solve_pair
+from widemargin.solvers.begin import solve_pair
 from widemargin.solvers.without import Without
 from widemargin.stopping import Stopping
 from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas

@@ -11,7 +11,7 @@ from widemargin.gram.pair import ClassRows, PairGram
 from widemargin.kernels import Gaussian
 from widemargin.pair_certificate import certify_pair
 from widemargin.problems import hinge, nu_classification
-from widemargin.solvers.block import solve_blocks
+from widemargin.solvers.begin import solve_blocks
 from widemargin.stopping import Stopping
 
 STOP = Stopping(tol=1e-3)

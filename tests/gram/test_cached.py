@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.oracles import GivenMatrix
-from widemargin.gram import CachedGram, cached
+from widemargin.gram import CachedGram, FullGram, cached
 from widemargin.kernels import Gaussian
 
 
@@ -237,3 +237,13 @@ def test_values_of_rows_that_were_kept_are_not_evaluated_again(n_threads, rng, m
     asked.clear()
     np.testing.assert_allclose(gram.block(some), K[np.ix_(some, some)], rtol=1e-12)
     assert asked == []
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_sums_at_some_samples(whole, rng):
+    kernel = Gaussian(0.5)
+    X = rng.normal(size=(300, 5))
+    K = kernel(X)
+    gram = FullGram(K) if whole else CachedGram(kernel, kernel.prepare(X), np.float64, 10**6)
+    at, index, weights = np.array([3, 4, 200]), np.array([0, 17, 299]), np.array([1.0, -2.0, 0.5])
+    np.testing.assert_allclose(gram.sum_at(at, index, weights), weights @ K[np.ix_(index, at)], atol=1e-12)

@@ -12,7 +12,7 @@ from widemargin.gram.pair import ClassRows, PairGram
 from widemargin.kernels import Gaussian, Linear
 from widemargin.problems import hinge, nu_classification
 from widemargin.solvers import growing
-from widemargin.solvers.block import solve_blocks
+from widemargin.solvers.begin import solve_blocks
 from widemargin.solvers.growing import evaluate, look, slopes_outside, solve_growing, take_worst
 from widemargin.solvers.optimality import violation_of
 from widemargin.solvers.solution import Status

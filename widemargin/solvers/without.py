@@ -177,25 +177,9 @@ def solve_active(
             count += 1
     add_weighted_rows(rows, 0, moved[:count], change[:count], F)
     _, _, finite = improve(
-        K,
-        rows,
-        slot,
-        active,
-        level,
-        diag,
-        F,
-        beta,
-        lo,
-        hi,
-        kink,
-        ridge,
-        shift,
-        starts,
-        tol,
-        max_steps,
-        position,
+        K, rows, slot, active, level, diag, F, beta, lo, hi, kink, ridge, shift, starts, tol, max_steps, position,
         limits,
-    )
+    )  # fmt: skip
     if not finite:
         return np.inf
     gradient = np.empty(n)
