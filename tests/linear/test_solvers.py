@@ -51,6 +51,14 @@ def test_methods_agree(loss, shape, C, monkeypatch):
     assert certified(task, solve_newton(task, budget)) == pytest.approx(expected, rel=2 * GAP)
 
 
+def test_the_unused_half_of_the_system_of_samples_holds_no_chance_values(monkeypatch):
+    """It is added to with the other half: a signalling NaN left in fresh memory made that a warning."""
+    gram, samples = newton_system.SampleGram(problem("hinge", 40, 8, C=1.0)), np.arange(20)
+    gram._among(samples)
+    monkeypatch.setattr(np, "empty", lambda shape, *_, **__: np.full(shape, np.nan))
+    assert np.isfinite(gram._among(samples)).all()
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 def test_unpenalised_bias_by_both_newton_systems(loss, sparse, monkeypatch):

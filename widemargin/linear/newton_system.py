@@ -121,7 +121,7 @@ class SampleGram:
             self.kept = np.concatenate([self.kept, new])
             self.K[old:count, :count] = block
             self.K[:old, old:count] = block[:, :old].T
-        out = np.empty((len(F), len(F)))
+        out = np.zeros((len(F), len(F)))  # the upper half too: what lies in fresh memory may warn when added to
         pick(self.K, self.place[F], out)
         return out
 
