@@ -308,10 +308,11 @@ class Training:
         if solution.status is Status.INTERRUPTED:
             self.cancelled.set()
         if isinstance(gram, PairGram):
-            parts = cast(Parts, task.index)
             quick = certify_pair(
                 task.dual, gram, solution, stopping,
-                lambda function: self.source.measured_error(solution.beta, function, parts),
+                lambda function, proven, violation: self.source.checked(
+                    task.dual, solution.beta, function, task.index, proven, stopping.tol, violation
+                ),
             )  # fmt: skip
             if quick is not None:
                 certificate, solution.function = quick

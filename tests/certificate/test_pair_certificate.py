@@ -30,9 +30,9 @@ def solved(request, rng):
     return dual, gram, solve_blocks(dual, gram, STOP), kernel(X), gram.rounding
 
 
-def unknown(function):
-    """An error that nobody has measured."""
-    return np.inf
+def unknown(function, proven, violation):
+    """Nobody knows better than what is proven."""
+    return
 
 
 def test_it_is_the_general_certificate(solved):
@@ -62,9 +62,21 @@ def test_where_proofs_are_not_enough_errors_are_measured(solved, monkeypatch):
     dual, gram, solution, _, _ = solved
     monkeypatch.setattr(PairGram, "rounding", 1.0)
     assert certify_pair(dual, gram, solution, STOP, unknown) is None
-    sure, _ = certify_pair(dual, gram, solution, STOP, lambda function: 0.0)
-    less_sure, _ = certify_pair(dual, gram, solution, STOP, lambda function: 1e-5)
+    sure, _ = certify_pair(dual, gram, solution, STOP, lambda function, proven, violation: (function, 0.0))
+    less_sure, _ = certify_pair(dual, gram, solution, STOP, lambda function, proven, violation: (function, 1e-5))
     assert less_sure.violation == pytest.approx(sure.violation + 2e-5, rel=1e-9)
+    assert certify_pair(dual, gram, solution, STOP, lambda function, proven, violation: (function, 1.0)) is None
+
+
+def test_a_function_that_was_mended_is_the_one_certified(solved, monkeypatch):
+    dual, gram, solution, K, _ = solved
+    monkeypatch.setattr(PairGram, "rounding", 1.0)
+    mended = K @ solution.beta
+    certificate, function = certify_pair(dual, gram, solution, STOP, lambda function, proven, violation: (mended, 0.0))
+    assert function is mended
+    general = certify_function(dual, solution.beta, mended, 1e-3, solution=solution)
+    assert certificate.violation == pytest.approx(general.violation, rel=1e-12)
+    assert certificate.drift == pytest.approx(general.drift, abs=1e-12)
 
 
 def test_it_is_silent_where_a_row_is_missing(solved):

@@ -33,7 +33,7 @@ FEWEST = 8  # ... but none, if there are fewer
 MARGIN = 4.0  # errors are sums of many roundings: the largest of 10^6 is about twice the largest of SAMPLES
 DECISIVE_SHARE = 0.5  # of the samples: beyond, one float64 pass over all of them costs little more
 
-Values = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+Values = Callable[[NDArray[np.int64] | None], NDArray[np.float64]]  # F at some samples; None: at all
 
 
 def checked_function(
@@ -44,6 +44,7 @@ def checked_function(
     shape: Callable[[], NDArray],
     proven: float,
     tol: float,
+    violation: float | None = None,
 ) -> tuple[NDArray[np.float64], float] | None:
     """F, and a bound on errors that may be left in it; None where it must be computed anew.
 
@@ -52,23 +53,22 @@ def checked_function(
     exactly : float64 values at given samples
     shape : how errors of a sample compare with those of others, shape (n_samples,)
     proven : bound on the errors of `running`
+    violation : at `running`, where the caller knows it
     """
     n = len(running)
-
-    def is_certain(function: NDArray, error: float) -> bool:
-        return error < 0.5 * tol and dual_violation(dual, beta, function) + 2.0 * error <= tol
-
-    if is_certain(running, proven):
+    if violation is None:
+        violation = dual_violation(dual, beta, running)
+    if violation + 2.0 * proven <= tol:
         return running, proven
-    function = running.copy()
-    error = np.full(n, proven)
     sizes = shape()
     probe, values, unit = probed_error(running, exactly, sizes)
+    likely = min(proven, unit * float(sizes.max()))
+    if violation + 2.0 * likely <= tol:
+        return running, likely
+    function, error = running.copy(), np.full(n, proven)
     if len(probe):
         function[probe] = values
-        error = np.minimum(error, unit * sizes)
-        if is_certain(function, float(error.max())):
-            return function, float(error.max())
+        np.minimum(error, unit * sizes, out=error)
     decisive = decisive_samples(dual, beta, function, error) if np.isfinite(error).all() else np.arange(n)
     if len(decisive) > DECISIVE_SHARE * n:
         return None

@@ -14,6 +14,7 @@ from widemargin.threads import run_tiles
 
 ROW_TILE = 256  # rows of a tile: with COLUMN_TILE columns of float32 it is 1 MB, the size of a second-level cache
 COLUMN_TILE = 1024
+WORTH_THREADS = 50_000  # kernel values from which a product is cut for threads: waking one takes a tenth of a ms
 FEW = 512  # samples up to which NumPy mirrors a block as fast, and nothing is compiled; with 1,024 it takes three times
 # as long, since the rows of a column then fall into the same few sets of the cache
 
@@ -89,6 +90,7 @@ def kernel_product(
     """k(left, right) @ coefficients in tiles, never the whole matrix; one coefficient per sample of `right`."""
     n, m = len(left), len(right)
     result = np.zeros(n)
+    n_threads = n_threads if n * m > WORTH_THREADS else 1
     height = max(1, min(ROW_TILE, -(-n // n_threads)))
     memory = ThreadMemory()
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.cached import CachedGram
-from widemargin.gram.fresh import checked_function, fresh_function, probed_error
+from widemargin.gram.fresh import Values, checked_function, fresh_function
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram
 from widemargin.gram.memory import ThreadMemory
@@ -139,50 +139,53 @@ class GramSource:
 
         running : F as our own solver holds it, to be checked; None where nobody's word is taken
         """
-        coefficients = dual.per_sample(beta)
-        support = np.flatnonzero(coefficients)
-        weights = coefficients[support]
         proven = np.inf
         if isinstance(gram, FullGram | PairGram):  # all rows are there
+            coefficients = dual.per_sample(beta)
+            support = np.flatnonzero(coefficients)
             running = np.zeros(len(gram))
-            gram.add_rows(support, weights, running)
+            gram.add_rows(support, coefficients[support], running)
             if gram.dtype == np.float64:
                 return running, 0.0
             rounding = gram.rounding if isinstance(gram, PairGram) else self.rounding
-            proven = rounding * float(np.abs(weights).sum())
+            proven = rounding * float(np.abs(coefficients).sum())
+        checked = None if running is None else self.checked(dual, beta, running, index, proven, tol)
+        return checked or (self._exactly(dual, beta, index)(None), 0.0)
 
-        @cache
-        def places() -> Index:
-            return np.arange(len(self), dtype=np.int64) if index is None else joined(index)
+    def checked(
+        self,
+        dual: SignedDual,
+        beta: NDArray,
+        running: NDArray,
+        index: Index | Parts | None,
+        proven: float,
+        tol: float,
+        violation: float | None = None,
+    ) -> tuple[NDArray[np.float64], float] | None:
+        """As `checked_function` of gram/fresh.py, with float64 values from the support vectors."""
+
+        def shape() -> NDArray[np.float64]:
+            return self._rounding_shape if index is None else self._rounding_shape[joined(index)]
+
+        return checked_function(dual, beta, running, self._exactly(dual, beta, index), shape, proven, tol, violation)
+
+    def _exactly(self, dual: SignedDual, beta: NDArray, index: Index | Parts | None) -> Values:
+        """F = K b in float64 at some samples of a problem, or at all of them for None."""
+        coefficients = dual.per_sample(beta)
+        support = np.flatnonzero(coefficients)
+
+        def samples(at: Index | None) -> Samples:
+            if index is not None:
+                at = joined(index) if at is None else joined(index)[at]
+            return self.exact if at is None else self.exact.take(at)
 
         @cache
         def vectors() -> Samples:
-            return self.exact.take(places()[support])
+            return samples(support)
 
-        def values(samples: Samples) -> NDArray[np.float64]:
-            return fresh_function(self.kernel, samples, vectors(), weights, np.float64, self.n_threads)
-
-        def exactly(at: NDArray[np.int64]) -> NDArray[np.float64]:
-            return values(self.exact.take(places()[at]))
-
-        def shape() -> NDArray[np.float64]:
-            return self._rounding_shape[places()]
-
-        checked = None
-        if running is not None:
-            checked = checked_function(dual, beta, running, exactly, shape, proven, tol)
-        return checked or (values(self.exact if index is None else self.exact.take(places())), 0.0)
-
-    def measured_error(self, beta: NDArray, function: NDArray, index: Parts) -> float:
-        """About the largest error of F summed from float32 rows of a pair, from some samples (gram/fresh.py)."""
-        places, support = joined(index), np.flatnonzero(beta)
-        sizes = self._rounding_shape[places]
-        vectors = self.exact.take(places[support])
-
-        def exactly(at: NDArray[np.int64]) -> NDArray[np.float64]:
-            return fresh_function(self.kernel, self.exact.take(places[at]), vectors, beta[support], np.float64, 1)
-
-        return probed_error(function, exactly, sizes)[2] * float(sizes.max())
+        return lambda at: fresh_function(
+            self.kernel, samples(at), vectors(), coefficients[support], np.float64, self.n_threads
+        )
 
     @cached_property
     def _rounding_shape(self) -> NDArray[np.float64]:
