@@ -22,9 +22,9 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from widemargin._jit import CONTRACT, REASSOCIATE, jit
-from widemargin.kernels.distances import Squared, add_terms
-from widemargin.kernels.exponential import exp_nonpositive, exp_scaled
-from widemargin.kernels.samples.tiles import TILE, SparseTiles, Tiles
+from widemargin.kernels.distances import ROWS, Squared, padded, rows_on_strip
+from widemargin.kernels.exponential import exp_nonpositive
+from widemargin.kernels.samples.tiles import SPARSE_TILE, TILE, SparseTiles, Tiles
 
 RIGHT = 32  # right samples that stay in cache while all rows asked for are evaluated on them
 
@@ -95,20 +95,21 @@ def _fill_nothing(source, left, right, index, slots, out, start):
 
 
 def _fill_direct(source, left, right, index, slots, out, start):
-    """Two rows to a pass over a tile of right samples, as in kernels/distances.py."""
+    """Four rows to a pass over a tile of right samples, as in kernels/distances.py."""
     x = source.first.rows if left == 0 else source.second.rows
     n = len(source.first.rows) if right == 0 else len(source.second.rows)
     tiles = source.first.tiles if right == 0 else source.second.tiles
-    sums = np.empty((2, TILE), out.dtype)
+    flat = out.reshape(-1)
+    which, places = np.empty(padded(len(index)), np.int64), np.empty(padded(len(index)), np.int64)
+    for i in range(len(which)):
+        k = min(i, len(index) - 1)
+        which[i] = index[k]
+        places[i] = slots[k] * out.shape[1] + start
+    spare = np.empty((ROWS, TILE), out.dtype)
     for number in range(len(tiles)):
         first = number * TILE
         width = min(TILE, n - first)
-        for i in range(0, len(index), 2):
-            last = min(i + 1, len(index) - 1)
-            add_terms(source.distance, x[index[i]], x[index[last]], tiles[number], sums[0, :width], sums[1, :width])
-            for k in range(i, last + 1):
-                row = out[slots[k], start + first : start + first + width]
-                exp_scaled(sums[k - i, :width], source.distance.scale, row)
+        rows_on_strip(source.distance, x, which, tiles[number], width, flat, places, first, spare)
 
 
 def _fill_sparse_products(source, left, right, index, slots, out, start):
@@ -118,10 +119,10 @@ def _fill_sparse_products(source, left, right, index, slots, out, start):
     x_squares = source.first_squares if left == 0 else source.second_squares
     z_squares = source.first_squares if right == 0 else source.second_squares
     n = len(z_squares)
-    sums = np.empty(TILE, out.dtype)
+    sums = np.empty(SPARSE_TILE, out.dtype)
     for number in range(len(tiles)):
-        first = number * TILE
-        width = min(TILE, n - first)
+        first = number * SPARSE_TILE
+        width = min(SPARSE_TILE, n - first)
         for k in range(len(index)):
             a, b = x.starts[index[k]], x.starts[index[k] + 1]
             sparse_products(x.features[a:b], x.values[a:b], tiles[number], sums)
@@ -134,7 +135,7 @@ def _fill_sparse_products(source, left, right, index, slots, out, start):
 @jit(fastmath=CONTRACT)
 def sparse_products(features, values, tile, sums):
     """Inner products of a sample, given by its values that are not zero, with all samples of a tile."""
-    for j in range(TILE):
+    for j in range(SPARSE_TILE):
         sums[j] = 0.0
     whole = len(features) // 8 * 8
     for k in range(0, whole, 8):
@@ -142,13 +143,13 @@ def sparse_products(features, values, tile, sums):
         v4, v5, v6, v7 = values[k + 4], values[k + 5], values[k + 6], values[k + 7]
         z0, z1, z2, z3 = tile[features[k]], tile[features[k + 1]], tile[features[k + 2]], tile[features[k + 3]]
         z4, z5, z6, z7 = tile[features[k + 4]], tile[features[k + 5]], tile[features[k + 6]], tile[features[k + 7]]
-        for j in range(TILE):
+        for j in range(SPARSE_TILE):
             sums[j] += ((v0 * z0[j] + v1 * z1[j]) + (v2 * z2[j] + v3 * z3[j])) + (
                 (v4 * z4[j] + v5 * z5[j]) + (v6 * z6[j] + v7 * z7[j])
             )
     for k in range(whole, len(features)):
         value, z0 = values[k], tile[features[k]]
-        for j in range(TILE):
+        for j in range(SPARSE_TILE):
             sums[j] += value * z0[j]
 
 
