@@ -186,9 +186,15 @@ class Comparison:
             worker.warm.add(key)
 
     def _fit(self, run: Run, problem: Problem, folder: Path, timeout: float, first: bool = False) -> None:
-        """One fit, and the check of its answer."""
+        """One fit, and the check of its answer.
+
+        Memory is that of the first fit counted, before which the process gives back what it does not use. The fits
+        after it find the heap as any program finds it that fits more than once: faulting the same pages in again for
+        each fit took up to a quarter of the time of short ones.
+        """
         path = answer_path(self.scratch, run.library, run.format)
         command = {"do": "fit", "problem": problem.as_dict(), "data": str(folder), "form": run.format}
+        command["settle"] = not run.times
         try:
             reply = self.workers[run.library].ask({**command, "answer": str(path)}, timeout)
         except Failed as failure:

@@ -48,8 +48,15 @@ class Worker:
         self.X, self.y = read_data(Path(folder), form)
         self.loaded = (folder, form)
 
-    def fit(self, problem: dict[str, Any], data: str, form: str, rows: int = 0, answer: str = "") -> dict[str, Any]:
-        """Fit, timed; `rows` takes a small part for warming up; `answer` is the file for the model's numbers."""
+    def fit(
+        self, problem: dict[str, Any], data: str, form: str, rows: int = 0, answer: str = "", settle: bool = True
+    ) -> dict[str, Any]:
+        """Fit, timed.
+
+        rows : take a small part, for warming up
+        answer : file for the model's numbers
+        settle : give free memory back to the system before, so that the peak of the fit can be told
+        """
         self.load(data, form)
         task = Problem(**problem)
         X, y = self.X, self.y
@@ -57,7 +64,7 @@ class Worker:
             keep = a_few_of_each(y, rows)
             X, y = X[keep], y[keep]
         self.model = None
-        before = settle_memory()
+        before = settle_memory(trim=settle)
         began = time.perf_counter()
         model = self.library.fit(task, X, y)
         seconds = time.perf_counter() - began
@@ -113,11 +120,12 @@ def a_few_of_each(y: Any, rows: int) -> Any:
     return np.sort(np.concatenate([np.flatnonzero(label == k)[:share] for k in range(len(labels))]))
 
 
-def settle_memory() -> float:
-    """Give free memory back, reset the high-water mark, and return the resident megabytes now."""
+def settle_memory(trim: bool = True) -> float:
+    """Collect garbage, give free memory back, reset the high-water mark, and return the resident megabytes now."""
     gc.collect()
     if sys.platform.startswith("linux"):
-        ctypes.CDLL(None).malloc_trim(0)
+        if trim:
+            ctypes.CDLL(None).malloc_trim(0)
         with contextlib.suppress(OSError):
             Path("/proc/self/clear_refs").write_text("5")
         return _status("VmRSS")
