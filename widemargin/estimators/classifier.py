@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin import calibration
 from widemargin.estimators.base import KernelMachine, Vector
-from widemargin.estimators.plain_data import are_plain_labels
+from widemargin.estimators.plain_data import are_plain_labels, class_numbers
 from widemargin.estimators.run import Answer, Run, present_coefficients
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.held_out import Folds
@@ -145,7 +145,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if not are_plain_labels(y, len(data)):
             y = column_or_1d(y, warn=True)
             check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
+        self.classes_, labels = class_numbers(y)
         self.__dict__.pop("tie_order_", None)  # of a model read from LIBSVM (io/libsvm_model.py), now trained anew
         if len(self.classes_) < 2:
             if data.kept is not None:
