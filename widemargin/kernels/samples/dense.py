@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -114,6 +115,10 @@ class DenseColumns(Samples):
 
     def largest_square(self) -> float:
         """The largest |x|^2, for bounds on rounding errors."""
+        return self._largest_square
+
+    @cached_property
+    def _largest_square(self) -> float:
         with np.errstate(over="ignore"):
             return _largest_total(feature.astype(np.float64) ** 2 for feature in self.view())
 
