@@ -154,7 +154,8 @@ def test_all_directions_closed_ends_at_once(dtype):
 )
 def test_open_directions(b, lo, hi, kink, up, down):
     ups, downs = np.empty(1), np.empty(1)
-    open_directions(np.array([b]), np.array([lo]), np.array([hi]), np.array([kink]), 0, ups, downs, CLOSED_64)
+    from_python = getattr(open_directions, "py_func", open_directions)
+    from_python(np.array([b]), np.array([lo]), np.array([hi]), np.array([kink]), 0, ups, downs, CLOSED_64)
     assert (ups[0], downs[0]) == (up, down)
 
 

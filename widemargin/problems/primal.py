@@ -42,7 +42,7 @@ def feasible_scales(base, G, lo, hi, ridge, kink):
     return low, high
 
 
-@jit
+@jit(inner=True)
 def best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high, lower):
     """Minimise s^2/2 norm2 - s linear + sum of losses over low <= s <= high by Newton steps inside a bracket.
 

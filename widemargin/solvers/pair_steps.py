@@ -36,7 +36,7 @@ NEGATIVE_32, NEGATIVE_64 = (
 SMALLEST_CURVATURE_32, SMALLEST_CURVATURE_64 = 1e-37, 1e-300  # an all-zero kernel matrix still needs a divisor
 
 
-@jit(fastmath=CONTRACT)
+@jit(fastmath=CONTRACT, inner=True)
 def lowest_after_step(f, up, step, K, i, j, first, last, position, mask, largest):
     """f += step (K_i - K_j) on first:last, and the packed key of the lowest slope that can rise, in one pass.
 
@@ -51,7 +51,7 @@ def lowest_after_step(f, up, step, K, i, j, first, last, position, mask, largest
     return best
 
 
-@jit(fastmath=CONTRACT)
+@jit(fastmath=CONTRACT, inner=True)
 def best_partner(f, down, lowest, K, i, diagonal, floor, first, last, position, mask):
     """Packed key of the partner of i in first:last with the largest second-order gain, and the highest slope that can
     fall."""
@@ -69,7 +69,7 @@ def best_partner(f, down, lowest, K, i, diagonal, floor, first, last, position, 
     return best, highest
 
 
-@jit
+@jit(inner=True)
 def curvature_floor(mean_diagonal, itemsize):
     """Smallest divisor of a step, in the precision of the block."""
     single = itemsize == 4
@@ -78,7 +78,7 @@ def curvature_floor(mean_diagonal, itemsize):
     return floor if floor > smallest else smallest
 
 
-@jit
+@jit(inner=True)
 def open_directions(beta, lo, hi, kink, t, up, down, closed):
     """Penalties that turn the gradient of variable t into its slopes: +-kink where open, +-closed where not."""
     b = beta[t]
