@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from widemargin._jit import CONTRACT, REASSOCIATE, jit
 from widemargin.kernels.distances import ROWS, Squared, padded, rows_on_strip
-from widemargin.kernels.exponential import exp_nonpositive
+from widemargin.kernels.exponential import exp_of_row
 from widemargin.kernels.samples.tiles import SPARSE_TILE, TILE, SparseTiles, Tiles
 
 RIGHT = 32  # right samples that stay in cache while all rows asked for are evaluated on them
@@ -129,7 +129,7 @@ def _fill_sparse_products(source, left, right, index, slots, out, start):
             row = out[slots[k], start + first : start + first + width]
             for j in range(width):
                 row[j] = sums[j]
-            exp_of_row(row, source.twice_gamma, x_squares[index[k]], z_squares[first : first + width])
+            exp_of_row(row, 0, source.twice_gamma, x_squares[index[k]], z_squares[first : first + width])
 
 
 @jit(fastmath=CONTRACT)
@@ -171,6 +171,7 @@ def _fill_products(source, left, right, index, slots, out, start):
         for k in range(m):
             exp_of_row(
                 out[slots[k], start + first : start + last],
+                0,
                 source.twice_gamma,
                 x_squares[index[k]],
                 z_squares[first:last],
@@ -199,15 +200,6 @@ def four_products(a, b, c, d, z, first, last, out_a, out_b, out_c, out_d):
             d_v += d[k] * v[k]
         out_a[j], out_b[j], out_c[j], out_d[j] = a_u, b_u, c_u, d_u
         out_a[after], out_b[after], out_c[after], out_d[after] = a_v, b_v, c_v, d_v
-
-
-@jit(fastmath=CONTRACT)
-def exp_of_row(row, twice_gamma, own, squares):
-    """As `exp_of_products`, for one row."""
-    zero = row.dtype.type(0.0)
-    for j in range(len(row)):
-        exponent = twice_gamma * row[j] - (own + squares[j])
-        row[j] = exp_nonpositive(zero if exponent > zero else exponent)
 
 
 _FILL: dict[type, Any] = {

@@ -24,11 +24,11 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from widemargin._jit import CONTRACT, INTERPRETED, jit
-from widemargin.kernels.exponential import FUSED, constant, emit_exp, exp_nonpositive
+from widemargin.kernels.exponential import emit_exp, exp_nonpositive
+from widemargin.kernels.vectors import BYTES, Vectors, constant, fused, lanes_of, size
 
 ROWS = 4  # left samples at a time: with six, sums and differences fill all sixteen registers, for no gain
 VECTORS = 2  # of right samples at a time
-BYTES = 32  # of a vector
 STRIP = 64  # right samples at a time: 90 features of float32 take 23 of the 32 KB of a first-level cache
 
 
@@ -105,64 +105,42 @@ def whole_vectors(typing_context, distance, x, which, z, n, flat, places, first,
 
     Returns its length; the values of one more group of vectors go to `spare`.
     """
-    element = x.dtype
-    lanes = BYTES // (element.bitwidth // 8)
+    lanes = lanes_of(x.dtype)
     width = VECTORS * lanes
     term = _TERMS[distance.instance_class]
 
     def generate(context, builder, signature, arguments):
+        v = Vectors(context, builder, x.dtype)
         scale, n, begin, i = builder.extract_value(arguments[0], 0), arguments[4], arguments[7], arguments[9]
-        X, WHICH, Z, FLAT, PLACES, SPARE = (
-            context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (1, 2, 3, 5, 6, 8)
-        )
-        vector = ir.VectorType(context.get_data_type(element), lanes)
-        n_features, z_step, spare_step = (builder.extract_value(a.shape, 1) for a in (X, Z, SPARE))
-
-        def size(value):
-            return ir.Constant(ir.IntType(64), value)
-
-        def at(data, *offsets):
-            for offset in offsets:
-                data = builder.gep(data, [offset])
-            return data
-
-        def in_vector(data):
-            return builder.bitcast(data, vector.as_pointer())
-
-        def in_every_lane(number):
-            nothing = ir.Constant(vector, ir.Undefined)
-            lane = builder.insert_element(nothing, number, ir.Constant(ir.IntType(32), 0))
-            return builder.shuffle_vector(lane, nothing, constant(ir.VectorType(ir.IntType(32), lanes), 0))
-
-        def aligned(access):
-            access.align = element.bitwidth // 8
-            return access
-
-        rows = [at(X.data, builder.mul(builder.load(at(WHICH.data, i, size(r))), n_features)) for r in range(ROWS)]
-        targets = [at(FLAT.data, builder.load(at(PLACES.data, i, size(r))), begin) for r in range(ROWS)]
-        spares = [at(SPARE.data, builder.mul(spare_step, size(r))) for r in range(ROWS)]
-        sums = [[cgutils.alloca_once(builder, vector) for _ in range(VECTORS)] for _ in range(ROWS)]
-        minus = in_every_lane(builder.fneg(scale))
+        X, WHICH, Z, FLAT, PLACES, SPARE = (v.array(signature.args[k], arguments[k]) for k in (1, 2, 3, 5, 6, 8))
+        n_features, z_step, spare_step = (v.length(array, 1) for array in (X, Z, SPARE))
+        rows, targets, spares = [], [], []
+        for r in range(ROWS):
+            number, place = (builder.load(v.at(array.data, i, size(r))) for array in (WHICH, PLACES))
+            rows.append(v.at(X.data, builder.mul(number, n_features)))
+            targets.append(v.at(FLAT.data, place, begin))
+            spares.append(v.at(SPARE.data, builder.mul(spare_step, size(r))))
+        sums = [[v.variable() for _ in range(VECTORS)] for _ in range(ROWS)]
+        minus = v.in_every_lane(builder.fneg(scale))
         groups = builder.udiv(builder.add(n, size(width - 1)), size(width))
         with cgutils.for_range(builder, groups) as group:
-            first = builder.mul(group.index, size(width))
+            at = builder.mul(group.index, size(width))
             for total in sum(sums, []):
-                builder.store(constant(vector, 0.0), total)
+                builder.store(constant(v.kind, 0.0), total)
             with cgutils.for_range(builder, n_features) as feature:
-                start = at(Z.data, builder.mul(feature.index, z_step), first)
-                right = [aligned(builder.load(in_vector(at(start, size(v * lanes))))) for v in range(VECTORS)]
+                start = v.at(Z.data, builder.mul(feature.index, z_step), at)
+                right = [v.load(start, size(k * lanes)) for k in range(VECTORS)]
                 for r in range(ROWS):
-                    left = in_every_lane(builder.load(at(rows[r], feature.index)))
-                    for v in range(VECTORS):
-                        builder.store(term(builder, builder.load(sums[r][v]), left, right[v]), sums[r][v])
-            is_whole = builder.icmp_signed("<=", builder.add(first, size(width)), n)
+                    left = v.in_every_lane(builder.load(v.at(rows[r], feature.index)))
+                    for total, z_vector in zip(sums[r], right):
+                        builder.store(term(builder, builder.load(total), left, z_vector), total)
+            is_whole = builder.icmp_signed("<=", builder.add(at, size(width)), n)
             for r in range(0, ROWS, 2):  # two rows are as many exponentials at a time as registers hold
                 both = [builder.fmul(builder.load(total), minus) for total in sums[r] + sums[r + 1]]
-                values = emit_exp(builder, both)
-                for place, value in enumerate(values):
-                    row, v = r + place // VECTORS, place % VECTORS
-                    target = builder.select(is_whole, at(targets[row], first), spares[row])
-                    aligned(builder.store(value, in_vector(at(target, size(v * lanes)))))
+                for k, value in enumerate(emit_exp(builder, both)):
+                    row = r + k // VECTORS
+                    target = builder.select(is_whole, v.at(targets[row], at), spares[row])
+                    v.store(value, target, size(k % VECTORS * lanes))
         return builder.mul(builder.udiv(n, size(width)), size(width))
 
     whole = types.int64
@@ -172,7 +150,7 @@ def whole_vectors(typing_context, distance, x, which, z, n, flat, places, first,
 def _add_square(builder, total, left, right):
     """total + (left - right)^2"""
     difference = builder.fsub(left, right)
-    return builder.fadd(total, builder.fmul(difference, difference, flags=FUSED), flags=FUSED)
+    return fused(builder, difference, difference, total)
 
 
 def _add_size(builder, total, left, right):
@@ -180,8 +158,8 @@ def _add_size(builder, total, left, right):
     difference = builder.fsub(left, right)
     lanes, bits = difference.type.count, 8 * BYTES // difference.type.count
     whole = ir.VectorType(ir.IntType(bits), lanes)
-    size = builder.and_(builder.bitcast(difference, whole), constant(whole, 2 ** (bits - 1) - 1))
-    return builder.fadd(total, builder.bitcast(size, difference.type))
+    positive = builder.and_(builder.bitcast(difference, whole), constant(whole, 2 ** (bits - 1) - 1))
+    return builder.fadd(total, builder.bitcast(positive, difference.type))
 
 
 def _add_chi(builder, total, left, right):

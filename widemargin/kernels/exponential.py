@@ -21,11 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from widemargin._jit import CONTRACT, INTERPRETED, jit
+from widemargin.kernels.vectors import Vectors, constant, fused, lanes_of, size
 
-FUSED = ("contract",)  # a product and the sum it goes into may be one instruction
+TOGETHER = 4  # vectors of products whose exponentials are computed at a time
 
 
 class Constants(NamedTuple):
@@ -55,11 +57,6 @@ DOUBLE = Constants(
 LOG2_E = 1.4426950408889634
 
 
-def constant(kind: ir.Type, value: float) -> ir.Constant:
-    """A number of a type, or of a vector type in every lane."""
-    return ir.Constant(kind, [value] * kind.count if isinstance(kind, ir.VectorType) else value)
-
-
 def emit_exp(builder: Any, values: Sequence[Any]) -> list[Any]:
     """Instructions for exp of several values <= 0, all numbers or all vectors of one type, step by step for all.
 
@@ -76,9 +73,6 @@ def emit_exp(builder: Any, values: Sequence[Any]) -> list[Any]:
     def number(value: float) -> ir.Constant:
         return constant(kind, float(np.float32(value)) if single else value)
 
-    def fused(a: Any, b: Any, added: Any) -> Any:
-        return builder.fadd(builder.fmul(a, b, flags=FUSED), added, flags=FUSED)
-
     def polynomial(r: Any, powers: dict[int, Any], q: Sequence[float]) -> Any:
         """The sum of q_i r^i: both halves, the upper one times the power of two between them."""
         if len(q) == 1:
@@ -86,21 +80,21 @@ def emit_exp(builder: Any, values: Sequence[Any]) -> list[Any]:
         half = 1
         while 2 * half < len(q):
             half *= 2
-        return fused(powers[half], polynomial(r, powers, q[half:]), polynomial(r, powers, q[:half]))
+        return fused(builder, powers[half], polynomial(r, powers, q[half:]), polynomial(r, powers, q[:half]))
 
     smallest, shifter, one = number(c.smallest), number(c.shifter), number(1.0)
     above = [builder.fcmp_ordered(">", x, smallest) for x in values]
     held = [builder.select(is_above, x, smallest) for is_above, x in zip(above, values)]
-    shifted = [fused(y, number(LOG2_E), shifter) for y in held]
+    shifted = [fused(builder, y, number(LOG2_E), shifter) for y in held]
     ks = [builder.fsub(s, shifter) for s in shifted]
-    rs = [fused(k, number(-c.ln2_high), y) for k, y in zip(ks, held)]
-    rs = [fused(k, number(-c.ln2_low), r) for k, r in zip(ks, rs)]
+    rs = [fused(builder, k, number(-c.ln2_high), y) for k, y in zip(ks, held)]
+    rs = [fused(builder, k, number(-c.ln2_low), r) for k, r in zip(ks, rs)]
     powers: list[dict[int, Any]] = [{1: r} for r in rs]
     for exponent in (1, 2, 4):
         for p in powers if 2 * exponent < len(c.q) or exponent == 1 else ():
             p[2 * exponent] = builder.fmul(p[exponent], p[exponent])
     qs = [polynomial(r, p, c.q) for r, p in zip(rs, powers)]
-    sums = [builder.fadd(fused(p[2], q, r), one) for p, q, r in zip(powers, qs, rs)]
+    sums = [builder.fadd(fused(builder, p[2], q, r), one) for p, q, r in zip(powers, qs, rs)]
     fields = [builder.add(builder.bitcast(s, whole), constant(whole, c.bias)) for s in shifted]
     scales = [builder.bitcast(builder.shl(field, constant(whole, c.fraction)), kind) for field in fields]
     results = [builder.fmul(total, scale) for total, scale in zip(sums, scales)]
@@ -132,14 +126,52 @@ if INTERPRETED:
 def exp_of_products(flat, step, twice_gamma, left, right):
     """Gaussian values from inner products: exp(2 gamma x'z - gamma |x|^2 - gamma |z|^2), in place.
 
-    left, right : gamma |x|^2 of the rows and columns. Rounding can make the exponent of near-equal points positive; it
-    is held at 0 so that no entry exceeds 1. Where squares overflow the exponent is inf - inf; such points are taken for
-    far apart, value 0.
+    left, right : gamma |x|^2 of the rows and columns
+    """
+    for i in range(len(left)):
+        exp_of_row(flat, i * step, twice_gamma, left[i], right)
+
+
+@jit(fastmath=CONTRACT)
+def exp_of_row(flat, start, twice_gamma, own, right):
+    """The same for the row that begins at `start`.
+
+    Rounding can make the exponent of near-equal points positive; it is held at 0 so that no entry exceeds 1. Where
+    squares overflow the exponent is inf - inf; such points are taken for far apart, value 0.
     """
     zero = flat.dtype.type(0.0)
-    for i in range(len(left)):
-        row = flat[i * step : i * step + len(right)]
-        own = left[i]
-        for j in range(len(right)):
-            exponent = twice_gamma * row[j] - (own + right[j])
-            row[j] = exp_nonpositive(zero if exponent > zero else exponent)
+    for j in range(exp_in_vectors(flat, start, twice_gamma, own, right), len(right)):
+        exponent = twice_gamma * flat[start + j] - (own + right[j])
+        flat[start + j] = exp_nonpositive(zero if exponent > zero else exponent)
+
+
+@intrinsic
+def exp_in_vectors(typing_context, flat, start, twice_gamma, own, right):
+    """The part of `exp_of_row` that is a whole number of vectors, several at a time; returns its length."""
+    width = TOGETHER * lanes_of(flat.dtype)
+
+    def generate(context, builder, signature, arguments):
+        v = Vectors(context, builder, flat.dtype)
+        FLAT, RIGHT = v.array(signature.args[0], arguments[0]), v.array(signature.args[4], arguments[4])
+        row, zero = v.at(FLAT.data, arguments[1]), constant(v.kind, 0.0)
+        factor, left = v.in_every_lane(arguments[2]), v.in_every_lane(arguments[3])
+        groups = builder.udiv(v.length(RIGHT, 0), size(width))
+        with cgutils.for_range(builder, groups) as group:
+            at = builder.mul(group.index, size(width))
+            places = [builder.add(at, size(k * v.lanes)) for k in range(TOGETHER)]
+            squares = [builder.fneg(builder.fadd(left, v.load(RIGHT.data, place))) for place in places]
+            exponents = [fused(builder, factor, v.load(row, place), s) for place, s in zip(places, squares)]
+            held = [builder.select(builder.fcmp_ordered(">", e, zero), zero, e) for e in exponents]
+            for place, value in zip(places, emit_exp(builder, held)):
+                v.store(value, row, place)
+        return builder.mul(groups, size(width))
+
+    return types.int64(flat, types.int64, twice_gamma, own, right), generate
+
+
+def _no_vectors(flat, start, twice_gamma, own, right):
+    return 0
+
+
+if INTERPRETED:
+    exp_in_vectors = _no_vectors
