@@ -20,6 +20,7 @@ from typing import Any
 
 import numba
 from numba import config
+from numba.core.registry import CPUDispatcher
 
 from widemargin.collector import collector_held
 
@@ -99,9 +100,18 @@ def jit(
     dispatcher = numba.njit(**options)(function)
     if not INTERPRETED:
         dispatcher.compile = collector_held()(dispatcher.compile)
+        if inner:
+            dispatcher.__class__ = _Inner
     if cache and hasattr(dispatcher, "_cache"):
         dispatcher._cache = _OpenedLater(dispatcher)
     return dispatcher
+
+
+class _Inner(CPUDispatcher):
+    """A function without an entry from Python: a call from there would end the process without a word."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"{self.py_func.__name__} is for compiled functions to call; from Python use its py_func.")
 
 
 class _OpenedLater:

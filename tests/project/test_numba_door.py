@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 import widemargin
+from widemargin import SVC
+from widemargin.solvers.pair_steps import curvature_floor
 
 PACKAGE = Path(widemargin.__file__).parent
 COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "stencil", "jitclass", "generated_jit"}
@@ -56,3 +58,12 @@ def test_only_the_door_compiles():
         if (names := compilers_used(path.read_text(encoding="utf-8")))
     }
     assert set(offenders) == {"_jit.py"}, f"use `from widemargin._jit import jit` in: {offenders}"
+
+
+@pytest.mark.needs_compiler
+def test_functions_without_an_entry_from_python_say_so():
+    """A call would end the process; compiled callers, here `solve_pairs` of a whole fit, are served."""
+    assert SVC().fit([[0.0], [1.0], [2.0]], [0, 1, 1]).certificate_.holds
+    with pytest.raises(TypeError, match="curvature_floor is for compiled functions"):
+        curvature_floor(1.0, 4)
+    assert curvature_floor.py_func(1.0, 4) > 0

@@ -73,14 +73,14 @@ def emit_exp(builder: Any, values: Sequence[Any]) -> list[Any]:
     def number(value: float) -> ir.Constant:
         return constant(kind, float(np.float32(value)) if single else value)
 
-    def polynomial(r: Any, powers: dict[int, Any], q: Sequence[float]) -> Any:
+    def polynomial(powers: dict[int, Any], q: Sequence[float]) -> Any:
         """The sum of q_i r^i: both halves, the upper one times the power of two between them."""
         if len(q) == 1:
             return number(q[0])
         half = 1
         while 2 * half < len(q):
             half *= 2
-        return fused(builder, powers[half], polynomial(r, powers, q[half:]), polynomial(r, powers, q[:half]))
+        return fused(builder, powers[half], polynomial(powers, q[half:]), polynomial(powers, q[:half]))
 
     smallest, shifter, one = number(c.smallest), number(c.shifter), number(1.0)
     above = [builder.fcmp_ordered(">", x, smallest) for x in values]
@@ -90,10 +90,10 @@ def emit_exp(builder: Any, values: Sequence[Any]) -> list[Any]:
     rs = [fused(builder, k, number(-c.ln2_high), y) for k, y in zip(ks, held)]
     rs = [fused(builder, k, number(-c.ln2_low), r) for k, r in zip(ks, rs)]
     powers: list[dict[int, Any]] = [{1: r} for r in rs]
-    for exponent in (1, 2, 4):
-        for p in powers if 2 * exponent < len(c.q) or exponent == 1 else ():
+    for exponent in (1, 2, 4) if len(c.q) > 8 else (1, 2):
+        for p in powers:
             p[2 * exponent] = builder.fmul(p[exponent], p[exponent])
-    qs = [polynomial(r, p, c.q) for r, p in zip(rs, powers)]
+    qs = [polynomial(p, c.q) for p in powers]
     sums = [builder.fadd(fused(builder, p[2], q, r), one) for p, q, r in zip(powers, qs, rs)]
     fields = [builder.add(builder.bitcast(s, whole), constant(whole, c.bias)) for s in shifted]
     scales = [builder.bitcast(builder.shl(field, constant(whole, c.fraction)), kind) for field in fields]

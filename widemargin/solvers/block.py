@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from widemargin.gram.gram import Gram
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.primal import best_primal
-from widemargin.solvers.interior import LARGEST, interior_point
+from widemargin.solvers.interior import LARGEST, interior_cost, interior_point
 from widemargin.solvers.newton import is_free, newton_cost, newton_step
 from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
 from widemargin.solvers.packed import key_limits
@@ -53,6 +53,8 @@ LOOK_AGAIN_BELOW = 0.8  # of the violation at which the active variables were co
 SHRINK_ABOVE = 5.0  # tol: below this violation few rounds are left
 RETRY_BELOW = 0.3  # share of the violation at which a Newton step failed, below which it is tried again
 MOST_CREEPS_WHOLE, MOST_CREEPS = 6, 100  # calls that may use up their steps without halving the violation
+CREEPS_BEFORE_INTERIOR = 3  # such calls before the interior-point method, unless it is the cheaper one: most blocks end
+# before (cpusmall SVR at C = 100 in five orders of the samples: 1.8-5.5 s when one was enough, 1.5-2.0 s now)
 EXACT = 100  # variables up to which the first steps go on to rounding: measured 4 % of a fit of three such problems
 EXACT_VIOLATION = 1e-10  # of the size of slopes and kernel values: what "to rounding" means there
 EXACT_STEPS = 1000  # of these first steps at most, 0.1 ms; what is not at the optimum by then is solved to tol
@@ -265,7 +267,9 @@ class BlockSolver:
         self.iterations += steps
         if left > inner_tol and steps >= STEPS_PER_CALL:
             self.creeps += 1
-            if len(chosen) <= LARGEST and np.isfinite(new).all():
+            crept = self.creeps * steps * len(chosen) * PAIR_STEP
+            is_time = self.creeps >= CREEPS_BEFORE_INTERIOR or crept >= interior_cost(len(chosen))
+            if is_time and len(chosen) <= LARGEST and np.isfinite(new).all():
                 better = interior_point(block, shifted, new, *problem[3:], starts)
                 new = new if better is None else better
         if not np.isfinite(new).all():
