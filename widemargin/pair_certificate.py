@@ -56,7 +56,7 @@ def certify_pair(
             level = weigh(solution.beta, function, solution.function, *box, numbers)
             _, squared_length, drift, violation, n_free, lower, infeasibility, mass, primal = numbers.tolist()
     violation += 2.0 * error
-    if not violation <= stopping.tol:
+    if not violation <= stopping.tol or squared_length < 0.0 or not primal < np.inf:
         return None
     certificate = Certificate(
         primal=primal,

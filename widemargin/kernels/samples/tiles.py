@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
+from widemargin.kernels.distances import STRIP
 from widemargin.kernels.samples.dense import DenseColumns, DenseRows
 
-TILE = 64  # samples of a tile: 90 features of float32 take 23 of the 32 KB of a first-level cache
+TILE = STRIP  # samples of a tile: one is what the loops of direct differences take at a time
 SPARSE_TILE = 256  # the same where only some features are looked at
 SPARSE_CONTENT = 0.3  # share of values that are not zero up to which only those are multiplied
 LOOKED_AT = 1000  # samples that tell the share
