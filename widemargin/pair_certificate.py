@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.certificate import Certificate, measure, price, relative_gap
-from widemargin.gram.accumulate import add_weighted_rows
 from widemargin.gram.pair import PairGram
+from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.primal import soft_primal
 from widemargin.solvers.optimality import compiled_levels_of, violation_of

@@ -1,9 +1,9 @@
 """A small pool of threads above the compiled, GIL-free functions.
 
-Compiled functions are serial. Work is cut into a few large tiles (a task costs 70-240 us to hand over) and the tiles
-go to
-this pool. BLAS keeps to one thread meanwhile: its own threads fight with ours, and a small Cholesky factor on two BLAS
-threads of a busy machine was measured 160 times slower than on one.
+Compiled functions are serial. Work is cut into a few large tiles (a task costs 35-100 us to hand over, 100-200 more
+where the thread must be woken) and the tiles go to this pool (helpers.py). BLAS keeps to one thread meanwhile: its own
+threads fight with ours, and a small Cholesky factor on two BLAS threads of a busy machine was measured 160 times slower
+than on one.
 
 All fits of a process share the pool, which has one thread less than the cores a fit may use, because the calling thread
 works as well: k fits in k threads keep at most k + cores - 1 threads busy. joblib's and Dask's worker processes say in
@@ -15,16 +15,16 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 
 import joblib
 from threadpoolctl import ThreadpoolController
 
+from widemargin.helpers import Helpers
+
 _lock = threading.Lock()
-_pool: ThreadPoolExecutor | None = None
-_pool_size = 0
+_pool: Helpers | None = None
 _controller: ThreadpoolController | None = None
 _blas_users = 0
 _blas_limit = None
@@ -78,17 +78,18 @@ def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
         finally:
             _inside.task = False
 
-    pool = _executor(n_threads - 1)
-    futures = [pool.submit(work) for _ in range(min(n_threads, count) - 1)]
+    helpers = _helpers(n_threads - 1)
+    errands = [helpers.send(work) for _ in range(min(n_threads, count) - 1)]
     error: BaseException | None = None
     try:
         work()
     except BaseException as raised:
         error = raised
-    for future in futures:  # every thread ends before this function does, also when Ctrl-C comes in the middle
-        while not future.cancel():  # one that waits behind the work of another fit has nothing left to do
+    for errand in errands:  # every thread ends before this function does, also when Ctrl-C comes in the middle
+        while not errand.take_back():  # one that waits behind the work of another fit has nothing left to do
             try:
-                error = error or future.exception()
+                errand.wait()
+                error = error or errand.error
                 break
             except KeyboardInterrupt as raised:
                 stop.set()
@@ -97,14 +98,14 @@ def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
         raise error
 
 
-def _executor(n_threads: int) -> ThreadPoolExecutor:
+def _helpers(count: int) -> Helpers:
     """The process-wide pool, grown when a caller wants more threads than it has."""
-    global _pool, _pool_size
+    global _pool
     with _lock:
-        if _pool is None or _pool_size < n_threads:
-            _pool = ThreadPoolExecutor(n_threads, thread_name_prefix="widemargin")
-            _pool_size = n_threads
-        return _pool
+        if _pool is None:
+            _pool = Helpers()
+    _pool.grow(count)
+    return _pool
 
 
 @contextmanager
@@ -131,8 +132,8 @@ def single_threaded_blas() -> Iterator[None]:
 
 def _forget_after_fork() -> None:
     """A forked child has none of its parent's threads: start over there."""
-    global _lock, _pool, _pool_size, _blas_users, _blas_limit
-    _lock, _pool, _pool_size, _blas_users, _blas_limit = threading.Lock(), None, 0, 0, None
+    global _lock, _pool, _blas_users, _blas_limit
+    _lock, _pool, _blas_users, _blas_limit = threading.Lock(), None, 0, None
 
 
 if hasattr(os, "register_at_fork"):

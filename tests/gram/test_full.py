@@ -5,11 +5,12 @@ import pytest
 
 from tests.oracles import DATA, KERNELS, GivenMatrix, as_array
 from widemargin.gram import FullGram, kernel_product
-from widemargin.gram.accumulate import add_weighted_rows, copy_rows, gather_block
+from widemargin.gram.accumulate import copy_rows, gather_block
 from widemargin.gram.budget import cache_budget, free_memory
 from widemargin.gram.fresh import fresh_function
 from widemargin.gram.full import FEW_ENTRIES
 from widemargin.gram.gram import symmetric_block
+from widemargin.kernels.row_sums import add_weighted_rows
 
 
 @pytest.mark.parametrize("data", DATA)

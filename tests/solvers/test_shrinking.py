@@ -33,6 +33,7 @@ def parts(monkeypatch):
     monkeypatch.setattr(CachedGram, "part", part)
     monkeypatch.setattr(cached, "WORTH_A_PART", 0.0)
     monkeypatch.setattr(cached, "WHOLE_PART", 40)
+    monkeypatch.setattr(cached, "ROUNDS_AHEAD", 0)
     monkeypatch.setattr(block, "WHOLE", 40)
     monkeypatch.setattr(block, "FIRST_BLOCK", 16)
     monkeypatch.setattr(block, "SMALLEST_CAP", 64)

@@ -12,21 +12,23 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin._jit import jit
-from widemargin.gram.accumulate import add_weighted_rows, copy_rows
+from widemargin.gram.accumulate import copy_rows
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, kernel_product, symmetric_block
 from widemargin.gram.memory import ThreadMemory
 from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.threads import run_tiles
 
 SLAB_ROWS = 256
 WHOLE_PART = 2048  # samples of a part up to which its whole matrix is evaluated
+ROUNDS_AHEAD = 4  # of a part at least: where they would ask for all its rows, its whole matrix is evaluated, too
 READ_COST = 0.3  # ns to add a value that was kept
 GATHER_COST = (
     8.0  # ns to take a value of a block from a row that was kept, at worst: dearer ones are not evaluated again
 )
-WORTH_THREADS = 1e6  # ns of work from which it is handed to threads: waking one takes up to a quarter of that
-TILES_PER_THREAD = 2  # at least: a thread that was held up leaves its second tile to the others
+WORTH_THREADS = 3e5  # ns of work from which it is handed to threads: handing it over takes up to a third of that
+TILES_PER_THREAD = 4  # at least: a thread that was held up leaves its other tiles to the others
 WORTH_A_PART = 1e6  # ns per round that rows of samples outside a part must cost for it to be made
 ABSENT = -1
 STORE_COST = 4.0  # ns to keep a value: first touch, writing, reading; 1-3 on bare metal, 3-12 on a virtual machine
@@ -75,9 +77,10 @@ class CachedGram(Gram):
         if n_rows * (len(self) - len(index)) * self.entry_cost < WORTH_A_PART:
             return None
         samples = self.samples.take(index)
-        if len(index) <= WHOLE_PART:
-            return FullGram.of(self.kernel, samples, self.dtype, self.n_threads)
         budget = (self.capacity - self.used) * len(self) * self.dtype.itemsize
+        soon_asked = len(index) <= ROUNDS_AHEAD * n_rows and len(index) ** 2 * self.dtype.itemsize <= budget
+        if len(index) <= WHOLE_PART or soon_asked:
+            return FullGram.of(self.kernel, samples, self.dtype, self.n_threads)
         return CachedGram(self.kernel, samples, self.dtype, budget, self.n_threads)
 
     def sum_at(
@@ -114,15 +117,19 @@ class CachedGram(Gram):
         self._sum(index[new], coefficients[new], new_slots, slots[cached], coefficients[cached], function)
 
     def _sum(self, index, coefficients, new_slots, slots, cached_coefficients, function) -> None:  # type: ignore[no-untyped-def]
-        """One task per column tile: add the cached rows, then evaluate, add and keep the new ones."""
+        """One task per column tile: add the cached rows, then evaluate and add the new ones, and keep some of them."""
         n = len(self)
         n_threads = self._threads_for(n * (len(index) * self.entry_cost + len(slots) * READ_COST))
+        passing, in_blocks = np.flatnonzero(new_slots == ABSENT), np.flatnonzero(new_slots != ABSENT)
+        row_sums = self.kernel.row_sums(self.samples.take(index[passing]), self.samples)
+        if row_sums is None:
+            in_blocks = np.arange(len(index))
         # Few rows make wide tiles: of the same size in memory, and each costs some 60 us of Python.
-        widest = COLUMN_TILE * max(1, ROW_TILE // max(1, min(len(index), ROW_TILE)))
+        widest = COLUMN_TILE * max(1, ROW_TILE // max(1, min(len(in_blocks), ROW_TILE)))
         width = min(widest, max(128, -(-n // (TILES_PER_THREAD * n_threads if n_threads > 1 else 1))))
         chunks = []
-        for start in range(0, len(index), ROW_TILE):
-            part = slice(start, min(len(index), start + ROW_TILE))
+        for start in range(0, len(in_blocks), ROW_TILE):
+            part = in_blocks[start : start + ROW_TILE]
             stored = np.flatnonzero(new_slots[part] != ABSENT)
             chunks.append((self.samples.take(index[part]), coefficients[part], stored, new_slots[part][stored]))
         by_slab = self._by_slab(slots, cached_coefficients)
@@ -134,10 +141,12 @@ class CachedGram(Gram):
             target = function[first:last]
             for slab, inside, weights in by_slab:
                 add_weighted_rows(slab, first, inside, weights, target)
+            if row_sums is not None:
+                row_sums(first, last, coefficients[passing], target)
             if not chunks:
                 return
             columns = self.samples.tile(first, last)
-            buffer = self.tiles.array(min(ROW_TILE, len(index)), last - first, self.dtype)
+            buffer = self.tiles.array(min(ROW_TILE, len(in_blocks)), last - first, self.dtype)
             for rows, weights, stored, kept_slots in chunks:
                 values = self.kernel.block(rows, columns, buffer[: len(weights)])
                 add_weighted_rows(buffer, 0, everything[: len(weights)], weights, target)

@@ -7,12 +7,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from widemargin.gram.accumulate import add_weighted_rows, gather_block
-from widemargin.gram.gram import COLUMN_TILE, Gram, symmetric_block
+from widemargin.gram.accumulate import gather_block
+from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, symmetric_block
+from widemargin.gram.memory import ThreadMemory
 from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.threads import run_tiles
 
 FEW_ENTRIES = 1 << 14  # up to here NumPy sums rows in at most 5 us more, and a first fit need not compile half a second
+WORTH_THREADS = 500_000  # entries of a block from which it is gathered on threads
 
 
 class FullGram(Gram):
@@ -26,6 +29,7 @@ class FullGram(Gram):
         self.dtype = matrix.dtype
         self.diag = matrix.diagonal().astype(np.float64)
         self.n_threads = n_threads
+        self.blocks = ThreadMemory()
 
     @classmethod
     def of(cls, kernel: Kernel, samples: Samples, dtype: DTypeLike, n_threads: int = 1) -> FullGram:
@@ -54,7 +58,15 @@ class FullGram(Gram):
     def block(self, index: NDArray[np.int64]) -> NDArray:
         if len(index) == len(self) and np.array_equal(index, np.arange(len(self))):
             return self.matrix
-        return gather_block_of(self.matrix, index)
+        out = self.blocks.array(len(index), len(index), self.dtype)
+        starts = range(0, len(index), ROW_TILE)
+
+        def gather(number: int) -> None:
+            some = slice(starts[number], starts[number] + ROW_TILE)
+            gather_block(self.matrix, index[some], index, out[some])
+
+        run_tiles(gather, len(starts), self.n_threads if out.size > WORTH_THREADS else 1)
+        return out
 
     def add_rows(self, index, coefficients, function, keep=None) -> None:  # type: ignore[no-untyped-def]
         self.row_hits += len(index)

@@ -7,8 +7,9 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.gram.accumulate import add_row_products, mirror
+from widemargin.gram.accumulate import add_row_products
 from widemargin.gram.memory import ThreadMemory
+from widemargin.gram.mirror import mirror
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.threads import run_tiles
 
@@ -75,10 +76,10 @@ def symmetric_block(kernel: Kernel, samples: Samples, out: NDArray, n_threads: i
         for first in range(start, n, COLUMN_TILE):
             last = min(n, first + COLUMN_TILE)
             kernel.block(left, samples.tile(first, last), out[start:stop, first:last])
+            if n > FEW:  # while the tile is in the cache
+                mirror(out, start, stop, max(first, stop), last)
         if n <= FEW:
             out[stop:, start:stop] = out[start:stop, stop:].T
-        else:
-            mirror(out, start, stop, stop, n)
 
     run_tiles(fill, len(strips), n_threads if n > ROW_TILE else 1)
     return out
@@ -91,6 +92,17 @@ def kernel_product(
     n, m = len(left), len(right)
     result = np.zeros(n)
     n_threads = n_threads if n * m > WORTH_THREADS else 1
+    row_sums = kernel.row_sums(right, left)
+    if row_sums is not None:
+        width = max(1, min(COLUMN_TILE, -(-n // n_threads)))
+
+        def add(number: int) -> None:
+            first = number * width
+            last = min(n, first + width)
+            row_sums(first, last, coefficients, result[first:last])
+
+        run_tiles(add, -(-n // width), n_threads)
+        return result
     height = max(1, min(ROW_TILE, -(-n // n_threads)))
     memory = ThreadMemory()
 

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
-from widemargin.gram.accumulate import add_weighted_rows, copy_rows
+from widemargin.gram.accumulate import copy_rows
 from widemargin.gram.gram import COLUMN_TILE, Gram
 from widemargin.gram.memory import ThreadMemory
 from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.kernels.row_sums import add_weighted_rows
 
 ABSENT = -1
 

@@ -63,7 +63,8 @@ class GramSource:
         """Samples for float64 values, prepared when first needed: a linear machine may never need them."""
         with self._preparing:
             if self._exact is None:
-                self._exact = self.kernel.prepare(self.X, np.float64)
+                shared = None if self._fast is None else self._fast.in_precision(np.float64)
+                self._exact = self.kernel.prepare(self.X, np.float64) if shared is None else shared
             return self._exact
 
     @cached_property

@@ -24,6 +24,7 @@ from widemargin.kernels.exponential import exp_of_products
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.popcount import Different, table_block
 from widemargin.kernels.products import SAFETY, scatter_common, unit_roundoff
+from widemargin.kernels.row_sums import RowSums, exponential_sums, table_sums
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.choose import represent
@@ -52,7 +53,7 @@ class ExponentialDistance(Kernel):
         flat, step = flat_rows(out)
         gamma = out.dtype.type(self.gamma)
         if isinstance(left, BinaryRows) and isinstance(right, BinaryRows):
-            table = np.exp(-self.gamma * np.arange(left.n_features + 1)).astype(out.dtype)
+            table = self._table(left).astype(out.dtype)
             table_block(*left.location(), *right.location(), Different(len(left.words)), table, flat, step)
         elif isinstance(left, DenseColumns) and isinstance(right, DenseColumns):
             exponential_block(*left.location(), *right.location(), self.distance(gamma), flat, step)
@@ -64,6 +65,17 @@ class ExponentialDistance(Kernel):
                 own, other = ((self.gamma * side.sums).astype(out.dtype) for side in (left, right))
             exp_of_products(flat, step, gamma, own, other)
         return out
+
+    def row_sums(self, rows: Samples, columns: Samples) -> RowSums | None:
+        if isinstance(rows, BinaryRows) and isinstance(columns, BinaryRows):
+            return table_sums(rows, columns, self._table(rows).astype(rows.dtype))
+        if isinstance(rows, DenseColumns) and isinstance(columns, DenseColumns):
+            return exponential_sums(rows, columns, self.distance(rows.dtype.type(self.gamma)))
+        return None
+
+    def _table(self, samples: BinaryRows) -> NDArray[np.float64]:
+        """Values by the number of features in which two samples differ."""
+        return np.exp(-self.gamma * np.arange(samples.n_features + 1))
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.ones(len(samples))

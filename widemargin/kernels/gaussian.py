@@ -31,6 +31,7 @@ from widemargin.kernels.products import (
     squared_norms,
     unit_roundoff,
 )
+from widemargin.kernels.row_sums import RowSums, exponential_sums, table_sums
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.choose import represent
@@ -107,8 +108,7 @@ class Gaussian(Kernel):
         flat, step = flat_rows(out)
         gamma = out.dtype.type(self.gamma)
         if isinstance(left, BinaryRows) and isinstance(right, BinaryRows):
-            step_exponent = self.gamma * left.squared_step
-            table = np.exp(-step_exponent * np.arange(left.n_features + 1)).astype(out.dtype)
+            table = self._table(left).astype(out.dtype)
             table_block(*left.location(), *right.location(), Different(len(left.words)), table, flat, step)
         elif isinstance(left, DenseColumns) and isinstance(right, DenseColumns):
             exponential_block(*left.location(), *right.location(), Squared(gamma), flat, step)
@@ -118,6 +118,17 @@ class Gaussian(Kernel):
                 own, other = ((self.gamma * squared_norms(side)).astype(out.dtype) for side in (left, right))
             exp_of_products(flat, step, 2 * gamma, own, other)
         return out
+
+    def row_sums(self, rows: Samples, columns: Samples) -> RowSums | None:
+        if isinstance(rows, BinaryRows) and isinstance(columns, BinaryRows):
+            return table_sums(rows, columns, self._table(rows).astype(rows.dtype))
+        if isinstance(rows, DenseColumns) and isinstance(columns, DenseColumns):
+            return exponential_sums(rows, columns, Squared(rows.dtype.type(self.gamma)))
+        return None
+
+    def _table(self, samples: BinaryRows) -> NDArray[np.float64]:
+        """Values by the number of features in which two samples differ."""
+        return np.exp(-self.gamma * samples.squared_step * np.arange(samples.n_features + 1))
 
     def row_layout(self, samples: Samples) -> tuple[Callable[[Any], Any], float]:
         if isinstance(samples, DenseColumns):

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
+
+if TYPE_CHECKING:
+    from widemargin.kernels.row_sums import RowSums
 
 
 class RepresentationMismatch(Exception):
@@ -33,6 +36,10 @@ class Samples(ABC):
     @abstractmethod
     def tile(self, start: int, stop: int) -> Samples:
         """The samples start:stop, without copying data."""
+
+    def in_precision(self, dtype: DTypeLike) -> Samples | None:
+        """The same samples for values of another precision; None where the data have to be read again."""
+        return None
 
 
 class Kernel(ABC):
@@ -91,6 +98,10 @@ class Kernel(ABC):
     @abstractmethod
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         """k(x, x) of each sample."""
+
+    def row_sums(self, rows: Samples, columns: Samples) -> RowSums | None:
+        """How compiled code can sum rows without a block of them (kernels/row_sums.py); None where it cannot."""
+        return None
 
     def rounding(self, samples: Samples) -> float:
         """Bound on the absolute error of an entry of `block` on these samples, from rounding in their precision."""

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import REASSOCIATE, jit
-from widemargin.gram.accumulate import add_weighted_rows, copy_rows
+from widemargin.gram.accumulate import copy_rows
 from widemargin.gram.pair import PairGram, gather_square
 from widemargin.kernels.compiled_rows import can_fill, fill_rows
+from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.optimality import scan_groups, violation_of
 from widemargin.solvers.packed import key_limits, larger

@@ -22,20 +22,17 @@ def collect_violators(f, beta, lo, hi, kink, first, last, threshold, taken, risi
     """Variables first:last, not taken yet, whose slope violates the threshold: numbers and amounts of both sides."""
     n_rising = 0
     n_falling = 0
-    for t in range(first, last):
-        if taken[t]:
-            continue
+    for t in range(first, last):  # each variable is noted, and overwritten by the next unless it counts: no branches
         b = beta[t]
-        rise = f[t] + kink[t] if b >= 0.0 else f[t] - kink[t]
-        fall = f[t] + kink[t] if b > 0.0 else f[t] - kink[t]
-        if b < hi[t] and rise < threshold:
-            rising[n_rising] = t
-            rise_by[n_rising] = rise - threshold
-            n_rising += 1
-        elif b > lo[t] and fall > threshold:
-            falling[n_falling] = t
-            fall_by[n_falling] = threshold - fall
-            n_falling += 1
+        rise = f[t] + (kink[t] if b >= 0.0 else -kink[t])
+        fall = f[t] + (kink[t] if b > 0.0 else -kink[t])
+        rises = (b < hi[t]) & (rise < threshold) & (not taken[t])
+        falls = (b > lo[t]) & (fall > threshold) & (not taken[t]) & (not rises)
+        rising[n_rising] = falling[n_falling] = t
+        rise_by[n_rising] = rise - threshold
+        fall_by[n_falling] = threshold - fall
+        n_rising += 1 if rises else 0
+        n_falling += 1 if falls else 0
     return n_rising, n_falling
 
 

@@ -105,9 +105,10 @@ def active_variables(f, beta, lo, hi, kink, starts, thresholds, distance):
     for g in range(thresholds.shape[0]):
         for t in range(starts[g], starts[g + 1]):
             b = beta[t]
-            rise = f[t] + kink[t] if b >= 0.0 else f[t] - kink[t]
-            fall = f[t] + kink[t] if b > 0.0 else f[t] - kink[t]
-            if (b < hi[t] and rise < thresholds[g] + distance) or (b > lo[t] and fall > thresholds[g] - distance):
-                active[count] = t
-                count += 1
+            rise = f[t] + (kink[t] if b >= 0.0 else -kink[t])
+            fall = f[t] + (kink[t] if b > 0.0 else -kink[t])
+            may_rise = (b < hi[t]) & (rise < thresholds[g] + distance)
+            may_fall = (b > lo[t]) & (fall > thresholds[g] - distance)
+            active[count] = t  # and overwritten by the next unless it counts: no branches
+            count += 1 if may_rise | may_fall else 0
     return active[:count]

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
-from widemargin.gram.accumulate import add_weighted_rows
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram
 from widemargin.gram.pair import ABSENT, PairGram
+from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.problems.dual import SignedDual
 from widemargin.restart import nearest_feasible, sums_of
 from widemargin.solvers.growing import improve

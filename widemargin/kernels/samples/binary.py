@@ -6,7 +6,7 @@ contiguous memory. 123 features take 16 bytes per sample instead of 492 in float
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -55,6 +55,9 @@ class BinaryRows(Samples):
     def tile(self, start: int, stop: int) -> BinaryRows:
         inside = self.start + start, self.start + stop
         return BinaryRows(self.words, self.n_features, *inside, self.squares[start:stop], self.dtype, self.values)
+
+    def in_precision(self, dtype: DTypeLike) -> BinaryRows:
+        return replace(self, dtype=np.dtype(dtype))
 
     def adopt(self, matrix: Matrix) -> BinaryRows:
         """Pack new data, or say that they hold other values."""
