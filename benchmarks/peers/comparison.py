@@ -129,7 +129,7 @@ class Comparison:
             Run(name, form)
             for name in self.workers
             if LIBRARIES[name](1).supports(problem)
-            for form in formats_for(name, X)
+            for form in formats_for(name, X)[: 1 if problem.long else None]
             if name == OURS or not problem.long
         ]
         ours: float | None = None
@@ -247,7 +247,7 @@ class Comparison:
         try:
             if self.last_format[OURS] != mine.format:  # the worker holds the model of its last fit
                 self._fit(mine, problem, folder, timeout)
-            command = {"do": "limit", "problem": problem.as_dict(), "repeat": LIMIT_REPEATS}
+            command = {"do": "limit", "problem": problem.as_dict(), "repeat": 0 if problem.long else LIMIT_REPEATS}
             return self.workers[OURS].ask(command, timeout)["seconds"]
         except Failed:
             return None

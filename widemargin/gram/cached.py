@@ -21,6 +21,7 @@ from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.threads import run_tiles
 
 SLAB_ROWS = 256
+LARGEST_BLOCK = 4096  # samples of the largest block to be expected
 WHOLE_PART = 2048  # samples of a part up to which its whole matrix is evaluated
 ROUNDS_AHEAD = 4  # of a part at least: where they would ask for all its rows, its whole matrix is evaluated, too
 READ_COST = 0.3  # ns to add a value that was kept
@@ -31,7 +32,8 @@ WORTH_THREADS = 3e5  # ns of work from which it is handed to threads: handing it
 TILES_PER_THREAD = 4  # at least: a thread that was held up leaves its other tiles to the others
 WORTH_A_PART = 1e6  # ns per round that rows of samples outside a part must cost for it to be made
 ABSENT = -1
-STORE_COST = 4.0  # ns to keep a value: first touch, writing, reading; 1-3 on bare metal, 3-12 on a virtual machine
+STORE_COST = 6.0  # ns to keep a value: first touch, writing, reading; 1-3 on bare metal, 3-12 on a virtual machine;
+# with 4 fits of w8a took 5-20 % longer, for rows were kept that nobody asked for again
 
 
 class CachedGram(Gram):
@@ -57,7 +59,7 @@ class CachedGram(Gram):
         self.worth_keeping = STORE_COST / self.entry_cost  # from so many times on
 
     def block(self, index: NDArray[np.int64]) -> NDArray:
-        out = self.blocks.array(len(index), len(index), self.dtype)
+        out = self.blocks.array(len(index), len(index), self.dtype, min(LARGEST_BLOCK, len(self)) ** 2)
         slots = self.slot_of[index]
         kept = slots != ABSENT
         if self.entry_cost < GATHER_COST or not kept.any():
@@ -79,9 +81,13 @@ class CachedGram(Gram):
         samples = self.samples.take(index)
         budget = (self.capacity - self.used) * len(self) * self.dtype.itemsize
         soon_asked = len(index) <= ROUNDS_AHEAD * n_rows and len(index) ** 2 * self.dtype.itemsize <= budget
+        part: FullGram | CachedGram
         if len(index) <= WHOLE_PART or soon_asked:
-            return FullGram.of(self.kernel, samples, self.dtype, self.n_threads)
-        return CachedGram(self.kernel, samples, self.dtype, budget, self.n_threads)
+            part = FullGram.of(self.kernel, samples, self.dtype, self.n_threads)
+        else:
+            part = CachedGram(self.kernel, samples, self.dtype, budget, self.n_threads)
+        part.blocks = self.blocks  # whose pages have been written to
+        return part
 
     def sum_at(
         self, at: NDArray[np.int64], index: NDArray[np.int64], coefficients: NDArray[np.float64]

@@ -18,9 +18,13 @@ class ThreadMemory(threading.local):
     def __init__(self) -> None:
         self.piece: NDArray = np.empty(0)
 
-    def array(self, rows: int, columns: int, dtype: DTypeLike) -> NDArray:
-        """An array of the given shape with any content; memory is taken by the system only where it is written."""
+    def array(self, rows: int, columns: int, dtype: DTypeLike, largest: int = 0) -> NDArray:
+        """An array of the given shape with any content.
+
+        largest : size of the largest array to be expected. A piece of that size is no more expensive: the system takes
+            memory only where it is written, and pages written before serve a larger array, too
+        """
         size = rows * columns
         if self.piece.size < size or self.piece.dtype != dtype:
-            self.piece = np.empty(size, dtype)
+            self.piece = np.empty(max(size, largest), dtype)
         return self.piece[:size].reshape(rows, columns)
