@@ -31,8 +31,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.peers.problems import Problem
 
-ROW_BLOCK = 512  # rows of the kernel matrix at a time; with COLUMN_BLOCK 8 MB of float64 per thread
-COLUMN_BLOCK = 2048
+ROW_BLOCK = 256  # rows of the kernel matrix at a time; with COLUMN_BLOCK 1 MB of float64 per thread
+COLUMN_BLOCK = 512
 DENSE_FEATURES = 2000  # sparse data up to this width are multiplied as dense blocks
 DOUBLE_SLACK = 1e-9  # of the box: a multiplier this near to a bound is on it; scaling a nu-machine back rounds
 SINGLE_SLACK = 2e-7  # the same for libraries that return float32 numbers
@@ -159,12 +159,10 @@ class _Evaluator:
             return products
         if problem.kernel == "poly":
             return (problem.gamma * products + problem.coef0) ** problem.degree
-        products *= -2.0
-        products += _squares(left)[:, None]
-        products += right_norms
-        np.maximum(products, 0.0, out=products)  # rounding can leave -1e-16 between equal rows
-        products *= -problem.gamma
-        return np.exp(products, out=products)
+        products *= 2.0 * problem.gamma
+        products -= problem.gamma * _squares(left)[:, None]
+        products -= problem.gamma * right_norms
+        return np.exp(products, out=products)  # rounding can leave 1 + 1e-16 for equal rows
 
 
 def _squares(rows: Any) -> Vector:
