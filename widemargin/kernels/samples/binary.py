@@ -13,9 +13,9 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from widemargin.kernels.kernel import RepresentationMismatch, Samples
+from widemargin.kernels.samples.packing import LARGE, WORD, consists_of, pack_dense, pack_sparse
 from widemargin.kernels.samples.raw import Matrix, as_dense
 
-WORD = 64  # bits of a machine word
 LARGEST_VALUE = 1e100  # whose square is still far from overflow
 PACKING_ROWS = 4096  # rows packed at a time, so that the intermediate stays small
 
@@ -76,6 +76,8 @@ def holds_only(matrix: Matrix, values: tuple[float, float] = (0.0, 1.0)) -> bool
     """Whether every entry is one of the two values."""
     if sparse.issparse(matrix):
         return 0.0 in values and _only(matrix.data, values)
+    if matrix.size > LARGE and _is_plain(matrix):
+        return _only(matrix, values)
     starts = range(0, len(matrix), PACKING_ROWS)
     return all(_only(matrix[start : start + PACKING_ROWS], values) for start in starts)
 
@@ -97,17 +99,27 @@ def two_values(matrix: Matrix) -> tuple[float, float] | None:
 def binary_rows(matrix: Matrix, dtype: DTypeLike, values: tuple[float, float] = (0.0, 1.0)) -> BinaryRows:
     """Pack a matrix of two values, dense or sparse."""
     n, d = matrix.shape
-    words = np.zeros((-(-d // WORD), n), np.uint64)
-    squares = np.zeros(n)
-    for start in range(0, n, PACKING_ROWS):
-        part = as_dense(matrix[start : start + PACKING_ROWS]) == values[1]
-        padded = np.zeros((len(part), words.shape[0] * WORD), bool)
-        padded[:, :d] = part
-        packed = np.packbits(padded, axis=1, bitorder="little").view("<u8")
-        words[:, start : start + PACKING_ROWS] = packed.T
-        ones = part.sum(axis=1)
-        squares[start : start + PACKING_ROWS] = values[0] ** 2 * (d - ones) + values[1] ** 2 * ones
-    return BinaryRows(words, d, 0, n, squares, np.dtype(dtype), values)
+    low, high = values
+    words, ones = np.zeros((-(-d // WORD), n), np.uint64), np.zeros(n, np.int64)
+    if sparse.issparse(matrix) and matrix.nnz > LARGE and high != 0.0 and matrix.dtype == np.float64:
+        pack_sparse(matrix.indptr, matrix.indices, matrix.data, high, words, ones)
+    elif not sparse.issparse(matrix) and matrix.size > LARGE and _is_plain(matrix):
+        pack_dense(matrix, high, words, ones)
+    else:
+        for start in range(0, n, PACKING_ROWS):
+            part = as_dense(matrix[start : start + PACKING_ROWS]) == high
+            padded = np.zeros((len(part), words.shape[0] * WORD), bool)
+            padded[:, :d] = part
+            packed = np.packbits(padded, axis=1, bitorder="little").view("<u8")
+            words[:, start : start + PACKING_ROWS] = packed.T
+            ones[start : start + PACKING_ROWS] = part.sum(axis=1)
+    squares = low**2 * (d - ones) + high**2 * ones
+    return BinaryRows(words, d, 0, n, squares.astype(np.float64), np.dtype(dtype), values)
+
+
+def _is_plain(entries: NDArray) -> bool:
+    """Whether compiled code takes an array as it is: one layout and one type, since each compiles again."""
+    return entries.dtype == np.float64 and entries.flags.c_contiguous
 
 
 def _only(entries: NDArray, values: tuple[float, float]) -> bool:
@@ -118,4 +130,6 @@ def _only(entries: NDArray, values: tuple[float, float]) -> bool:
     first = entries.flat[:WORD]
     if not ((first == low) | (first == high)).all():
         return False
+    if entries.size > LARGE and _is_plain(entries):
+        return bool(consists_of(entries.reshape(-1), low, high))
     return bool(((entries == low) | (entries == high)).all())

@@ -15,8 +15,9 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from widemargin.kernels.kernel import RepresentationMismatch, Samples
-from widemargin.kernels.samples.binary import WORD, BinaryRows, binary_rows, holds_only, two_values
+from widemargin.kernels.samples.binary import BinaryRows, binary_rows, holds_only, two_values
 from widemargin.kernels.samples.dense import DenseColumns, DenseRows, dense_columns, dense_rows, mean_row
+from widemargin.kernels.samples.packing import WORD
 from widemargin.kernels.samples.raw import Matrix, as_dense, check_features, read_matrix, read_precision
 from widemargin.kernels.samples.sparse import SparseRows, sparse_rows
 
