@@ -28,11 +28,11 @@ from widemargin.problems.dual import SignedDual
 from widemargin.problems.primal import best_primal
 from widemargin.solvers.interior import LARGEST, interior_cost, interior_point
 from widemargin.solvers.newton import is_free, newton_cost, newton_step
-from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
+from widemargin.solvers.optimality import levels_of, standing, violation_of
 from widemargin.solvers.packed import key_limits
 from widemargin.solvers.pair_steps import solve_pairs
-from widemargin.solvers.selection import Selector
-from widemargin.solvers.shrinking import Shrunk, active_part, active_variables
+from widemargin.solvers.selection import Selector, free_variables
+from widemargin.solvers.shrinking import ActivePart, Shrunk, active_part, active_variables
 from widemargin.solvers.single_steps import solve_singles
 from widemargin.solvers.solution import Solution, Status
 from widemargin.stopping import Stopping
@@ -113,9 +113,8 @@ class BlockSolver:
         objective = np.inf
         try:
             while True:
-                f = self.dual.gradient(self.beta, self.function)
-                table = self.scan(f)
-                previous, objective = objective, self.dual.objective(self.beta, self.function)
+                f, table, value = self.stand()
+                previous, objective = objective, value
                 if watch is not None:
                     watch(self.report(table, objective))
                 ended = self.ended(table, previous, objective, self.deadline)
@@ -148,7 +147,7 @@ class BlockSolver:
                 self.rounds += 1
         except KeyboardInterrupt:
             pass
-        return self.solution(status, self.scan(self.dual.gradient(self.beta, self.function)))
+        return self.solution(status, self.stand()[1])
 
     def solution(self, status: Status, table: NDArray) -> Solution:
         """The point reached, with what it cost."""
@@ -165,14 +164,16 @@ class BlockSolver:
             seconds=time.perf_counter() - self.began,
         )
 
-    def scan(self, f: NDArray) -> NDArray:
-        """Thresholds of every group on the running gradient."""
+    def stand(self) -> tuple[NDArray, NDArray, float]:
+        """The gradient, the thresholds of every group, and the value of the dual."""
         d = self.dual
-        return scan_groups(f, self.beta, d.lo, d.hi, d.kink, self.starts, d.n_groups, 0.0)
+        values = d.per_variable(self.function)
+        f, table, value = standing(values, self.beta, d.shift, d.lo, d.hi, d.ridge, d.kink, self.starts, d.n_groups)
+        return f, table, d.objective(self.beta, self.function) if isinstance(d, ActivePart) else value
 
     def free_variables(self) -> NDArray[np.int64]:
         """Variables that can move both ways along one slope."""
-        return np.flatnonzero(is_free(self.beta, self.dual.lo, self.dual.hi, self.dual.kink))
+        return free_variables(self.beta, self.dual.lo, self.dual.hi, self.dual.kink)
 
     def cap(self, n_free: int) -> int:
         """Largest block: about a power of two above 1.2 times the free variables, within the measured limits."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin._jit import jit
+from widemargin._jit import REASSOCIATE, jit
 
 
 @jit
@@ -51,6 +51,29 @@ def scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack):
         table[g, 2] = free_sum
         table[g, 3] = free
     return table
+
+
+@jit
+def standing(values, beta, shift, lo, hi, ridge, kink, starts, n_groups):
+    """Where a point stands, given F = K b as each variable sees it: gradient, `scan_groups` of it, value of the dual.
+
+    In one call: in NumPy's passes over all variables it took a twentieth of a fit of 10,000 samples.
+    """
+    f = np.empty(beta.shape[0])
+    value = gradient_and_value(values, beta, shift, ridge, kink, f)
+    return f, scan_groups(f, beta, lo, hi, kink, starts, n_groups, 0.0), value
+
+
+@jit(fastmath=REASSOCIATE, inner=True)
+def gradient_and_value(values, beta, shift, ridge, kink, f):
+    """f = F + D b + c, and 1/2 b'(F + D b) + c'b + kink'|b|."""
+    value = 0.0
+    for t in range(beta.shape[0]):
+        b = beta[t]
+        smooth = values[t] + ridge[t] * b
+        f[t] = smooth + shift[t]
+        value += (0.5 * smooth + shift[t]) * b + kink[t] * abs(b)
+    return value
 
 
 @jit

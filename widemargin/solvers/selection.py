@@ -36,6 +36,18 @@ def collect_violators(f, beta, lo, hi, kink, first, last, threshold, taken, risi
     return n_rising, n_falling
 
 
+@jit
+def free_variables(beta, lo, hi, kink):
+    """Numbers of the variables strictly inside their box and off the kink (`is_free` of solvers/newton.py)."""
+    numbers = np.empty(beta.shape[0], np.int64)
+    count = 0
+    for t in range(beta.shape[0]):
+        numbers[count] = t
+        is_free = (beta[t] > lo[t]) & (beta[t] < hi[t]) & ((beta[t] != 0.0) | (kink[t] == 0.0))
+        count += 1 if is_free else 0
+    return numbers[:count]
+
+
 def worst(numbers: NDArray[np.int64], amounts: NDArray[np.float64], count: int) -> NDArray[np.int64]:
     """The `count` numbers with the smallest amounts."""
     if count >= len(numbers):
