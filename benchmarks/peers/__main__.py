@@ -271,6 +271,10 @@ class Benchmark:
         if any(group.get("points") for group in self.results.get("scaling", [])):
             picture.draw_scaling(self.results["scaling"], self.arguments.out / "scaling.png")
             pictures.append("scaling.png")
+        for record in self.results["problems"]:
+            if record["curve"]:
+                picture.draw_memory(record, self.arguments.out / f"memory-{record['problem']['data']}.png")
+                pictures.append(f"memory-{record['problem']['data']}.png")
         self._save()
         (self.arguments.out / "results.md").write_text(report.markdown(self.results, tuple(pictures)))
         print(report.floor_table(self.results))

@@ -1,4 +1,4 @@
-"""Pictures of the results: how many times longer each peer takes, per problem, and time against n."""
+"""Pictures of the results: how many times longer each peer takes, time against n, and memory during a long fit."""
 
 from __future__ import annotations
 
@@ -80,5 +80,25 @@ def draw_scaling(groups: list[dict[str, Any]], path: Path) -> None:
         axes.set_ylabel("seconds")
         axes.grid(which="both", alpha=0.25)
         axes.legend(fontsize=8, frameon=False)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+def draw_memory(record: dict[str, Any], path: Path) -> None:
+    """Resident memory during the fit of a long problem, as it was sampled from outside."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    seconds, megabytes = zip(*record["curve"])
+    figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
+    axes.plot(seconds, megabytes, color="black", linewidth=1.2)
+    axes.set_xlim(0, max(seconds))
+    axes.set_ylim(0, 1.1 * max(megabytes))
+    axes.set_xlabel("seconds")
+    axes.set_ylabel("resident memory, MB")
+    axes.set_title(f"{record['problem']['name']}, n = {record['n']:,}", fontsize=10)
+    axes.grid(alpha=0.25)
     figure.savefig(path, dpi=130)
     plt.close(figure)

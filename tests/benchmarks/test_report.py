@@ -163,3 +163,9 @@ def test_a_failure_at_some_size_is_shown_where_its_time_would_be():
     text = report.markdown({"machine": MACHINE, "scaling": [group]})
     assert "| 1000 | 0.5 | 2 |" in text
     assert "| 2000 | time-out: no answer within 5 s | not run |" in text
+
+
+def test_memory_of_a_long_fit_is_drawn(tmp_path):
+    record = {"problem": {"name": "covtype-all C=1"}, "n": 581012, "curve": [[0.0, 500.0], [2.0, 900.0], [4.0, 800.0]]}
+    picture.draw_memory(record, tmp_path / "memory.png")
+    assert (tmp_path / "memory.png").read_bytes()[:4] == b"\x89PNG"
