@@ -1,9 +1,9 @@
 """A small pool of threads above the compiled, GIL-free functions.
 
 Compiled functions are serial. Work is cut into a few large tiles (a task costs 35-100 us to hand over, 100-200 more
-where the thread must be woken) and the tiles go to this pool (helpers.py). BLAS keeps to one thread meanwhile: its own
-threads fight with ours, and a small Cholesky factor on two BLAS threads of a busy machine was measured 160 times slower
-than on one.
+where the thread must be woken) and the tiles go to the pool (thread_pool.py). BLAS keeps to one thread meanwhile: its
+own threads fight with ours, and a small Cholesky factor on two BLAS threads of a busy machine was measured 160 times
+slower than on one.
 
 All fits of a process share the pool, which has one thread less than the cores a fit may use, because the calling thread
 works as well: k fits in k threads keep at most k + cores - 1 threads busy. joblib's and Dask's worker processes say in
@@ -21,7 +21,7 @@ from functools import cache
 import joblib
 from threadpoolctl import ThreadpoolController
 
-from widemargin.helpers import Helpers
+from widemargin.thread_pool import Helpers
 
 _lock = threading.Lock()
 _pool: Helpers | None = None

@@ -57,6 +57,7 @@ class CachedGram(Gram):
         self.asked = np.zeros(n, np.int32)  # times a row was evaluated
         self.entry_cost = kernel.entry_cost(samples)
         self.worth_keeping = STORE_COST / self.entry_cost  # from so many times on
+        self.sums_rows = kernel.row_sums(samples, samples) is not None
 
     def block(self, index: NDArray[np.int64]) -> NDArray:
         out = self.blocks.array(len(index), len(index), self.dtype, min(LARGEST_BLOCK, len(self)) ** 2)
@@ -127,8 +128,10 @@ class CachedGram(Gram):
         n = len(self)
         n_threads = self._threads_for(n * (len(index) * self.entry_cost + len(slots) * READ_COST))
         passing, in_blocks = np.flatnonzero(new_slots == ABSENT), np.flatnonzero(new_slots != ABSENT)
-        row_sums = self.kernel.row_sums(self.samples.take(index[passing]), self.samples)
-        if row_sums is None:
+        row_sums = None
+        if self.sums_rows:
+            row_sums = self.kernel.row_sums(self.samples.take(index[passing]), self.samples)
+        else:
             in_blocks = np.arange(len(index))
         # Few rows make wide tiles: of the same size in memory, and each costs some 60 us of Python.
         widest = COLUMN_TILE * max(1, ROW_TILE // max(1, min(len(in_blocks), ROW_TILE)))

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from widemargin.helpers import Helpers
+from widemargin.thread_pool import Helpers
 from widemargin.threads import run_tiles
 
 
