@@ -42,6 +42,15 @@ def parts(monkeypatch):
     return made
 
 
+@pytest.fixture(params=["rows on demand", "blocks of a whole matrix", "all in one block", "one block to the end"])
+def kind_of_part(request, monkeypatch):
+    """How the variables of a part are solved."""
+    whole = request.param != "rows on demand"
+    monkeypatch.setattr(cached, "WHOLE_PART", N if whole else 40)
+    monkeypatch.setattr(block, "SMALL_PART", N if request.param == "one block to the end" else 0)
+    monkeypatch.setattr(block, "NEARLY_ALL", 0.05 if request.param == "all in one block" else 1.1)
+
+
 def problem(rng, C=10.0):
     """Two classes with some overlap, of which a third become support vectors."""
     X = rng.normal(size=(N, 3))
@@ -57,7 +66,7 @@ def cached_gram(X):
 @pytest.mark.parametrize(
     ("machine", "bias"), [(name, True) for name in ONE_VARIABLE_EACH] + [(name, False) for name in WITHOUT_BIAS]
 )
-def test_same_answer_as_with_all_variables(machine, bias, share, parts, rng, monkeypatch):
+def test_same_answer_as_with_all_variables(machine, bias, share, parts, kind_of_part, rng, monkeypatch):
     monkeypatch.setattr(block, "SHRINK", share)
     monkeypatch.setattr(block, "ACTIVE_SHARE", 0.9)
     X = rng.normal(size=(N, 3))

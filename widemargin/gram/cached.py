@@ -15,7 +15,7 @@ from widemargin._jit import jit
 from widemargin.gram.accumulate import copy_rows
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, kernel_product, symmetric_block
-from widemargin.gram.memory import ThreadMemory
+from widemargin.gram.memory import SPARE, Piece, ThreadMemory, shaped
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.threads import run_tiles
@@ -30,7 +30,7 @@ GATHER_COST = (
 )
 WORTH_THREADS = 3e5  # ns of work from which it is handed to threads: handing it over takes up to a third of that
 TILES_PER_THREAD = 4  # at least: a thread that was held up leaves its other tiles to the others
-WORTH_A_PART = 1e6  # ns per round that rows of samples outside a part must cost for it to be made
+WORTH_A_PART = 3e5  # ns per round that rows of samples outside a part must cost for it to be made
 ABSENT = -1
 STORE_COST = 6.0  # ns to keep a value: first touch, writing, reading; 1-3 on bare metal, 3-12 on a virtual machine;
 # with 4 fits of w8a took 5-20 % longer, for rows were kept that nobody asked for again
@@ -47,7 +47,9 @@ class CachedGram(Gram):
         self.n_threads = n_threads
         n = len(samples)
         self.capacity = int(min(n, max(0, budget) // max(1, n * self.dtype.itemsize)))
+        self.spare_limit = budget  # bytes that may be kept when the fit has ended
         self.slabs: list[NDArray] = []
+        self.pieces: list[Piece] = []  # the memory of the slabs
         self.blocks, self.corners, self.tiles = ThreadMemory(), ThreadMemory(), ThreadMemory()
         self.slot_of = np.full(n, ABSENT, np.int64)
         self.sample_in = np.full(self.capacity, ABSENT, np.int64)
@@ -57,7 +59,7 @@ class CachedGram(Gram):
         self.asked = np.zeros(n, np.int32)  # times a row was evaluated
         self.entry_cost = kernel.entry_cost(samples)
         self.worth_keeping = STORE_COST / self.entry_cost  # from so many times on
-        self.sums_rows = kernel.row_sums(samples, samples) is not None
+        self.is_cheap = kernel.cheap_values(samples, samples) is not None
 
     def block(self, index: NDArray[np.int64]) -> NDArray:
         out = self.blocks.array(len(index), len(index), self.dtype, min(LARGEST_BLOCK, len(self)) ** 2)
@@ -82,13 +84,20 @@ class CachedGram(Gram):
         samples = self.samples.take(index)
         budget = (self.capacity - self.used) * len(self) * self.dtype.itemsize
         soon_asked = len(index) <= ROUNDS_AHEAD * n_rows and len(index) ** 2 * self.dtype.itemsize <= budget
-        part: FullGram | CachedGram
         if len(index) <= WHOLE_PART or soon_asked:
-            part = FullGram.of(self.kernel, samples, self.dtype, self.n_threads)
-        else:
-            part = CachedGram(self.kernel, samples, self.dtype, budget, self.n_threads)
-        part.blocks = self.blocks  # whose pages have been written to
+            # where blocks have been: none is needed while the part is solved, and the pages have been written to
+            return FullGram.of(self.kernel, samples, self.dtype, self.n_threads, self.blocks)
+        part = CachedGram(self.kernel, samples, self.dtype, budget, self.n_threads)
+        part.blocks, part.spare_limit = self.blocks, self.spare_limit
         return part
+
+    def close(self) -> None:
+        self.slot_of[:], self.used = ABSENT, 0
+        self.slabs.clear()
+        while self.pieces:
+            SPARE.give(self.pieces.pop(), self.spare_limit)
+        self.blocks.close(self.spare_limit)
+        self.corners.close(self.spare_limit)
 
     def sum_at(
         self, at: NDArray[np.int64], index: NDArray[np.int64], coefficients: NDArray[np.float64]
@@ -128,9 +137,11 @@ class CachedGram(Gram):
         n = len(self)
         n_threads = self._threads_for(n * (len(index) * self.entry_cost + len(slots) * READ_COST))
         passing, in_blocks = np.flatnonzero(new_slots == ABSENT), np.flatnonzero(new_slots != ABSENT)
-        row_sums = None
-        if self.sums_rows:
-            row_sums = self.kernel.row_sums(self.samples.take(index[passing]), self.samples)
+        cheap = self.kernel.cheap_values(self.samples.take(index[passing]), self.samples) if self.is_cheap else None
+        if cheap is not None:
+            cheap.add_rows(coefficients[passing], function, n_threads)
+            if not len(in_blocks) and not len(slots):
+                return
         else:
             in_blocks = np.arange(len(index))
         # Few rows make wide tiles: of the same size in memory, and each costs some 60 us of Python.
@@ -150,8 +161,6 @@ class CachedGram(Gram):
             target = function[first:last]
             for slab, inside, weights in by_slab:
                 add_weighted_rows(slab, first, inside, weights, target)
-            if row_sums is not None:
-                row_sums(first, last, coefficients[passing], target)
             if not chunks:
                 return
             columns = self.samples.tile(first, last)
@@ -182,7 +191,8 @@ class CachedGram(Gram):
         self.used += fresh
         while len(self.slabs) * SLAB_ROWS < self.used:
             height = min(SLAB_ROWS, self.capacity - len(self.slabs) * SLAB_ROWS)
-            self.slabs.append(np.empty((height, len(self)), self.dtype))
+            self.pieces.append(SPARE.take(height * len(self) * self.dtype.itemsize))
+            self.slabs.append(shaped(self.pieces[-1], (height, len(self)), self.dtype))
         missing = len(index) - fresh
         if missing:
             old = np.flatnonzero(self.last_use[: self.used - fresh] < self.clock)  # never a row of this very call

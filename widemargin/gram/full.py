@@ -21,6 +21,7 @@ WORTH_THREADS = 500_000  # entries of a block from which it is gathered on threa
 class FullGram(Gram):
     """All of K, computed once (half of it, by symmetry); `kernel` and `samples` are known where that was done here."""
 
+    is_whole = True
     kernel: Kernel | None = None
     _take_samples: Callable[[], Samples] | None = None  # called only by solvers that work on the points themselves
 
@@ -32,10 +33,18 @@ class FullGram(Gram):
         self.blocks = ThreadMemory()
 
     @classmethod
-    def of(cls, kernel: Kernel, samples: Samples, dtype: DTypeLike, n_threads: int = 1) -> FullGram:
-        """Evaluate the kernel on all pairs of samples."""
+    def of(
+        cls,
+        kernel: Kernel,
+        samples: Samples,
+        dtype: DTypeLike,
+        n_threads: int = 1,
+        memory: ThreadMemory | None = None,
+    ) -> FullGram:
+        """Evaluate the kernel on all pairs of samples; the matrix lies in `memory`, if there is any."""
         n = len(samples)
-        gram = cls(symmetric_block(kernel, samples, np.empty((n, n), dtype), n_threads), n_threads)
+        matrix = np.empty((n, n), dtype) if memory is None else memory.array(n, n, dtype)
+        gram = cls(symmetric_block(kernel, samples, matrix, n_threads), n_threads)
         gram.diag = kernel.diag(samples)
         gram.kernel, gram._take_samples = kernel, lambda: samples
         gram.rows_computed = n

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from widemargin.gram.accumulate import add_row_products
 from widemargin.gram.memory import ThreadMemory
-from widemargin.gram.mirror import mirror
 from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.kernels.mirror import mirror
 from widemargin.threads import run_tiles
 
 ROW_TILE = 256  # rows of a tile: with COLUMN_TILE columns of float32 it is 1 MB, the size of a second-level cache
@@ -27,11 +27,13 @@ class Gram(ABC):
     ----------
     diag : float64 array of shape (n,)
     dtype : float32 or float64, the precision of blocks and rows
+    is_whole : whether all of K is in memory, so that the block of all samples costs nothing
     rows_computed, row_hits : counters of full rows evaluated and of rows served from memory
     """
 
     diag: NDArray[np.float64]
     dtype: np.dtype
+    is_whole: bool = False
     rows_computed: int = 0
     row_hits: int = 0
 
@@ -56,6 +58,9 @@ class Gram(ABC):
         """The matrix of some samples, for rounds with about `n_rows` rows each; None where whole rows are as cheap."""
         return None
 
+    def close(self) -> None:  # noqa: B027
+        """Leave memory to the next fit; blocks and rows that were given out are no longer valid."""
+
     def sum_at(
         self, at: NDArray[np.int64], index: NDArray[np.int64], coefficients: NDArray[np.float64]
     ) -> NDArray[np.float64]:
@@ -68,6 +73,9 @@ class Gram(ABC):
 def symmetric_block(kernel: Kernel, samples: Samples, out: NDArray, n_threads: int) -> NDArray:
     """out = k(samples, samples), the upper half evaluated in strips of rows and mirrored."""
     n = len(samples)
+    cheap = kernel.cheap_values(samples, samples) if n > FEW else None
+    if cheap is not None:
+        return cheap.fill_square(out, n_threads)
     strips = [(start, min(n, start + ROW_TILE)) for start in range(0, n, ROW_TILE)]
 
     def fill(number: int) -> None:
@@ -92,16 +100,9 @@ def kernel_product(
     n, m = len(left), len(right)
     result = np.zeros(n)
     n_threads = n_threads if n * m > WORTH_THREADS else 1
-    row_sums = kernel.row_sums(right, left)
-    if row_sums is not None:
-        width = max(1, min(COLUMN_TILE, -(-n // n_threads)))
-
-        def add(number: int) -> None:
-            first = number * width
-            last = min(n, first + width)
-            row_sums(first, last, coefficients, result[first:last])
-
-        run_tiles(add, -(-n // width), n_threads)
+    cheap = kernel.cheap_values(right, left)
+    if cheap is not None:
+        cheap.add_rows(coefficients, result, n_threads)
         return result
     height = max(1, min(ROW_TILE, -(-n // n_threads)))
     memory = ThreadMemory()

@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from widemargin.kernels.cheap_values import CheapValues
 from widemargin.kernels.distances import Absolute, Chi, exponential_block
 from widemargin.kernels.exponential import exp_of_products
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.popcount import Different, table_block
 from widemargin.kernels.products import SAFETY, scatter_common, unit_roundoff
-from widemargin.kernels.row_sums import RowSums, exponential_sums, table_sums
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.choose import represent
@@ -66,11 +66,11 @@ class ExponentialDistance(Kernel):
             exp_of_products(flat, step, gamma, own, other)
         return out
 
-    def row_sums(self, rows: Samples, columns: Samples) -> RowSums | None:
+    def cheap_values(self, rows: Samples, columns: Samples) -> CheapValues | None:
         if isinstance(rows, BinaryRows) and isinstance(columns, BinaryRows):
-            return table_sums(rows, columns, self._table(rows).astype(rows.dtype))
+            return CheapValues.by_table(rows, columns, self._table(rows))
         if isinstance(rows, DenseColumns) and isinstance(columns, DenseColumns):
-            return exponential_sums(rows, columns, self.distance(rows.dtype.type(self.gamma)))
+            return CheapValues(rows, columns, self.distance(rows.dtype.type(self.gamma)))
         return None
 
     def _table(self, samples: BinaryRows) -> NDArray[np.float64]:

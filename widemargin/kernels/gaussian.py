@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from widemargin.kernels.cheap_values import CheapValues
 from widemargin.kernels.compiled_rows import DirectRows, NoRows, ProductRows, SparseProductRows
 from widemargin.kernels.distances import Squared, exponential_block
 from widemargin.kernels.exponential import exp_of_products
@@ -31,7 +32,6 @@ from widemargin.kernels.products import (
     squared_norms,
     unit_roundoff,
 )
-from widemargin.kernels.row_sums import RowSums, exponential_sums, table_sums
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.choose import represent
@@ -119,11 +119,11 @@ class Gaussian(Kernel):
             exp_of_products(flat, step, 2 * gamma, own, other)
         return out
 
-    def row_sums(self, rows: Samples, columns: Samples) -> RowSums | None:
+    def cheap_values(self, rows: Samples, columns: Samples) -> CheapValues | None:
         if isinstance(rows, BinaryRows) and isinstance(columns, BinaryRows):
-            return table_sums(rows, columns, self._table(rows).astype(rows.dtype))
+            return CheapValues.by_table(rows, columns, self._table(rows))
         if isinstance(rows, DenseColumns) and isinstance(columns, DenseColumns):
-            return exponential_sums(rows, columns, Squared(rows.dtype.type(self.gamma)))
+            return CheapValues(rows, columns, Squared(rows.dtype.type(self.gamma)))
         return None
 
     def _table(self, samples: BinaryRows) -> NDArray[np.float64]:

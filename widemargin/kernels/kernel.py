@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 if TYPE_CHECKING:
-    from widemargin.kernels.row_sums import RowSums
+    from widemargin.kernels.cheap_values import CheapValues
 
 
 class RepresentationMismatch(Exception):
@@ -99,8 +99,8 @@ class Kernel(ABC):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         """k(x, x) of each sample."""
 
-    def row_sums(self, rows: Samples, columns: Samples) -> RowSums | None:
-        """How compiled code can sum rows without a block of them (kernels/row_sums.py); None where it cannot."""
+    def cheap_values(self, rows: Samples, columns: Samples) -> CheapValues | None:
+        """Values for compiled code to evaluate on the way (kernels/cheap_values.py); None where they are not cheap."""
         return None
 
     def rounding(self, samples: Samples) -> float:

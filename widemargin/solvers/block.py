@@ -51,6 +51,8 @@ SHRINK = 0.5  # violations by which the slope of an inactive variable is on the 
 ACTIVE_SHARE = 0.5  # of the variables that may be active for the others to be left out; with 0.7 measured slower
 LOOK_AGAIN_BELOW = 0.8  # of the violation at which the active variables were counted last
 SHRINK_ABOVE = 5.0  # tol: below this violation few rounds are left
+SMALL_PART = 1024  # active variables that are solved as one block, to tol
+NEARLY_ALL = 0.5  # of the variables in a block: where the whole matrix is at hand, all are taken, and nothing is copied
 RETRY_BELOW = 0.3  # share of the violation at which a Newton step failed, below which it is tried again
 MOST_CREEPS_WHOLE, MOST_CREEPS = 6, 100  # calls that may use up their steps without halving the violation
 CREEPS_BEFORE_INTERIOR = 3  # such calls before the interior-point method, unless it is the cheaper one: most blocks end
@@ -138,10 +140,10 @@ class BlockSolver:
                 free = self.free_variables()
                 cap = self.cap(len(free))
                 size = min(size, cap)
-                if self.whole:
-                    chosen = np.arange(len(self.dual), dtype=np.int64)
-                else:
-                    chosen = self.selector.choose(f, self.beta, table, size, cap, free)
+                everything = np.arange(len(self.dual), dtype=np.int64)
+                chosen = everything if self.whole else self.selector.choose(f, self.beta, table, size, cap, free)
+                if self.gram.is_whole and len(chosen) >= NEARLY_ALL * len(everything):
+                    chosen = everything
                 self.improve(chosen, f, table)
                 size = min(2 * size, cap)
                 self.rounds += 1
@@ -326,6 +328,7 @@ class BlockSolver:
         answer = solver.run(self.beta[active], self.function[active], tell)
         self.beta, self.function = shrunk.joined(answer.beta, answer.function)
         self.gram.rows_computed += shrunk.rows_computed
+        gram.close()
         self.iterations += answer.iterations
         self.rounds += answer.rounds + 1
         self.lowest_curvature = solver.lowest_curvature
@@ -340,7 +343,7 @@ class BlockSolver:
         if stopping.max_iter >= 0:
             stopping = replace(stopping, max_iter=stopping.max_iter - self.iterations)
         solver = BlockSolver(part, gram, stopping, cold=False, deadline=self.deadline)
-        solver.whole = False  # blocks of all the active variables measured up to seven times slower
+        solver.whole = gram.is_whole and len(part) <= SMALL_PART
         solver.refreshes = 0  # F of a part also holds what the others contribute
         solver.newton_below, solver.lowest_curvature = self.newton_below, self.lowest_curvature
         return solver

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from widemargin.gram.mirror import mirror
+from widemargin.kernels.mirror import mirror
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
