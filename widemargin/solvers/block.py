@@ -51,8 +51,9 @@ SHRINK = 0.5  # violations by which the slope of an inactive variable is on the 
 ACTIVE_SHARE = 0.5  # of the variables that may be active for the others to be left out; with 0.7 measured slower
 LOOK_AGAIN_BELOW = 0.8  # of the violation at which the active variables were counted last
 SHRINK_ABOVE = 5.0  # tol: below this violation few rounds are left
-SMALL_PART = 1024  # active variables that are solved as one block, to tol
-NEARLY_ALL = 0.5  # of the variables in a block: where the whole matrix is at hand, all are taken, and nothing is copied
+SMALL_PART = 512  # active variables that are solved as one block, to tol
+COPY_COST = 0.4  # ns per value of a block that is gathered from a whole matrix: where as many steps as the last time
+# would take less on all variables, all are taken, and nothing is copied (separable at C = 1: 90 -> 50 ms in the part)
 RETRY_BELOW = 0.3  # share of the violation at which a Newton step failed, below which it is tried again
 MOST_CREEPS_WHOLE, MOST_CREEPS = 6, 100  # calls that may use up their steps without halving the violation
 CREEPS_BEFORE_INTERIOR = 3  # such calls before the interior-point method, unless it is the cheaper one: most blocks end
@@ -93,7 +94,7 @@ class BlockSolver:
         self.looked_at = self.shrunk_at = np.inf  # violations at which the active were counted, others left out, last
         self.ran_away = False  # whether a step had no end
         self.table: NDArray = np.empty((0, 4))  # thresholds of the groups where the compiled calls ended
-        self.iterations = self.rounds = self.last_moved = 0
+        self.iterations = self.rounds = self.last_moved = self.last_steps = 0
         self.whole = len(dual) <= WHOLE
         self.tol = stopping.tol * (FLOAT32_MARGIN if gram.dtype == np.float32 else 1.0)
         self.aim, self.first_steps = self.tol, STEPS_PER_CALL  # of the first call
@@ -142,7 +143,8 @@ class BlockSolver:
                 size = min(size, cap)
                 everything = np.arange(len(self.dual), dtype=np.int64)
                 chosen = everything if self.whole else self.selector.choose(f, self.beta, table, size, cap, free)
-                if self.gram.is_whole and len(chosen) >= NEARLY_ALL * len(everything):
+                left_out = len(everything) - len(chosen)
+                if self.gram.is_whole and self.last_steps * left_out * PAIR_STEP < COPY_COST * len(chosen) ** 2:
                     chosen = everything
                 self.improve(chosen, f, table)
                 size = min(2 * size, cap)
@@ -268,6 +270,7 @@ class BlockSolver:
         else:
             steps, left = self.alternate(small_steps, problem, starts, inner_tol, budget, violation)
         self.iterations += steps
+        self.last_steps = steps
         if left > inner_tol and steps >= STEPS_PER_CALL:
             self.creeps += 1
             crept = self.creeps * steps * len(chosen) * PAIR_STEP
@@ -345,6 +348,7 @@ class BlockSolver:
         solver = BlockSolver(part, gram, stopping, cold=False, deadline=self.deadline)
         solver.whole = gram.is_whole and len(part) <= SMALL_PART
         solver.refreshes = 0  # F of a part also holds what the others contribute
+        solver.last_steps = self.last_steps
         solver.newton_below, solver.lowest_curvature = self.newton_below, self.lowest_curvature
         return solver
 
