@@ -64,6 +64,8 @@ class Worker:
             keep = a_few_of_each(y, rows)
             X, y = X[keep], y[keep]
         self.model = None
+        if settle:
+            self.library.release()
         before = settle_memory(trim=settle)
         began = time.perf_counter()
         model = self.library.fit(task, X, y)

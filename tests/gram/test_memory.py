@@ -26,6 +26,9 @@ def test_the_smallest_piece_that_is_large_enough(spare):
     assert spare.take(80) is small
     assert spare.take(80) is large
     assert spare.take(80).size == 80
+    spare.give(small)
+    spare.clear()
+    assert not spare.pieces
 
 
 def test_the_latest_pieces_within_the_limit(spare):
