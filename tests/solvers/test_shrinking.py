@@ -48,7 +48,7 @@ def kind_of_part(request, monkeypatch):
     whole = request.param != "rows on demand"
     monkeypatch.setattr(cached, "WHOLE_PART", N if whole else 40)
     monkeypatch.setattr(block, "SMALL_PART", N if request.param == "one block to the end" else 0)
-    monkeypatch.setattr(block, "NEARLY_ALL", 0.05 if request.param == "all in one block" else 1.1)
+    monkeypatch.setattr(block, "COPY_COST", np.inf if request.param == "all in one block" else 0.0)
 
 
 def problem(rng, C=10.0):
