@@ -51,9 +51,8 @@ SHRINK = 0.5  # violations by which the slope of an inactive variable is on the 
 ACTIVE_SHARE = 0.5  # of the variables that may be active for the others to be left out; with 0.7 measured slower
 LOOK_AGAIN_BELOW = 0.8  # of the violation at which the active variables were counted last
 SHRINK_ABOVE = 5.0  # tol: below this violation few rounds are left
-SMALL_PART = 512  # active variables that are solved as one block, to tol
-COPY_COST = 0.4  # ns per value of a block that is gathered from a whole matrix: where as many steps as the last time
-# would take less on all variables, all are taken, and nothing is copied (separable at C = 1: 90 -> 50 ms in the part)
+SMALL_PART = 512  # active variables solved as one block, to tol; with 1,024 moons at C = 100 took a fifth longer
+COPY_COST = 0.4  # ns per value of a block that is gathered from a whole matrix
 RETRY_BELOW = 0.3  # share of the violation at which a Newton step failed, below which it is tried again
 MOST_CREEPS_WHOLE, MOST_CREEPS = 6, 100  # calls that may use up their steps without halving the violation
 CREEPS_BEFORE_INTERIOR = 3  # such calls before the interior-point method, unless it is the cheaper one: most blocks end
@@ -141,12 +140,7 @@ class BlockSolver:
                 free = self.free_variables()
                 cap = self.cap(len(free))
                 size = min(size, cap)
-                everything = np.arange(len(self.dual), dtype=np.int64)
-                chosen = everything if self.whole else self.selector.choose(f, self.beta, table, size, cap, free)
-                left_out = len(everything) - len(chosen)
-                if self.gram.is_whole and self.last_steps * left_out * PAIR_STEP < COPY_COST * len(chosen) ** 2:
-                    chosen = everything
-                self.improve(chosen, f, table)
+                self.improve(self.choose(f, table, size, cap, free), f, table)
                 size = min(2 * size, cap)
                 self.rounds += 1
         except KeyboardInterrupt:
@@ -178,6 +172,20 @@ class BlockSolver:
     def free_variables(self) -> NDArray[np.int64]:
         """Variables that can move both ways along one slope."""
         return free_variables(self.beta, self.dual.lo, self.dual.hi, self.dual.kink)
+
+    def choose(self, f: NDArray, table: NDArray, size: int, cap: int, free: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Variables of the next block.
+
+        All of them where the problem is small, and where the whole matrix is at hand and copying a block of it would
+        take longer than steps on all variables instead of some, if they are as many as the last time.
+        """
+        n = len(self.dual)
+        if not self.whole:
+            chosen = self.selector.choose(f, self.beta, table, size, cap, free)
+            longer_steps = self.last_steps * (n - len(chosen)) * PAIR_STEP
+            if not self.gram.is_whole or longer_steps >= COPY_COST * len(chosen) ** 2:
+                return chosen
+        return np.arange(n, dtype=np.int64)
 
     def cap(self, n_free: int) -> int:
         """Largest block: about a power of two above 1.2 times the free variables, within the measured limits."""
