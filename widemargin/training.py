@@ -172,6 +172,7 @@ class Training:
             for number in range(len(tasks)):  # what an interrupt left out ends at once, at its start
                 if results[number] is None:
                     run(number)
+        self.source.close()
         trained = [result for result in results if result is not None]
         for solution in (result.solution for result in trained):
             solution.function, solution.level = self.hand_over_bias(solution.beta, solution.function, solution.level)

@@ -1,6 +1,7 @@
 """Memory between fits: what is kept, for whom, and how much."""
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -46,10 +47,12 @@ def test_one_piece_serves_blocks_of_any_type_until_it_is_closed(spare):
     blocks = ThreadMemory()
     first = blocks.array(4, 5, np.float32, largest=100)
     assert first.shape == (4, 5) and first.flags.c_contiguous
-    piece = blocks.piece
-    assert blocks.array(5, 10, np.float64).shape == (5, 10) and blocks.piece is piece
+    piece = first.base
+    assert blocks.array(5, 10, np.float64).base is piece
+    with ThreadPoolExecutor() as other:
+        assert other.submit(blocks.array, 2, 2, np.float32).result().base is not piece
     blocks.close()
-    assert spare.pieces == [piece] and not blocks.piece.size
+    assert len(spare.pieces) == 2 and any(kept is piece for kept in spare.pieces) and not blocks.pieces
     assert blocks.array(2, 2, np.float64).base is piece
 
 

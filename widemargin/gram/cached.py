@@ -96,8 +96,8 @@ class CachedGram(Gram):
         self.slabs.clear()
         while self.pieces:
             SPARE.give(self.pieces.pop(), self.spare_limit)
-        self.blocks.close(self.spare_limit)
-        self.corners.close(self.spare_limit)
+        for memory in (self.tiles, self.corners, self.blocks):
+            memory.close(self.spare_limit)
 
     def sum_at(
         self, at: NDArray[np.int64], index: NDArray[np.int64], coefficients: NDArray[np.float64]

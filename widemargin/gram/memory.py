@@ -55,6 +55,7 @@ class SparePieces:
 
 
 SPARE = SparePieces()
+NOTHING: Piece = np.empty(0, np.uint8)
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=SPARE.forget)
@@ -66,15 +67,15 @@ def shaped(piece: Piece, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray:
     return piece[:size].view(dtype).reshape(shape)
 
 
-class ThreadMemory(threading.local):
-    """One piece of memory per thread; every array it gives out lies in it, so the last one only is valid.
+class ThreadMemory:
+    """One piece of memory per thread; every array it gives out lies in it, so a thread's last one only is valid.
 
     Large arrays go back to the system when they are freed: with a new one for each tile a fit of letter-A spent a fifth
     of its time on page faults.
     """
 
     def __init__(self) -> None:
-        self.piece: Piece = np.empty(0, np.uint8)
+        self.pieces: dict[int, Piece] = {}  # by thread
 
     def array(self, rows: int, columns: int, dtype: DTypeLike, largest: int = 0) -> NDArray:
         """An array of the given shape with any content.
@@ -82,13 +83,14 @@ class ThreadMemory(threading.local):
         largest : size of the largest array to be expected. A piece of that size is no more expensive: the system takes
             memory only where it is written, and pages written before serve a larger array, too
         """
-        itemsize = np.dtype(dtype).itemsize
-        if self.piece.size < rows * columns * itemsize:
-            self.piece = np.empty(0, np.uint8)  # so that the system may use its pages for the new one
-            self.piece = SPARE.take(max(rows * columns, largest) * itemsize)
-        return shaped(self.piece, (rows, columns), dtype)
+        thread, itemsize = threading.get_ident(), np.dtype(dtype).itemsize
+        piece = self.pieces.get(thread)
+        if piece is None or piece.size < rows * columns * itemsize:
+            self.pieces[thread] = piece = NOTHING  # the system may use the pages of the old one for the new one
+            self.pieces[thread] = piece = SPARE.take(max(rows * columns, largest) * itemsize)
+        return shaped(piece, (rows, columns), dtype)
 
     def close(self, limit: int = KEPT_BYTES) -> None:
-        """Leave this thread's piece to the next fit; arrays that were given out are no longer valid."""
-        SPARE.give(self.piece, limit)
-        self.piece = np.empty(0, np.uint8)
+        """Leave the pieces of all threads to the next fit; arrays that were given out are no longer valid."""
+        while self.pieces:
+            SPARE.give(self.pieces.popitem()[1], limit)

@@ -47,7 +47,8 @@ class ClassRows:
         arrange, self.rounding = layout or kernel.row_layout(samples)
         self.row_samples = arrange(samples)
         n = len(samples)
-        self.rows = np.empty((n, n), dtype)  # memory is taken by the system only where rows are written
+        self.memory = ThreadMemory()
+        self.rows = self.memory.array(n, n, dtype)  # the system takes memory only where rows are written
         self.known = np.zeros(n, np.bool_)
         self.diag = kernel.diag(samples)
 

@@ -100,6 +100,14 @@ class GramSource:
                 key: ClassRows(self.kernel, samples.take(part), dtype, layout) for key, part in parts.items()
             }
 
+    def close(self) -> None:
+        """Leave the memory of what pairs of classes shared to the next fit."""
+        if not self.classes:
+            return
+        for memory in (*(rows.memory for rows in self.classes.values()), self.between):
+            memory.close(self.budget)
+        self.classes = {}
+
     def has_pair(self, index: Index | Parts | None) -> bool:
         """Whether a problem is about two classes whose rows are shared."""
         return isinstance(index, tuple) and all(id(part) in self.classes for part in index)
