@@ -178,3 +178,19 @@ def test_float32_rows_are_certified_in_float64(parts, rng, monkeypatch):
     trained = Training(kernel, X, n_jobs=2).train([Task(dual)], Stopping(tol=1e-3))[0]
     assert parts and trained.certificate.holds
     assert values_at(dual, function(X, X), trained.solution.beta).violation <= 1e-3
+
+
+def test_a_large_matrix_at_hand_is_not_one_block_from_the_start(rng, monkeypatch):
+    sizes = []
+    plain = block.BlockSolver.improve
+
+    def improve(self, chosen, f, table):
+        sizes.append(len(chosen))
+        plain(self, chosen, f, table)
+
+    monkeypatch.setattr(block.BlockSolver, "improve", improve)
+    monkeypatch.setattr(block, "WHOLE", 40)
+    X, dual = problem(rng)
+    answer = solve_blocks(dual, FullGram(KERNELS["rbf"][1](X, X)), Stopping(tol=TOL))
+    assert answer.status is Status.OPTIMAL
+    assert sizes[0] == block.FIRST_BLOCK

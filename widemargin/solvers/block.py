@@ -93,7 +93,8 @@ class BlockSolver:
         self.looked_at = self.shrunk_at = np.inf  # violations at which the active were counted, others left out, last
         self.ran_away = False  # whether a step had no end
         self.table: NDArray = np.empty((0, 4))  # thresholds of the groups where the compiled calls ended
-        self.iterations = self.rounds = self.last_moved = self.last_steps = 0
+        self.iterations = self.rounds = self.last_moved = 0
+        self.last_steps = STEPS_PER_CALL  # of a block; before the first one, any number may come
         self.whole = len(dual) <= WHOLE
         self.tol = stopping.tol * (FLOAT32_MARGIN if gram.dtype == np.float32 else 1.0)
         self.aim, self.first_steps = self.tol, STEPS_PER_CALL  # of the first call
