@@ -4,8 +4,8 @@
         number = next_turn(turn)    # turn: np.zeros(1, np.int64), the same array in every thread
         if number >= count: break
 
-A thread that is held up leaves its turns to the others. Handing 8 tiles of 50 us to two threads from Python took twice
-as long as the work itself.
+A thread that is held up leaves its turns to the others. On two cores it is hardly quicker than tiles handed out by
+Python; it needs no cutting into tiles, and no GIL for each of them.
 """
 
 from __future__ import annotations
