@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from widemargin.solvers.packed import key_limits
-from widemargin.solvers.pair_steps import CLOSED_64, open_directions, solve_pairs
+from widemargin.solvers.pair_steps import CLOSED_64, best_partner, lowest_after_step, open_directions, solve_pairs
 from widemargin.solvers.single_steps import solve_singles
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -173,3 +173,16 @@ def test_single_steps_stop_at_and_cross_the_kink(dtype):
     singles(arguments)
     np.testing.assert_allclose(arguments[2], [4.0, 0.0], rtol=1e-6)
     assert arguments[2][1] == 0.0
+
+
+@pytest.mark.needs_compiler
+def test_scans_of_a_block_stay_in_the_width_of_its_numbers():
+    """One expression that Numba widens to 64 bits halves the numbers per vector of a whole loop, and nobody sees it."""
+    from numba import types
+
+    vector, matrix, keys = types.float32[::1], types.float32[:, ::1], types.int32[::1]
+    one, key, at = types.float32, types.int32, types.int64
+    best_partner.compile((vector, vector, one, matrix, at, vector, one, at, at, keys, key))
+    assert best_partner.nopython_signatures[-1].return_type == types.Tuple((key, one))
+    lowest_after_step.compile((vector, vector, one, matrix, at, at, at, at, keys, key, key))
+    assert lowest_after_step.nopython_signatures[-1].return_type == key

@@ -57,14 +57,13 @@ def best_partner(f, down, lowest, K, i, diagonal, floor, first, last, position, 
     fall."""
     diagonal_i = diagonal[i]
     f, down, K_i, diagonal = f[first:last], down[first:last], K[i, first:last], diagonal[first:last]
-    best = mask ^ mask
+    best = position[0]  # 0 in the integer of the keys
     highest = down[0] + f[0]
-    two = diagonal_i - diagonal_i + 2
     for t in range(last - first):
         slope = f[t] + down[t]
         highest = larger(highest, slope)
         excess = larger(slope - lowest, diagonal_i - diagonal_i)
-        curvature = larger(diagonal[t] + diagonal_i - two * K_i[t], floor)
+        curvature = larger((diagonal[t] - K_i[t]) + (diagonal_i - K_i[t]), floor)
         best = larger_key(best, positive_key(excess * excess / curvature, position[t], mask))
     return best, highest
 
