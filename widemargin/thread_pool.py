@@ -12,14 +12,12 @@ import atexit
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from widemargin._jit import INTERPRETED, jit
+from widemargin.between_threads import read_word
 
 LOOKS = 1_000_000  # at the number before going to sleep, about 0.7 ns each
 LAST_SECONDS = 1.0  # that the end of the process waits for a helper
@@ -117,19 +115,8 @@ def _help(errands: queue.SimpleQueue[Errand | None], sent: NDArray[np.int64]) ->
 def watch(number, value, looks):
     """Look at number[0] until it is no longer `value`, so many times at most."""
     for _ in range(looks):
-        if _now(number) != value:
+        if read_word(number, 0) != value:
             break
-
-
-@intrinsic
-def _now(typing_context: Any, number: Any) -> Any:
-    """number[0] as another thread may have left it just now: a plain load would be moved out of the loop."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        return builder.load_atomic(array.data, "acquire", 8)
-
-    return types.int64(number), generate
 
 
 if INTERPRETED:

@@ -5,7 +5,7 @@ import pytest
 
 from widemargin.solvers.packed import key_limits
 from widemargin.solvers.pair_steps import CLOSED_64, best_partner, lowest_after_step, open_directions, solve_pairs
-from widemargin.solvers.single_steps import solve_singles
+from widemargin.solvers.single_steps import best_after_step, solve_singles
 
 DTYPES = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 
@@ -186,3 +186,5 @@ def test_scans_of_a_block_stay_in_the_width_of_its_numbers():
     assert best_partner.nopython_signatures[-1].return_type == types.Tuple((key, one))
     lowest_after_step.compile((vector, vector, one, matrix, at, at, at, at, keys, key, key))
     assert lowest_after_step.nopython_signatures[-1].return_type == key
+    best_after_step.compile((vector, vector, vector, one, vector, vector, one, keys, key))
+    assert best_after_step.nopython_signatures[-1].return_type == types.Tuple((key, one))

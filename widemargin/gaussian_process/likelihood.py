@@ -26,7 +26,7 @@ from scipy.linalg import eigh_tridiagonal
 from widemargin.gaussian_process.covariance import Tiles
 from widemargin.gaussian_process.translate import Model
 from widemargin.kernel_system import KernelSystem, NotPositiveDefinite, Rule
-from widemargin.kernel_system.cholesky import factor_in_place, inverse, log_determinant, solve_factored
+from widemargin.cholesky import factor_in_place, inverse, log_determinant, solve_factored
 from widemargin.kernel_system.conjugate_gradient import descend
 from widemargin.threads import run_tiles
 

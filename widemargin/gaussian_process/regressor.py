@@ -27,7 +27,7 @@ from widemargin.gaussian_process.translate import Model
 from widemargin.gram.budget import cache_budget
 from widemargin.interrupt import StopRequested
 from widemargin.kernel_system import KernelSystem, NotPositiveDefinite, Solved
-from widemargin.kernel_system.cholesky import clear_upper, log_determinant
+from widemargin.cholesky import clear_upper, log_determinant
 from widemargin.kernel_system.system import ENDED_BY_THE_USER
 from widemargin.kernel_system.tiles import cross_block
 from widemargin.kernels import BlockKernel, Kernel

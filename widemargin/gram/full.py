@@ -67,15 +67,7 @@ class FullGram(Gram):
     def block(self, index: NDArray[np.int64]) -> NDArray:
         if len(index) == len(self) and np.array_equal(index, np.arange(len(self))):
             return self.matrix
-        out = self.blocks.array(len(index), len(index), self.dtype)
-        starts = range(0, len(index), ROW_TILE)
-
-        def gather(number: int) -> None:
-            some = slice(starts[number], starts[number] + ROW_TILE)
-            gather_block(self.matrix, index[some], index, out[some])
-
-        run_tiles(gather, len(starts), self.n_threads if out.size > WORTH_THREADS else 1)
-        return out
+        return gather_block_of(self.matrix, index, self.blocks.array(len(index), len(index), self.dtype), self.n_threads)
 
     def add_rows(self, index, coefficients, function, keep=None) -> None:  # type: ignore[no-untyped-def]
         self.row_hits += len(index)
@@ -96,8 +88,16 @@ class FullGram(Gram):
         run_tiles(add, tiles, self.n_threads)
 
 
-def gather_block_of(matrix: NDArray, index: NDArray[np.int64]) -> NDArray:
-    """matrix[index][:, index] as a new array."""
-    out = np.empty((len(index), len(index)), matrix.dtype)
-    gather_block(matrix, index, index, out)
-    return out
+def gather_block_of(
+    matrix: NDArray, index: NDArray[np.int64], out: NDArray | None = None, n_threads: int = 1
+) -> NDArray:
+    """matrix[index][:, index], in `out` if it is given."""
+    block = np.empty((len(index), len(index)), matrix.dtype) if out is None else out
+    starts = range(0, len(index), ROW_TILE)
+
+    def gather(number: int) -> None:
+        some = slice(starts[number], starts[number] + ROW_TILE)
+        gather_block(matrix, index[some], index, block[some])
+
+    run_tiles(gather, len(starts), n_threads if block.size > WORTH_THREADS else 1)
+    return block

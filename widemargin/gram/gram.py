@@ -28,12 +28,14 @@ class Gram(ABC):
     diag : float64 array of shape (n,)
     dtype : float32 or float64, the precision of blocks and rows
     is_whole : whether all of K is in memory, so that the block of all samples costs nothing
+    n_threads : threads that may work on it
     rows_computed, row_hits : counters of full rows evaluated and of rows served from memory
     """
 
     diag: NDArray[np.float64]
     dtype: np.dtype
     is_whole: bool = False
+    n_threads: int = 1
     rows_computed: int = 0
     row_hits: int = 0
 

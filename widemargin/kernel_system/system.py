@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.gram import symmetric_block
 from widemargin.kernel_system.certificate import SystemCertificate
-from widemargin.kernel_system.cholesky import NotPositiveDefinite, factor_in_place, solve_factored
+from widemargin.cholesky import NotPositiveDefinite, factor_in_place, solve_factored
 from widemargin.kernel_system.conjugate_gradient import descend
 from widemargin.kernel_system.preconditioner import PartialFactor, Preconditioner
 from widemargin.kernel_system.tiles import KernelTiles

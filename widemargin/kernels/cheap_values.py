@@ -20,7 +20,7 @@ from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.dense import DenseColumns
 from widemargin.threads import run_tiles
-from widemargin.turns import next_turn
+from widemargin.between_threads import next_turn
 
 HEIGHT, WIDTH = 128, 512  # rows and columns evaluated at a time: 256 KB of float32, half a second-level cache
 SQUARE_HEIGHT = 64  # rows of a square at a time: enough turns for several threads in blocks of 1,000

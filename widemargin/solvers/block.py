@@ -31,6 +31,7 @@ from widemargin.solvers.newton import is_free, newton_cost, newton_step
 from widemargin.solvers.optimality import levels_of, standing, violation_of
 from widemargin.solvers.packed import key_limits
 from widemargin.solvers.pair_steps import solve_pairs
+from widemargin.solvers.pair_team import Team
 from widemargin.solvers.selection import Selector, free_variables
 from widemargin.solvers.shrinking import ActivePart, Shrunk, active_part, active_variables
 from widemargin.solvers.single_steps import solve_singles
@@ -79,6 +80,7 @@ class BlockSolver:
         self.began = time.perf_counter()
         self.rows_before = gram.rows_computed
         self.starts = dual.group_starts
+        self.team = Team(gram.n_threads)
         self.hard = np.zeros(0, np.bool_)
         if has_infinite_box(dual):
             self.hard = (np.isinf(dual.hi) | np.isinf(dual.lo)) & (dual.ridge == 0.0)
@@ -270,9 +272,17 @@ class BlockSolver:
         def small_steps(most: int) -> tuple[int, float]:
             if dual.n_groups == 0:
                 return solve_singles(*problem, diagonal, inner_tol, most, position, limits)
-            steps, left, curvature = solve_pairs(*problem, diagonal, starts, inner_tol, most, position, limits)
+            taken = 0
+            size = self.team.size(block, starts)
+            if size > 1:
+                keys = position, limits
+                taken, left, curvature = self.team.solve_pairs(problem, diagonal, inner_tol, most, keys, size)
+                self.lowest_curvature = min(self.lowest_curvature, curvature)
+                if self.team.keeps_up or left <= inner_tol or taken >= most:
+                    return taken, left
+            steps, left, curvature = solve_pairs(*problem, diagonal, starts, inner_tol, most - taken, position, limits)
             self.lowest_curvature = min(self.lowest_curvature, curvature)
-            return steps, left
+            return taken + steps, left
 
         if first:  # so few variables that a Newton step costs more than all of these
             steps, left = small_steps(budget)
@@ -357,7 +367,7 @@ class BlockSolver:
         solver = BlockSolver(part, gram, stopping, cold=False, deadline=self.deadline)
         solver.whole = gram.is_whole and len(part) <= SMALL_PART
         solver.refreshes = 0  # F of a part also holds what the others contribute
-        solver.last_steps = self.last_steps
+        solver.last_steps, solver.team = self.last_steps, self.team
         solver.newton_below, solver.lowest_curvature = self.newton_below, self.lowest_curvature
         return solver
 
@@ -396,7 +406,7 @@ class BlockSolver:
             if settled and ahead > newton_cost(n_free) / (PAIR_STEP * len(f)):
                 tries += 1
                 since, reference = 0, left
-                if not newton_step(block, f, beta, lo, hi, kink, ridge, starts):
+                if not newton_step(*problem, starts, self.gram.n_threads):
                     self.newton_below = RETRY_BELOW * violation
 
     def inner_tol(self, violation: float) -> float:

@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from widemargin.gram.full import gather_block_of
+from widemargin.cholesky import NotPositiveDefinite, factor_in_place
+from widemargin.gram.full import FullGram, gather_block_of
+from widemargin.gram.memory import ThreadMemory
 
 REGULARISATION = {
     np.dtype(np.float32): 1e-5,
@@ -31,6 +33,9 @@ ROUNDS = 12  # active-set rounds; releases stop four rounds before the end so th
 LARGEST_ACTIVE = 0.25  # share of the free variables on bounds above which pair steps are the better tool
 LARGEST_FREE = 4096  # variables, the largest block: its factor takes about half a second
 OVERHEAD = 3e5  # ns of a step with few free variables
+SHORTEST_FULL = 0.7  # length of the lowest point from which the full step is made: it puts variables on their bounds, and
+# gains more than half as much even there
+REPAIRS = 30  # of a group's sum: each puts some variables on a bound
 
 
 def is_free(beta: NDArray, lo: NDArray, hi: NDArray, kink: NDArray) -> NDArray[np.bool_]:
@@ -52,6 +57,7 @@ def newton_step(
     kink: NDArray[np.float64],
     ridge: NDArray[np.float64],
     starts: NDArray[np.int64],
+    n_threads: int = 1,
 ) -> bool:
     """Try one step on the block; see the module's header."""
     free = np.flatnonzero(is_free(beta, lo, hi, kink))
@@ -67,19 +73,21 @@ def newton_step(
     for group, (first, last) in enumerate(zip(starts[:-1], starts[1:])):
         A[(free >= first) & (free < last), group] = 1.0
     A = A[:, A.any(axis=0)]
-    solve = _factor(block, free, ridge[free])
-    if solve is None:
-        return False
-    d = _active_set(solve, g, A, low, high)
+    memory = ThreadMemory()  # of the factor
+    solve = _factor(block, free, ridge[free], n_threads, memory)
+    d = None if solve is None else _active_set(solve, g, A, low, high)
+    memory.close()
     if d is None:
         return False
     d = _onto_segment(d, A, low, high)
-    slope = float(g @ d)
-    if not slope < 0.0:
+    slope = float(g @ d) if d is not None else 0.0
+    if d is None or not slope < 0.0:
         return False
-    change = block[:, free] @ d.astype(block.dtype)
-    curvature = float(d @ (change[free].astype(np.float64) + ridge[free] * d))
-    length = 1.0 if curvature <= -slope else -slope / curvature
+    change = np.zeros(len(f))
+    FullGram(block, n_threads).add_rows(free, d, change)
+    curvature = float(d @ (change[free] + ridge[free] * d))
+    best = -slope / curvature if curvature > 0.0 else np.inf  # length of the lowest point
+    length = 1.0 if best >= SHORTEST_FULL else best
     if length < 1e-6:
         return False
     moved = b + length * d
@@ -92,18 +100,20 @@ def newton_step(
     return True
 
 
-def _factor(block: NDArray, free: NDArray[np.int64], ridge: NDArray[np.float64]):  # type: ignore[no-untyped-def]
+def _factor(  # type: ignore[no-untyped-def]
+    block: NDArray, free: NDArray[np.int64], ridge: NDArray[np.float64], n_threads: int, memory: ThreadMemory
+):
     """Solver of M x = y by a Cholesky factor of K_FF + D + delta I, or None where there is none."""
-    M = gather_block_of(block, free)
+    m = len(free)
+    M = gather_block_of(block, free, memory.array(m, m, block.dtype), n_threads)
     kind = M.dtype
-    M[np.diag_indices_from(M)] += (ridge + REGULARISATION[kind] * max(float(np.trace(M)) / len(free), 1e-30)).astype(
-        kind
-    )
-    factorise, back = (lapack.spotrf, lapack.spotrs) if kind == np.float32 else (lapack.dpotrf, lapack.dpotrs)
-    factor, info = factorise(M.T, lower=1, clean=0, overwrite_a=1)
-    if info != 0:
+    M[np.diag_indices_from(M)] += (ridge + REGULARISATION[kind] * max(float(np.trace(M)) / m, 1e-30)).astype(kind)
+    try:
+        factor_in_place(M, n_threads)
+    except NotPositiveDefinite:
         return None
-    return lambda y: back(factor, np.asfortranarray(y, dtype=kind), lower=1)[0].astype(np.float64)
+    back = lapack.spotrs if kind == np.float32 else lapack.dpotrs
+    return lambda y: back(M.T, np.asfortranarray(y, dtype=kind), lower=0)[0].astype(np.float64)
 
 
 def _active_set(solve, g, A, low, high) -> NDArray[np.float64] | None:  # type: ignore[no-untyped-def]
@@ -144,26 +154,23 @@ def _active_set(solve, g, A, low, high) -> NDArray[np.float64] | None:  # type: 
             W = np.column_stack([W, solve(units)])
             value = np.concatenate([value, np.where(above[joining], high[joining], low[joining])])
             active = np.concatenate([active, joining])
+    d[active] = value  # to the last bit, so that a variable on a bound is not taken for a free one
     return d
 
 
-def _onto_segment(d: NDArray, A: NDArray, low: NDArray, high: NDArray) -> NDArray:
-    """Clip to the segments and repair each group's sum on the variables left inside, by bisection on a common shift."""
+def _onto_segment(d: NDArray, A: NDArray, low: NDArray, high: NDArray) -> NDArray | None:
+    """Clip to the segments and repair each group's sum on the variables left inside; None where there is no room."""
     d = np.clip(d, low, high)
     for group in range(A.shape[1]):
         here = np.flatnonzero(A[:, group])
         part, l, h = d[here], low[here], high[here]
-        width = float(np.abs(part).max()) + 1e-300
-        left, right = -width, width
-        if abs(part.sum()) <= 1e-15 * np.abs(part).sum():
-            continue
-        for _ in range(100):
-            shift = 0.5 * (left + right)
-            total = np.clip(part + shift, l, h).sum()
-            left, right = (left, shift) if total > 0.0 else (shift, right)
-        part = np.clip(part + 0.5 * (left + right), l, h)
-        inside = np.flatnonzero((part > l) & (part < h))
-        if len(inside):
-            part[inside] -= part.sum() / len(inside)
+        for _ in range(REPAIRS):
+            excess = part.sum()
+            inside = (part > l) & (part < h)
+            if abs(excess) <= 1e-15 * np.abs(part).sum() or not inside.any():
+                break
+            part[inside] = np.clip(part[inside] - excess / np.count_nonzero(inside), l[inside], h[inside])
+        if abs(part.sum()) > 1e-12 * np.abs(part).sum():
+            return None
         d[here] = part
     return d

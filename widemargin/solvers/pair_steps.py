@@ -57,7 +57,7 @@ def best_partner(f, down, lowest, K, i, diagonal, floor, first, last, position, 
     fall."""
     diagonal_i = diagonal[i]
     f, down, K_i, diagonal = f[first:last], down[first:last], K[i, first:last], diagonal[first:last]
-    best = position[0]  # 0 in the integer of the keys
+    best = position[0]  # no gain, in the integer of the keys
     highest = down[0] + f[0]
     for t in range(last - first):
         slope = f[t] + down[t]
@@ -93,6 +93,26 @@ def open_directions(beta, lo, hi, kink, t, up, down, closed):
         down[t] = kink[t]
     else:
         down[t] = -kink[t]
+
+
+@jit(inner=True)
+def move_pair(beta, lo, hi, kink, i, j, step):
+    """b_i += step, b_j -= step, cut at the boxes and at the kink; returns the step that was made."""
+    b_i, b_j = beta[i], beta[j]
+    end_i = 0.0 if (b_i < 0.0 and kink[i] > 0.0) else hi[i]
+    end_j = 0.0 if (b_j > 0.0 and kink[j] > 0.0) else lo[j]
+    room_i = end_i - b_i
+    room_j = b_j - end_j
+    if step < room_i and step < room_j:
+        b_i, b_j = b_i + step, b_j - step
+    elif room_i <= room_j:
+        step = room_i
+        b_i, b_j = end_i, end_j if room_i == room_j else b_j - step
+    else:
+        step = room_j
+        b_i, b_j = b_i + step, end_j
+    beta[i], beta[j] = b_i, b_j
+    return step
 
 
 @jit
@@ -144,17 +164,17 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
             key, highest = best_partner(f, down, lowest, K, candidate, diagonal, floor, a, b, position, mask)
             if highest < -closed_check:
                 continue
-            group_violation = float(highest) - float(lowest)
+            group_violation = np.float64(highest) - np.float64(lowest)
             if group_violation > violation:
                 violation = group_violation
             partner = a + (key & low_bits)
-            excess = float(f[partner]) + float(down[partner]) - float(lowest)
+            excess = np.float64(f[partner]) + np.float64(down[partner]) - np.float64(lowest)
             if group_violation > tol and excess > 0.0:
-                curvature = float(diagonal[candidate]) + float(diagonal[partner]) - 2.0 * float(K[candidate, partner])
+                curvature = np.float64(diagonal[candidate]) + np.float64(diagonal[partner]) - 2.0 * np.float64(K[candidate, partner])
                 if curvature < noise and curvature < lowest_curvature:
                     lowest_curvature = curvature
                 if curvature < floor:
-                    curvature = float(floor)
+                    curvature = np.float64(floor)
                 gain = excess * excess / curvature
                 if gain > best_gain:
                     best_gain = gain
@@ -162,20 +182,7 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
                     step = excess / curvature
         if i < 0 or steps >= max_steps:
             break
-        b_i, b_j = beta[i], beta[j]
-        end_i = 0.0 if (b_i < 0.0 and kink[i] > 0.0) else hi[i]
-        end_j = 0.0 if (b_j > 0.0 and kink[j] > 0.0) else lo[j]
-        room_i = end_i - b_i
-        room_j = b_j - end_j
-        if step < room_i and step < room_j:
-            b_i, b_j = b_i + step, b_j - step
-        elif room_i <= room_j:
-            step = room_i
-            b_i, b_j = end_i, end_j if room_i == room_j else b_j - step
-        else:
-            step = room_j
-            b_i, b_j = b_i + step, end_j
-        beta[i], beta[j] = b_i, b_j
+        step = move_pair(beta, lo, hi, kink, i, j, step)
         f[i] += step * ridge[i]
         f[j] -= step * ridge[j]
         scalar[0] = step

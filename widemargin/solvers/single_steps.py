@@ -18,7 +18,7 @@ from widemargin.solvers.pair_steps import CLOSED_32, CLOSED_64, curvature_floor,
 @jit(fastmath=CONTRACT)
 def best_after_step(f, up, down, step, K_i, diagonal, floor, position, mask):
     """f += step K_i, the packed key of the variable with the largest gain, and the largest projected slope."""
-    best = mask ^ mask
+    best = position[0]  # no gain, in the integer of the keys
     zero = step - step
     worst = zero
     for t in range(f.shape[0]):
@@ -50,9 +50,9 @@ def solve_singles(K, f, beta, lo, hi, kink, ridge, diagonal, tol, max_steps, pos
     steps = 0
     while worst > tol and steps < max_steps:
         i = key & low_bits
-        fall = float(f[i]) + float(down[i])
-        rise = float(f[i]) + float(up[i])
-        curvature = max(float(diagonal[i]), float(floor))
+        fall = np.float64(f[i]) + np.float64(down[i])
+        rise = np.float64(f[i]) + np.float64(up[i])
+        curvature = max(np.float64(diagonal[i]), np.float64(floor))
         if fall > -rise:
             end = 0.0 if (beta[i] > 0.0 and kink[i] > 0.0) else lo[i]
             target = beta[i] - fall / curvature
@@ -70,4 +70,4 @@ def solve_singles(K, f, beta, lo, hi, kink, ridge, diagonal, tol, max_steps, pos
         scalar[0] = step
         key, worst = best_after_step(f, up, down, scalar[0], K[i], diagonal, floor, position, mask)
         steps += 1
-    return steps, float(worst)
+    return steps, np.float64(worst)

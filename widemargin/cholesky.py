@@ -1,6 +1,6 @@
 """Cholesky factor A = L L' of a large symmetric matrix on the package's own threads, and what is solved with it.
 
-Given    A dense, its lower half is read; everything happens in place
+Given    A dense, in float64 or float32, its lower half is read; everything happens in place
 See      Golub & Van Loan (2013), section 4.2.5: the left-looking block algorithm. A block column is brought up to date
          by one product with all columns to its left, so the matrix is read often but written once.
 
@@ -22,6 +22,7 @@ HEIGHT = 512  # rows of a panel per task
 RIGHT_SIDES = 256  # columns of a right-hand side per task
 
 Matrix = NDArray[np.float64]
+FACTORS = {np.dtype(np.float64): (lapack.dpotrf, blas.dtrsm), np.dtype(np.float32): (lapack.spotrf, blas.strsm)}
 
 
 class NotPositiveDefinite(np.linalg.LinAlgError):
@@ -31,13 +32,14 @@ class NotPositiveDefinite(np.linalg.LinAlgError):
 def factor_in_place(A: Matrix, n_threads: int) -> Matrix:
     """Overwrite the lower half of A by L; what is above the diagonal keeps its old values and is never read."""
     n = len(A)
+    factor_corner, divide = FACTORS[A.dtype]
     with single_threaded_blas():
         for first in range(0, n, PANEL):
             last = min(n, first + PANEL)
             above = A[first:last, :first]
             if first:
                 A[first:last, first:last] -= above @ above.T
-            corner, failed = lapack.dpotrf(A[first:last, first:last], lower=1)
+            corner, failed = factor_corner(A[first:last, first:last], lower=1)
             if failed:
                 raise NotPositiveDefinite(f"leading minor {first + failed} of {n} is not positive")
             if not np.isfinite(np.diagonal(corner)).all():  # LAPACK lets NaN pass
@@ -49,7 +51,7 @@ def factor_in_place(A: Matrix, n_threads: int) -> Matrix:
                 part = A[rows, first:last]
                 if first:
                     part -= A[rows, :first] @ above.T
-                part[...] = blas.dtrsm(1.0, corner, part, side=1, lower=1, trans_a=1)
+                part[...] = divide(1.0, corner, part, side=1, lower=1, trans_a=1)
 
             run_tiles(finish, -(-(n - last) // HEIGHT), n_threads)
     return A

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from widemargin.kernel_system.cholesky import (
+from widemargin.cholesky import (
     PANEL,
     NotPositiveDefinite,
     factor_in_place,

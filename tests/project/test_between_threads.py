@@ -5,7 +5,7 @@ import pytest
 
 from widemargin._jit import jit
 from widemargin.threads import run_tiles
-from widemargin.turns import next_turn
+from widemargin.between_threads import next_turn
 
 
 @jit(cache=False)
