@@ -47,7 +47,7 @@ class Listener:
 @pytest.fixture
 def in_rounds(monkeypatch):
     """Small blocks, so that problems of test size take several rounds."""
-    for name, value in (("WHOLE", 20), ("FIRST_BLOCK", 8), ("SMALLEST_CAP", 16), ("LARGEST_CAP", 32)):
+    for name, value in (("WHOLE", 20), ("FIRST_BLOCK", 8), ("SMALLEST_CAP", 16), ("USUAL_CAP", 32), ("LARGEST_CAP", 32)):
         monkeypatch.setattr(block, name, value)
 
 

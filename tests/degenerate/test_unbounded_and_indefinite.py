@@ -124,7 +124,7 @@ def test_hard_margin_on_noise_with_float32_rows(seed, monkeypatch):
 
 def test_some_samples_hard_and_others_soft(monkeypatch, rng):
     """Soft samples in both classes cancel and weigh C each; the hard ones are separable all the same."""
-    for name, value in (("WHOLE", 10), ("FIRST_BLOCK", 8), ("SMALLEST_CAP", 16), ("LARGEST_CAP", 32)):
+    for name, value in (("WHOLE", 10), ("FIRST_BLOCK", 8), ("SMALLEST_CAP", 16), ("USUAL_CAP", 32), ("LARGEST_CAP", 32)):
         monkeypatch.setattr(block, name, value)
     soft = rng.normal(size=(30, 2))
     X = np.vstack([soft, soft, [[3.0, 0.0], [-3.0, 0.0]]])

@@ -33,6 +33,7 @@ def precision(request, monkeypatch):
     monkeypatch.setattr(block, "WHOLE", 40)
     monkeypatch.setattr(block, "FIRST_BLOCK", 16)
     monkeypatch.setattr(block, "SMALLEST_CAP", 64)
+    monkeypatch.setattr(block, "USUAL_CAP", 128)
     monkeypatch.setattr(block, "LARGEST_CAP", 128)
     return np.dtype(request.param)
 
@@ -288,7 +289,7 @@ def test_blocks_and_the_whole_matrix_agree(monkeypatch, rng):
         dual = MACHINES[machine](noisy_scores(X, rng), np.ones(N))
         whole = solve_blocks(dual, FullGram(K), Stopping(tol=1e-6))
         with monkeypatch.context() as small:
-            for name, value in (("WHOLE", 10), ("FIRST_BLOCK", 8), ("SMALLEST_CAP", 16), ("LARGEST_CAP", 32)):
+            for name, value in (("WHOLE", 10), ("FIRST_BLOCK", 8), ("SMALLEST_CAP", 16), ("USUAL_CAP", 32), ("LARGEST_CAP", 32)):
                 small.setattr(block, name, value)
             blocks = solve_blocks(dual, FullGram(K), Stopping(tol=1e-6, time_limit=60.0))
         assert blocks.status is Status.OPTIMAL and blocks.rounds > whole.rounds

@@ -37,6 +37,7 @@ def parts(monkeypatch):
     monkeypatch.setattr(block, "WHOLE", 40)
     monkeypatch.setattr(block, "FIRST_BLOCK", 16)
     monkeypatch.setattr(block, "SMALLEST_CAP", 64)
+    monkeypatch.setattr(block, "USUAL_CAP", 128)
     monkeypatch.setattr(block, "LARGEST_CAP", 128)
     monkeypatch.setattr(source, "FULL", 40)
     return made

@@ -21,7 +21,7 @@ from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.threads import run_tiles
 
 SLAB_ROWS = 256
-LARGEST_BLOCK = 4096  # samples of the largest block to be expected
+USUAL_BLOCK = 4096  # samples of the largest block to be expected
 WHOLE_PART = 2048  # samples of a part up to which its whole matrix is evaluated
 ROUNDS_AHEAD = 4  # of a part at least: where they would ask for all its rows, its whole matrix is evaluated, too
 READ_COST = 0.3  # ns to add a value that was kept
@@ -62,7 +62,7 @@ class CachedGram(Gram):
         self.is_cheap = kernel.cheap_values(samples, samples) is not None
 
     def block(self, index: NDArray[np.int64]) -> NDArray:
-        out = self.blocks.array(len(index), len(index), self.dtype, min(LARGEST_BLOCK, len(self)) ** 2)
+        out = self.blocks.array(len(index), len(index), self.dtype, min(USUAL_BLOCK, len(self)) ** 2)
         slots = self.slot_of[index]
         kept = slots != ABSENT
         if self.entry_cost < GATHER_COST or not kept.any():

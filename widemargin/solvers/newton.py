@@ -31,7 +31,8 @@ REGULARISATION = {
 }  # of the mean diagonal; K_FF is often singular
 ROUNDS = 12  # active-set rounds; releases stop four rounds before the end so that it settles
 LARGEST_ACTIVE = 0.25  # share of the free variables on bounds above which pair steps are the better tool
-LARGEST_FREE = 4096  # variables, the largest block: its factor takes about half a second
+LARGEST_FREE = 6656  # variables, the largest block: its factor takes about 0.7 s
+WORTH_THREADS = 1500  # variables from which our own threads factorise faster than LAPACK on one
 OVERHEAD = 3e5  # ns of a step with few free variables
 SHORTEST_FULL = 0.7  # length of the lowest point from which the full step is made: it puts variables on their bounds, and
 # gains more than half as much even there
@@ -44,8 +45,8 @@ def is_free(beta: NDArray, lo: NDArray, hi: NDArray, kink: NDArray) -> NDArray[n
 
 
 def newton_cost(n_free: int) -> float:
-    """About how many nanoseconds a step takes: a factor at 60 multiplications per ns, the active set about as much."""
-    return OVERHEAD + n_free**3 / 105
+    """About how many nanoseconds a step takes, two thirds of them for a factor at 50 multiplications per ns."""
+    return OVERHEAD + n_free**3 / 200
 
 
 def newton_step(
@@ -108,11 +109,15 @@ def _factor(  # type: ignore[no-untyped-def]
     M = gather_block_of(block, free, memory.array(m, m, block.dtype), n_threads)
     kind = M.dtype
     M[np.diag_indices_from(M)] += (ridge + REGULARISATION[kind] * max(float(np.trace(M)) / m, 1e-30)).astype(kind)
-    try:
-        factor_in_place(M, n_threads)
-    except NotPositiveDefinite:
-        return None
-    back = lapack.spotrs if kind == np.float32 else lapack.dpotrs
+    factorise, back = (lapack.spotrf, lapack.spotrs) if kind == np.float32 else (lapack.dpotrf, lapack.dpotrs)
+    if m < WORTH_THREADS or n_threads == 1:
+        if factorise(M.T, lower=0, clean=0, overwrite_a=1)[1] != 0:
+            return None
+    else:
+        try:
+            factor_in_place(M, n_threads)
+        except NotPositiveDefinite:
+            return None
     return lambda y: back(M.T, np.asfortranarray(y, dtype=kind), lower=0)[0].astype(np.float64)
 
 

@@ -51,7 +51,7 @@ class Team:
         """How many threads a block is worth."""
         if not self.keeps_up or block.dtype != np.float32 or len(starts) != 2:
             return 1
-        return min(self.n_threads, len(block) // SHARE)
+        return max(1, min(self.n_threads, len(block) // SHARE))
 
     def solve_pairs(
         self, problem: tuple, diagonal: NDArray, tol: float, most: int, keys: tuple[NDArray, NDArray], size: int
