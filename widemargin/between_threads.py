@@ -18,7 +18,6 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 

@@ -119,7 +119,9 @@ def watch(number, value, looks):
             break
 
 
-if INTERPRETED:
+def _pass_by(number, value, looks):
+    """`watch` where functions are not compiled: with the GIL nothing would change while one looks."""
 
-    def watch(number, value, looks):  # noqa: F811
-        """With the GIL nothing would change while one looks."""
+
+if INTERPRETED:
+    watch = _pass_by

@@ -8,9 +8,9 @@ from rich.console import Console
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.model_selection import GridSearchCV
 
+from tests.small_blocks import solve_in_small_blocks
 from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status
 from widemargin.progress import ProgressBar
-from widemargin.solvers import block
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -47,8 +47,7 @@ class Listener:
 @pytest.fixture
 def in_rounds(monkeypatch):
     """Small blocks, so that problems of test size take several rounds."""
-    for name, value in (("WHOLE", 20), ("FIRST_BLOCK", 8), ("SMALLEST_CAP", 16), ("USUAL_CAP", 32), ("LARGEST_CAP", 32)):
-        monkeypatch.setattr(block, name, value)
+    solve_in_small_blocks(monkeypatch, whole=20)
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=str)

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from tests.oracles import GivenMatrix, noisy_scores, signs, solve_qp, values_at, without_groups
+from tests.small_blocks import solve_in_small_blocks
 from widemargin.gram import source
 from widemargin.kernels import Gaussian, Linear, Polynomial
 from widemargin.problems import epsilon_insensitive, hinge, squared_hinge
-from widemargin.solvers import Status, block
+from widemargin.solvers import Status
 from widemargin.stopping import Stopping
 from widemargin.training import Task, Training
 
@@ -124,8 +125,7 @@ def test_hard_margin_on_noise_with_float32_rows(seed, monkeypatch):
 
 def test_some_samples_hard_and_others_soft(monkeypatch, rng):
     """Soft samples in both classes cancel and weigh C each; the hard ones are separable all the same."""
-    for name, value in (("WHOLE", 10), ("FIRST_BLOCK", 8), ("SMALLEST_CAP", 16), ("USUAL_CAP", 32), ("LARGEST_CAP", 32)):
-        monkeypatch.setattr(block, name, value)
+    solve_in_small_blocks(monkeypatch)
     soft = rng.normal(size=(30, 2))
     X = np.vstack([soft, soft, [[3.0, 0.0], [-3.0, 0.0]]])
     y = np.concatenate([np.ones(30), -np.ones(30), [1.0, -1.0]])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from widemargin._jit import jit
-from widemargin.threads import run_tiles
 from widemargin.between_threads import next_turn
+from widemargin.threads import run_tiles
 
 
 @jit(cache=False)

@@ -14,6 +14,7 @@ from tests.oracles import (
     values_at,
     without_groups,
 )
+from tests.small_blocks import solve_in_small_blocks
 from widemargin.gram import CachedGram, FullGram, source
 from widemargin.gram.fresh import checked_function, decisive_samples
 from widemargin.problems import hinge
@@ -30,11 +31,7 @@ def precision(request, monkeypatch):
     """No full matrix, blocks far smaller than the problem, and rows in one precision whatever their rounding."""
     monkeypatch.setattr(source, "FULL", 40)
     monkeypatch.setattr(source, "SAFE_ROUNDING", np.inf if request.param == "float32" else 0.0)
-    monkeypatch.setattr(block, "WHOLE", 40)
-    monkeypatch.setattr(block, "FIRST_BLOCK", 16)
-    monkeypatch.setattr(block, "SMALLEST_CAP", 64)
-    monkeypatch.setattr(block, "USUAL_CAP", 128)
-    monkeypatch.setattr(block, "LARGEST_CAP", 128)
+    solve_in_small_blocks(monkeypatch, whole=40, first=16, smallest=64, largest=128)
     return np.dtype(request.param)
 
 
@@ -289,8 +286,7 @@ def test_blocks_and_the_whole_matrix_agree(monkeypatch, rng):
         dual = MACHINES[machine](noisy_scores(X, rng), np.ones(N))
         whole = solve_blocks(dual, FullGram(K), Stopping(tol=1e-6))
         with monkeypatch.context() as small:
-            for name, value in (("WHOLE", 10), ("FIRST_BLOCK", 8), ("SMALLEST_CAP", 16), ("USUAL_CAP", 32), ("LARGEST_CAP", 32)):
-                small.setattr(block, name, value)
+            solve_in_small_blocks(small)
             blocks = solve_blocks(dual, FullGram(K), Stopping(tol=1e-6, time_limit=60.0))
         assert blocks.status is Status.OPTIMAL and blocks.rounds > whole.rounds
         assert blocks.objective == pytest.approx(whole.objective, rel=1e-6)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.oracles import KERNELS, MACHINES, WITHOUT_BIAS, noisy_scores, signs, values_at, without_groups
+from tests.small_blocks import solve_in_small_blocks
 from widemargin.gram import CachedGram, FullGram, cached, source
 from widemargin.problems import hinge
 from widemargin.solvers import Status, block, solve_blocks
@@ -34,11 +35,7 @@ def parts(monkeypatch):
     monkeypatch.setattr(cached, "WORTH_A_PART", 0.0)
     monkeypatch.setattr(cached, "WHOLE_PART", 40)
     monkeypatch.setattr(cached, "ROUNDS_AHEAD", 0)
-    monkeypatch.setattr(block, "WHOLE", 40)
-    monkeypatch.setattr(block, "FIRST_BLOCK", 16)
-    monkeypatch.setattr(block, "SMALLEST_CAP", 64)
-    monkeypatch.setattr(block, "USUAL_CAP", 128)
-    monkeypatch.setattr(block, "LARGEST_CAP", 128)
+    solve_in_small_blocks(monkeypatch, whole=40, first=16, smallest=64, largest=128)
     monkeypatch.setattr(source, "FULL", 40)
     return made
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.oracles import KERNELS, MACHINES, GivenMatrix, noisy_scores, signs, solve_qp, values_at
+from tests.small_blocks import solve_in_small_blocks
 from widemargin import solvers
 from widemargin.gram import FullGram
 from widemargin.problems import hinge
@@ -149,8 +150,7 @@ def test_watch_is_told_the_truth(blocks, rng, monkeypatch):
     K, dual = problem(rng)
     seen = []
     if blocks:
-        for name, value in (("WHOLE", 10), ("FIRST_BLOCK", 8), ("SMALLEST_CAP", 16), ("USUAL_CAP", 32), ("LARGEST_CAP", 32)):
-            monkeypatch.setattr(block, name, value)
+        solve_in_small_blocks(monkeypatch)
     trained = train(K, dual, tol=1e-6, watch=seen.append)
     assert all(a["rounds"] < b["rounds"] for a, b in zip(seen, seen[1:]))
     assert all(a["seconds"] <= b["seconds"] for a, b in zip(seen, seen[1:]))
@@ -169,8 +169,7 @@ def test_watch_is_told_the_truth(blocks, rng, monkeypatch):
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("at", [1, 3])
 def test_interrupt_between_blocks_returns_a_consistent_point(machine, at, rng, monkeypatch):
-    for name, value in (("WHOLE", 10), ("FIRST_BLOCK", 8), ("SMALLEST_CAP", 16), ("USUAL_CAP", 32), ("LARGEST_CAP", 32)):
-        monkeypatch.setattr(block, name, value)
+    solve_in_small_blocks(monkeypatch)
     X = rng.normal(size=(N, 3))
     K, dual = KERNELS["rbf"][1](X, X), MACHINES[machine](noisy_scores(X, rng), np.ones(N))
     calls = 0

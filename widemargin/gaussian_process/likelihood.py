@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh_tridiagonal
 
+from widemargin.cholesky import factor_in_place, inverse, log_determinant, solve_factored
 from widemargin.gaussian_process.covariance import Tiles
 from widemargin.gaussian_process.translate import Model
 from widemargin.kernel_system import KernelSystem, NotPositiveDefinite, Rule
-from widemargin.cholesky import factor_in_place, inverse, log_determinant, solve_factored
 from widemargin.kernel_system.conjugate_gradient import descend
 from widemargin.threads import run_tiles
 

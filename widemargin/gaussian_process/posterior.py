@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernel_system import KernelSystem
 from widemargin.cholesky import solve_lower
+from widemargin.kernel_system import KernelSystem
 from widemargin.kernel_system.conjugate_gradient import descend
 from widemargin.kernel_system.tiles import cross_block
 from widemargin.kernels.kernel import Samples

@@ -18,6 +18,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from widemargin.cholesky import clear_upper, log_determinant
 from widemargin.estimators.base import FLOATS, is_precomputed, takes_objects
 from widemargin.estimators.callbacks import Steps
 from widemargin.gaussian_process.likelihood import Likelihood, estimated_likelihood, exact_likelihood
@@ -27,7 +28,6 @@ from widemargin.gaussian_process.translate import Model
 from widemargin.gram.budget import cache_budget
 from widemargin.interrupt import StopRequested
 from widemargin.kernel_system import KernelSystem, NotPositiveDefinite, Solved
-from widemargin.cholesky import clear_upper, log_determinant
 from widemargin.kernel_system.system import ENDED_BY_THE_USER
 from widemargin.kernel_system.tiles import cross_block
 from widemargin.kernels import BlockKernel, Kernel

@@ -67,7 +67,8 @@ class FullGram(Gram):
     def block(self, index: NDArray[np.int64]) -> NDArray:
         if len(index) == len(self) and np.array_equal(index, np.arange(len(self))):
             return self.matrix
-        return gather_block_of(self.matrix, index, self.blocks.array(len(index), len(index), self.dtype), self.n_threads)
+        out = self.blocks.array(len(index), len(index), self.dtype)
+        return gather_block_of(self.matrix, index, out, self.n_threads)
 
     def add_rows(self, index, coefficients, function, keep=None) -> None:  # type: ignore[no-untyped-def]
         self.row_hits += len(index)

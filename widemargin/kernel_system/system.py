@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.cholesky import NotPositiveDefinite, factor_in_place, solve_factored
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.gram import symmetric_block
 from widemargin.kernel_system.certificate import SystemCertificate
-from widemargin.cholesky import NotPositiveDefinite, factor_in_place, solve_factored
 from widemargin.kernel_system.conjugate_gradient import descend
 from widemargin.kernel_system.preconditioner import PartialFactor, Preconditioner
 from widemargin.kernel_system.tiles import KernelTiles

@@ -41,7 +41,7 @@ from widemargin.stopping import Stopping
 FIRST_BLOCK = 128  # variables of the first block; doubled every round up to the cap
 SMALLEST_CAP, USUAL_CAP, LARGEST_CAP = 1008, 4080, 6640  # variables; larger blocks measured slower, and so did powers
 # of two, whose rows fall into the same few sets of the cache
-FREE_SHARE = 0.9  # of the free variables that a block holds where they are more than USUAL_CAP (a9a, C = 100: 4.5 -> 3.8 s)
+FREE_SHARE = 0.9  # of the free variables in a block where they are more than USUAL_CAP (a9a, C = 100: 4.5 -> 3.8 s)
 WHOLE = 2048  # up to here the block is the whole problem
 INNER_SHARE = 0.2  # a block is solved to this share of the violation: the rest needs other variables first
 STEPS_PER_CALL = 100_000  # bounds the time between two looks at the clock and at Ctrl-C (at most ~0.4 s)
@@ -408,7 +408,7 @@ class BlockSolver:
             if settled and ahead > newton_cost(n_free) / (PAIR_STEP * len(f)):
                 tries += 1
                 since, reference = 0, left
-                if not newton_step(*problem, starts, self.gram.n_threads):
+                if not newton_step(block, f, beta, lo, hi, kink, ridge, starts, self.gram.n_threads):
                     self.newton_below = RETRY_BELOW * violation
 
     def inner_tol(self, violation: float) -> float:

@@ -34,8 +34,8 @@ LARGEST_ACTIVE = 0.25  # share of the free variables on bounds above which pair 
 LARGEST_FREE = 6656  # variables, the largest block: its factor takes about 0.7 s
 WORTH_THREADS = 1500  # variables from which our own threads factorise faster than LAPACK on one
 OVERHEAD = 3e5  # ns of a step with few free variables
-SHORTEST_FULL = 0.7  # length of the lowest point from which the full step is made: it puts variables on their bounds, and
-# gains more than half as much even there
+SHORTEST_FULL = 0.7  # length of the lowest point from which the full step is made: it puts variables on their bounds,
+# and gains four fifths as much even there
 REPAIRS = 30  # of a group's sum: each puts some variables on a bound
 
 

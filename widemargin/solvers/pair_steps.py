@@ -170,7 +170,7 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
             partner = a + (key & low_bits)
             excess = np.float64(f[partner]) + np.float64(down[partner]) - np.float64(lowest)
             if group_violation > tol and excess > 0.0:
-                curvature = np.float64(diagonal[candidate]) + np.float64(diagonal[partner]) - 2.0 * np.float64(K[candidate, partner])
+                curvature = diagonal[candidate] + np.float64(diagonal[partner]) - 2.0 * K[candidate, partner]
                 if curvature < noise and curvature < lowest_curvature:
                     lowest_curvature = curvature
                 if curvature < floor:
