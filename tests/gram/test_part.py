@@ -31,6 +31,12 @@ def test_not_beyond_the_budget(gram):
     assert isinstance(gram.part(np.arange(100), 90), CachedGram)
 
 
+@pytest.mark.parametrize("largest, whole", [(100, True), (99, False)])
+def test_not_beyond_what_memory_is_worth(gram, monkeypatch, largest, whole):
+    monkeypatch.setattr(cached, "LARGEST_WHOLE_PART", largest)
+    assert isinstance(gram.part(np.arange(100), 90), FullGram if whole else CachedGram)
+
+
 def test_blocks_gathered_on_threads(monkeypatch):
     monkeypatch.setattr("widemargin.gram.full.WORTH_THREADS", 0)
     matrix = np.random.default_rng(0).normal(size=(700, 700))

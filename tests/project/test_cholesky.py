@@ -63,3 +63,11 @@ def test_nan_is_refused():
     A[4, 4] = np.nan
     with pytest.raises(NotPositiveDefinite):
         factor_in_place(A, 1)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_in_single_precision(rng, n):
+    A = positive_definite(rng, n).astype(np.float32)
+    L = factor_in_place(A.copy(), 2)
+    assert L.dtype == np.float32
+    np.testing.assert_allclose(np.tril(L), np.linalg.cholesky(A.astype(np.float64)), rtol=1e-3, atol=1e-5)

@@ -79,3 +79,28 @@ def test_a_block_that_is_not_positive_definite_is_declined(rng):
 def test_who_is_free():
     beta, kink = np.array([0.0, 0.0, 0.5, 1.0, -1.0]), np.array([0.0, 0.1, 0.1, 0.0, 0.0])
     assert is_free(beta, -np.ones(5), np.ones(5), kink).tolist() == [True, False, True, False, False]
+
+
+def test_what_ends_on_a_bound_is_there_to_the_last_bit(rng):
+    """A variable that is 1e-7 short of its bound counts as free, and its slope as a violation."""
+    reached = 0
+    for _ in range(20):
+        (K, f, beta, _, _, kink, ridge, starts), _ = problem(rng, m=60)
+        lo, hi = np.full(60, -1e3), np.where(rng.random(60) < 0.1, beta + 0.02, 1e3)  # some have hardly any room
+        if newton_step(K.astype(np.float32), f.astype(np.float32), beta, lo, hi, kink, ridge, starts):
+            reached += np.count_nonzero(beta == hi)
+            assert not np.any(is_free(beta, lo, hi, kink) & (np.minimum(beta - lo, hi - beta) < 1e-5))
+    assert reached > 5
+
+
+def test_the_number_of_threads_changes_no_bit(rng, monkeypatch):
+    monkeypatch.setattr("widemargin.solvers.newton.WORTH_THREADS", 10)
+    (K, f, beta, _, _, kink, ridge, starts), _ = problem(rng, m=700)
+    wide = np.full(700, 1e3)
+    answers = []
+    for n_threads in (2, 3):
+        gradient, point = f.astype(np.float32), beta.copy()
+        assert newton_step(K.astype(np.float32), gradient, point, -wide, wide, kink, ridge, starts, n_threads)
+        answers.append((point, gradient))
+    np.testing.assert_array_equal(answers[0][0], answers[1][0])
+    np.testing.assert_array_equal(answers[0][1], answers[1][1])

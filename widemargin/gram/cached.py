@@ -23,7 +23,8 @@ from widemargin.threads import run_tiles
 SLAB_ROWS = 256
 USUAL_BLOCK = 4096  # samples of the largest block to be expected
 WHOLE_PART = 2048  # samples of a part up to which its whole matrix is evaluated
-ROUNDS_AHEAD = 4  # of a part at least: where they would ask for all its rows, its whole matrix is evaluated, too
+ROUNDS_AHEAD = 4  # of a part at least: where they would ask for all its rows, its whole matrix is evaluated, too,
+LARGEST_WHOLE_PART = 8192  # up to so many samples, 256 MB; with no limit cadata SVR at C = 100 took 3.0, not 1.95 s
 READ_COST = 0.3  # ns to add a value that was kept
 GATHER_COST = (
     8.0  # ns to take a value of a block from a row that was kept, at worst: dearer ones are not evaluated again
@@ -83,7 +84,8 @@ class CachedGram(Gram):
             return None
         samples = self.samples.take(index)
         budget = (self.capacity - self.used) * len(self) * self.dtype.itemsize
-        soon_asked = len(index) <= ROUNDS_AHEAD * n_rows and len(index) ** 2 * self.dtype.itemsize <= budget
+        largest = min(LARGEST_WHOLE_PART, ROUNDS_AHEAD * n_rows)
+        soon_asked = len(index) <= largest and len(index) ** 2 * self.dtype.itemsize <= budget
         if len(index) <= WHOLE_PART or soon_asked:
             # where blocks have been: none is needed while the part is solved, and the pages have been written to
             return FullGram.of(self.kernel, samples, self.dtype, self.n_threads, self.blocks)
