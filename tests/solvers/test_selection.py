@@ -1,10 +1,14 @@
 """The selector with hand-written slopes: which variables must be in the block, and which must not."""
 
 import numpy as np
+import pytest
 
+from widemargin.gram import FullGram
 from widemargin.problems.dual import SignedDual
+from widemargin.solvers.block import BlockSolver
 from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
 from widemargin.solvers.selection import Selector, collect_violators, worst
+from widemargin.stopping import Stopping
 
 NONE = np.empty(0, np.int64)
 
@@ -148,3 +152,14 @@ def test_slack_counts_near_bounds_as_bounds():
     f, beta = np.array([-1.0, 1.0]), np.array([1.0 - 1e-13, 1e-13])
     assert violation_of(scan_groups(f, beta, lo, hi, kink, starts, 1, 0.0), 1) == 2.0
     assert violation_of(scan_groups(f, beta, lo, hi, kink, starts, 1, 1e-12), 1) == 0.0
+
+
+@pytest.mark.parametrize(
+    "n_free, limit, expected",
+    [(10, np.inf, 1008), (1000, np.inf, 2032), (4000, np.inf, 4080), (6000, np.inf, 5400), (9000, np.inf, 6640)]
+    + [(6000, 5000.0, 5000), (6000, 100.0, 4080)],
+)
+def test_blocks_hold_most_free_variables_within_limits(n_free, limit, expected):
+    gram = FullGram(np.eye(4))
+    gram.block_limit = limit
+    assert BlockSolver(boxed(20_000), gram, Stopping()).cap(n_free) == expected

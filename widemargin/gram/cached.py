@@ -49,6 +49,7 @@ class CachedGram(Gram):
         n = len(samples)
         self.capacity = int(min(n, max(0, budget) // max(1, n * self.dtype.itemsize)))
         self.spare_limit = budget  # bytes that may be kept when the fit has ended
+        self.block_limit = (max(0, budget) / (2 * self.dtype.itemsize)) ** 0.5
         self.slabs: list[NDArray] = []
         self.pieces: list[Piece] = []  # the memory of the slabs
         self.blocks, self.corners, self.tiles = ThreadMemory(), ThreadMemory(), ThreadMemory()
@@ -88,9 +89,11 @@ class CachedGram(Gram):
         soon_asked = len(index) <= largest and len(index) ** 2 * self.dtype.itemsize <= budget
         if len(index) <= WHOLE_PART or soon_asked:
             # where blocks have been: none is needed while the part is solved, and the pages have been written to
-            return FullGram.of(self.kernel, samples, self.dtype, self.n_threads, self.blocks)
+            whole = FullGram.of(self.kernel, samples, self.dtype, self.n_threads, self.blocks)
+            whole.block_limit = self.block_limit
+            return whole
         part = CachedGram(self.kernel, samples, self.dtype, budget, self.n_threads)
-        part.blocks, part.spare_limit = self.blocks, self.spare_limit
+        part.blocks, part.spare_limit, part.block_limit = self.blocks, self.spare_limit, self.block_limit
         return part
 
     def close(self) -> None:

@@ -29,6 +29,7 @@ class Gram(ABC):
     dtype : float32 or float64, the precision of blocks and rows
     is_whole : whether all of K is in memory, so that the block of all samples costs nothing
     n_threads : threads that may work on it
+    block_limit : variables up to which the user's budget has room for a block and a factor of it
     rows_computed, row_hits : counters of full rows evaluated and of rows served from memory
     """
 
@@ -36,6 +37,7 @@ class Gram(ABC):
     dtype: np.dtype
     is_whole: bool = False
     n_threads: int = 1
+    block_limit: float = np.inf
     rows_computed: int = 0
     row_hits: int = 0
 

@@ -192,9 +192,12 @@ class BlockSolver:
         return np.arange(n, dtype=np.int64)
 
     def cap(self, n_free: int) -> int:
-        """Largest block: about a power of two above 1.2 times the free variables, within the measured limits."""
+        """Largest block: about a power of two above 1.2 times the free variables, within the measured limits.
+
+        Where most of them are more than usual, so many, if there is memory for it.
+        """
         wanted = (1 << max(0, int(np.ceil(1.2 * n_free)) - 1).bit_length()) - 16
-        many = min(LARGEST_CAP, int(FREE_SHARE * n_free))
+        many = int(min(LARGEST_CAP, FREE_SHARE * n_free, self.gram.block_limit))
         return min(len(self.dual), max(SMALLEST_CAP, many, min(USUAL_CAP, wanted)))
 
     def ended(self, table: NDArray, previous: float, objective: float, deadline: float) -> Status | None:
