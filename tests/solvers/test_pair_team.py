@@ -45,7 +45,7 @@ def test_the_number_of_threads_changes_no_bit(rng, kinked, size, most):
     alone, together = copied(arguments), copied(arguments)
     expected = solve_pairs(*alone, diagonal, np.array([0, 211]), 1e-3, most, *keys)
     team = Team(size)
-    found = team.solve_pairs(together, diagonal, 1e-3, most, keys, size)
+    found = team.together(together, diagonal, 1e-3, most, keys, size)
     if not team.keeps_up:  # more threads than cores: whoever goes on finds everything as it should be
         more = solve_pairs(*together, diagonal, np.array([0, 211]), 1e-3, most - found[0], *keys)
         found = (found[0] + more[0], more[1], min(found[2], more[2]))
@@ -63,7 +63,7 @@ def test_a_curvature_below_zero_is_told(rng):
     diagonal, keys = np.diag(K).copy(), key_limits(60, np.dtype(np.float32))
     expected = solve_pairs(*copied((K, *rest)), diagonal, np.array([0, 60]), 1e-3, 300, *keys)
     assert expected[2] < 0.0
-    found = Team(2).solve_pairs(copied((K, *rest)), diagonal, 1e-3, 300, keys, 2)
+    found = Team(2).together(copied((K, *rest)), diagonal, 1e-3, 300, keys, 2)
     assert found == expected or found[2] < 0.0
 
 
@@ -127,7 +127,7 @@ def test_a_fit_goes_on_alone_after_the_team_has_left(rng, monkeypatch):
         self.keeps_up = False
         return solve_pairs(*arguments, diagonal, np.array([0, len(diagonal)]), tol, min(10, most), *keys)
 
-    monkeypatch.setattr(Team, "solve_pairs", leaves_after_ten)
+    monkeypatch.setattr(Team, "together", leaves_after_ten)
     monkeypatch.setattr(pair_team, "SHARE", 100)
     monkeypatch.setattr(block, "Team", lambda n_threads: Team(2))
     found = SVC(C=10.0, n_jobs=1).fit(X, y)

@@ -182,9 +182,13 @@ def test_scans_of_a_block_stay_in_the_width_of_its_numbers():
 
     vector, matrix, keys = types.float32[::1], types.float32[:, ::1], types.int32[::1]
     one, key, at = types.float32, types.int32, types.int64
-    best_partner.compile((vector, vector, one, matrix, at, vector, one, at, at, keys, key))
-    assert best_partner.nopython_signatures[-1].return_type == types.Tuple((key, one))
-    lowest_after_step.compile((vector, vector, one, matrix, at, at, at, at, keys, key, key))
-    assert lowest_after_step.nopython_signatures[-1].return_type == key
-    best_after_step.compile((vector, vector, vector, one, vector, vector, one, keys, key))
-    assert best_after_step.nopython_signatures[-1].return_type == types.Tuple((key, one))
+
+    def returned(function, *arguments):
+        function.compile(arguments)
+        return function.overloads[arguments].signature.return_type
+
+    found = returned(best_partner, vector, vector, one, matrix, at, vector, one, at, at, keys, key)
+    assert found == types.Tuple((key, one))
+    assert returned(lowest_after_step, vector, vector, one, matrix, at, at, at, at, keys, key, key) == key
+    found = returned(best_after_step, vector, vector, vector, one, vector, vector, one, keys, key)
+    assert found == types.Tuple((key, one))

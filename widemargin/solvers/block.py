@@ -30,7 +30,6 @@ from widemargin.solvers.interior import LARGEST, interior_cost, interior_point
 from widemargin.solvers.newton import is_free, newton_cost, newton_step
 from widemargin.solvers.optimality import levels_of, standing, violation_of
 from widemargin.solvers.packed import key_limits
-from widemargin.solvers.pair_steps import solve_pairs
 from widemargin.solvers.pair_team import Team
 from widemargin.solvers.selection import Selector, free_variables
 from widemargin.solvers.shrinking import ActivePart, Shrunk, active_part, active_variables
@@ -269,25 +268,17 @@ class BlockSolver:
         inner_tol, budget = (self.aim, self.first_steps) if first else (self.inner_tol(violation), STEPS_PER_CALL)
         if self.stopping.max_iter >= 0:
             budget = min(budget, self.stopping.max_iter - self.iterations)
-        position, limits = key_limits(len(chosen), kind)
+        keys = key_limits(len(chosen), kind)
         diagonal = (gram.diag[samples] + ridge).astype(kind)
         problem = (block, shifted, new, dual.lo[chosen], dual.hi[chosen], kink, ridge)
         starts = np.searchsorted(chosen, self.starts) if dual.n_groups else np.zeros(1, np.int64)
 
         def small_steps(most: int) -> tuple[int, float]:
             if dual.n_groups == 0:
-                return solve_singles(*problem, diagonal, inner_tol, most, position, limits)
-            taken = 0
-            size = self.team.size(block, starts)
-            if size > 1:
-                keys = position, limits
-                taken, left, curvature = self.team.solve_pairs(problem, diagonal, inner_tol, most, keys, size)
-                self.lowest_curvature = min(self.lowest_curvature, curvature)
-                if self.team.keeps_up or left <= inner_tol or taken >= most:
-                    return taken, left
-            steps, left, curvature = solve_pairs(*problem, diagonal, starts, inner_tol, most - taken, position, limits)
+                return solve_singles(*problem, diagonal, inner_tol, most, *keys)
+            steps, left, curvature = self.team.solve_pairs(problem, diagonal, starts, inner_tol, most, keys)
             self.lowest_curvature = min(self.lowest_curvature, curvature)
-            return taken + steps, left
+            return steps, left
 
         if first:  # so few variables that a Newton step costs more than all of these
             steps, left = small_steps(budget)

@@ -78,11 +78,11 @@ def newton_step(
     solve = _factor(block, free, ridge[free], n_threads, memory)
     d = None if solve is None else _active_set(solve, g, A, low, high)
     memory.close()
+    d = None if d is None else _onto_segment(d, A, low, high)
     if d is None:
         return False
-    d = _onto_segment(d, A, low, high)
-    slope = float(g @ d) if d is not None else 0.0
-    if d is None or not slope < 0.0:
+    slope = float(g @ d)
+    if not slope < 0.0:
         return False
     change = np.zeros(len(f))
     FullGram(block, n_threads).add_rows(free, d, change)

@@ -30,6 +30,7 @@ from widemargin.solvers.pair_steps import (
     lowest_after_step,
     move_pair,
     open_directions,
+    solve_pairs,
 )
 from widemargin.threads import run_tiles
 
@@ -40,6 +41,8 @@ ROLL_CALL = 500_000  # looks at the door before the threads begin without those 
 PATIENCE = 30_000  # looks, about 20 us, that a meeting may take before it counts as late; they take 0.1 us
 LATE, LATE_SHARE = 100, 40  # so often late at most, and once more for so many steps: a third of the time
 CLOSED_DOOR = 1 << 20  # added to the number of threads that came in, so that later ones see that they are late
+
+Keys = tuple[NDArray, NDArray]  # of packed.key_limits
 
 
 class Team:
@@ -56,9 +59,22 @@ class Team:
         return max(1, min(self.n_threads, len(block) // SHARE))
 
     def solve_pairs(
-        self, problem: tuple, diagonal: NDArray, tol: float, most: int, keys: tuple[NDArray, NDArray], size: int
+        self, problem: tuple, diagonal: NDArray, starts: NDArray[np.int64], tol: float, most: int, keys: Keys
     ) -> tuple[int, float, float]:
-        """`solve_pairs` for the one group of a block; fewer than `most` steps may have been made short of tol."""
+        """`solve_pairs` of pair_steps.py, by as many threads as the block is worth."""
+        taken, curvature = 0, 0.0
+        size = self.size(problem[0], starts)
+        if size > 1:
+            taken, left, curvature = self.together(problem, diagonal, tol, most, keys, size)
+            if self.keeps_up:
+                return taken, left, curvature
+        steps, left, lowest = solve_pairs(*problem, diagonal, starts, tol, most - taken, *keys)
+        return taken + steps, left, min(curvature, lowest)
+
+    def together(
+        self, problem: tuple, diagonal: NDArray, tol: float, most: int, keys: Keys, size: int
+    ) -> tuple[int, float, float]:
+        """The same for one group; if the threads do not keep up, they may end short of both tol and `most`."""
         door, board, outcome = np.zeros(1, np.int64), np.zeros(2 * size * LINE), np.zeros(4)
         words = board.view(np.int64)
 
