@@ -39,8 +39,9 @@ def meaning(certificate: Certificate) -> str:
     words = f"relative duality gap {certificate.gap:.3g}: "
     if certificate.gap >= 0.995:
         return reached + words + "the best possible objective may be far from this model's; see certificate_."
-    share = f"the best possible objective is at most {100 * max(0.0, certificate.gap):.2g} % better than this model's"
-    return reached + words + share + "; see certificate_."
+    share = f"the best possible objective is at most {100 * certificate.gap:.2g} % better than this model's"
+    condition = "" if certificate.is_psd else ", if the kernel is positive semi-definite"
+    return reached + words + share + condition + "; see certificate_."
 
 
 def causes(

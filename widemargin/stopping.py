@@ -1,9 +1,10 @@
 """When a solver may stop: one tolerance, three criteria (Cristianini & Shawe-Taylor 2000, section 7.1), two budgets.
 
 kkt        largest violation of the optimality conditions <= tol (LIBSVM's meaning of `tol`; the default)
-gap        (primal - dual) / (|primal| + 1) <= tol, the feasibility gap of equation (7.3)
+gap        (primal - dual) / max(|primal|, |dual|) <= tol, the feasibility gap of equation (7.3) without the 1 added to
+           its denominator there, with which an empty machine would pass for optimal at small C
 objective  growth of the dual objective over a round <= tol * |objective|; the simplest and the least reliable of the
-three
+           three: whether the answer is as good as that suggests, the gap decides
 """
 
 from __future__ import annotations

@@ -68,6 +68,9 @@ class History:
         return {name: np.array([row[name] for row in rows]) for name in ("problem", *COLUMNS)}
 
 
+TINY = float(np.finfo(np.float64).tiny)  # keeps the gap finite where both objectives are zero
+
+
 def measure(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.float64]) -> dict[str, float]:
     """Objective, gap, violation and margin of a point with F = K b."""
     f = dual.gradient(beta, function)
@@ -82,7 +85,7 @@ def measure(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.fl
         margin = float((-dual.shift * output).min() / np.sqrt(norm2))
     return {
         "objective": objective,
-        "gap": (primal + objective) / (abs(primal) + 1.0) if np.isfinite(primal) else np.inf,
+        "gap": (primal + objective) / max(abs(primal), abs(objective), TINY) if np.isfinite(primal) else np.inf,
         "violation": violation_of(table, dual.n_groups),
         "margin": margin,
     }

@@ -16,13 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.certificate import Certificate, certify_function
+from widemargin.certificate.in_memory import certify_rows, takes
+from widemargin.certificate.prove import settle
 from widemargin.gram import Gram
+from widemargin.gram.full import FullGram
 from widemargin.gram.gram import ROW_TILE
 from widemargin.gram.pair import PairGram
+from widemargin.gram.scores import Scores
 from widemargin.gram.source import GramSource, Index, Parts
 from widemargin.kernels import FeatureKernel, Linear
 from widemargin.kernels.kernel import Kernel
-from widemargin.pair_certificate import certify_pair
 from widemargin.problems.bias import safe_tau, without_bias
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers import Solution, Status, solve_blocks, solver_named
@@ -34,7 +37,10 @@ from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas
 if TYPE_CHECKING:
     from widemargin.linear.kernel_path import LinearPath
 
-RESUMES = 3  # times a float32 answer is taken up again from its fresh function before rows become float64
+MARGINS = {np.dtype(np.float32): 0.8, np.dtype(np.float64): 0.99}  # share of tol that solvers aim at, by the precision
+# of rows: the rest is for rounding, so that the answer can be proven to meet tol
+LEAST_AIM = 0.3  # share of tol that they aim at where errors are large, ...
+AIM_SAFETY = 2.2  # ... and by how many errors below tol: one on either side, and a little more
 WORTH_THREADS = (
     200_000  # kernel entries of all tasks together below which handing them to threads costs more than it saves
 )
@@ -85,8 +91,8 @@ class Trained:
 class Training:
     """What the problems of one fit share.
 
-    An answer is checked on a function computed afresh (gram/source.py); one that fails is taken up again from that
-    function, in the end with float64 rows.
+    An answer is certified with the error of its function counted (certificate/prove.py); one that fails is taken up
+    again from the function computed for that, once with rows as they are and once in float64.
 
     Parameters
     ----------
@@ -102,6 +108,9 @@ class Training:
         tau the largest |x| in feature space; that machine, with its penalised bias, is what the certificate is about.
     cancelled : threading.Event or None
         Where it is set, every problem ends at its next round with what it has (widemargin.interrupt).
+    in_memory : int or None
+        Samples up to which the whole kernel matrix is held in float64; None means gram.source.FULL. With 0 the smallest
+        problem takes the way of the large ones.
     """
 
     def __init__(
@@ -113,6 +122,7 @@ class Training:
         n_jobs: int | None = None,
         solver: str | Callable[..., Solution] = "auto",
         cancelled: threading.Event | None = None,
+        in_memory: int | None = None,
     ) -> None:
         self.n_threads = resolve_n_jobs(n_jobs)
         self.solve = solver_named(solver)
@@ -122,7 +132,7 @@ class Training:
         if getattr(self.solve, "fixed_bias", False):
             self.tau2 = safe_tau(kernel.diag(kernel.prepare(X, np.float64))) ** 2
             kernel = kernel + self.tau2
-        self.source = GramSource(kernel, X, cache_size, self.n_threads)
+        self.source = GramSource(kernel, X, cache_size, self.n_threads, in_memory)
         self.linear: LinearPath | None = None  # problems with a linear kernel need no kernel matrix
         if self.solve is solve_blocks and type(kernel) is Linear:
             from widemargin.linear.kernel_path import LinearPath  # nobody else needs these modules
@@ -138,6 +148,8 @@ class Training:
         """
         if self._forgets:
             self.cancelled.clear()
+        if not self.source.kernel.is_psd:  # a gap is a bound for positive semi-definite kernels only
+            stopping = replace(stopping, criterion="kkt")
         results: list[Trained | None] = [None] * len(tasks)
         deadline = stopping.deadline()
         if self.tau2 is not None:
@@ -148,7 +160,8 @@ class Training:
                 if self.cancelled.is_set():
                     raise KeyboardInterrupt
                 if watch is not None:
-                    watch({**info, "task": number, "n_tasks": len(tasks), "dual": tasks[number].dual})
+                    about = {"task": number, "n_tasks": len(tasks), "dual": tasks[number].dual, "tol": stopping.tol}
+                    watch({**info, **about})
 
             left = stopping if stopping.time_limit is None else stopping.until(deadline)
             if self.cancelled.is_set() or left.time_limit == 0.0:
@@ -190,13 +203,23 @@ class Training:
         if self.solve is not solve_blocks or self.linear is not None or not self.source.has_pair(task.index):
             return None
         gram = cast(PairGram, self.source.gram(task.index))
-        solution = solve_pair(task.dual, gram, stopping, task.start)
+        solution = solve_pair(task.dual, gram, aiming(stopping, gram), task.start)
         if solution is None:
             return None
-        certificate = self._certify(task, gram, solution, stopping)
+        certificate, scores = certify_rows(task.dual, gram, solution, stopping.tol, self.source.kernel.is_psd)
+        if certificate.is_undecided and AIM_SAFETY * certificate.rounding <= (1.0 - LEAST_AIM) * stopping.tol:
+            # A few more steps on rows at hand cost less than float64 values.
+            closer = solve_pair(
+                task.dual, gram, aiming(stopping, gram, certificate), solution.beta, solution.function
+            )  # fmt: skip
+            if closer is not None:
+                closer.iterations += solution.iterations
+                solution = closer
+                certificate, scores = certify_rows(task.dual, gram, solution, stopping.tol, self.source.kernel.is_psd)
+        certificate = self._settled(task, gram, solution, stopping, certificate, scores)
         if not certificate.holds:
             return None
-        solution.objective = -certificate.dual
+        solution.objective = -certificate.objective
         if watch is not None:
             try:
                 watch(solution_report(solution, certificate))
@@ -224,25 +247,27 @@ class Training:
         vain = bounded and rounding_of(task.dual, gram.diag, len(task.dual)) > stopping.tol
         if bounded:
             stopping = replace(stopping, max_iter=most_steps(len(task.dual), vain))
-        solution = self.solve(task.dual, gram, stopping, start=task.start, watch=watch)
+        solution = self.solve(task.dual, gram, aiming(stopping, gram), start=task.start, watch=watch)
         solution.rows_computed = gram.rows_computed  # those of a matrix made beforehand count too
         certificate = self._certify(task, gram, solution, stopping)
-        for attempt in range(2 * RESUMES):
-            if certificate.holds or solution.status not in (Status.OPTIMAL, Status.STALLED):
+        for again in range(2):
+            if certificate.holds or solution.status not in (Status.OPTIMAL, Status.STALLED) or no_kernel(certificate):
                 break
             if gram.dtype == np.float64:
                 if solution.status is Status.STALLED:
                     break
-            elif attempt + 1 >= RESUMES or solution.status is Status.STALLED:
+            elif again or solution.status is Status.STALLED:
                 gram = grams.enter_context(closing(self.source.gram(task.index, double=True)))
-            solution = resume(self.solve, task.dual, gram, stopping, solution, watch)
+            aim = aiming(stopping, gram, certificate)
+            solution = resume(self.solve, task.dual, gram, aim, solution, watch)
             certificate = self._certify(task, gram, solution, stopping)
-        if solution.status is Status.OPTIMAL and not certificate.holds:
-            solution.status = Status.STALLED
-            certificate = replace(certificate, status=Status.STALLED)
-        if solution.status is Status.MAX_ITER and bounded:
+        if certificate.holds and solution.status is not Status.INTERRUPTED:
+            solution.status = Status.OPTIMAL  # solvers aim at less than tol, and may have come near enough
+        elif solution.status in (Status.OPTIMAL, Status.STALLED):
+            solution.status = unproven(certificate, solution.status)
+        elif solution.status is Status.MAX_ITER and bounded:
             solution.status = Status.STALLED if vain else Status.TOO_SLOW
-            certificate = replace(certificate, status=solution.status)
+        certificate = replace(certificate, status=solution.status)
         return Trained(solution, certificate, self._train_without(task, gram, solution, stopping))
 
     def _leave_at_start(self, task: Task, stopping: Stopping, status: Status) -> Trained | None:
@@ -252,8 +277,9 @@ class Training:
         zero, level = np.zeros(task.dual.n_samples), np.zeros(task.dual.n_groups)
         solution = Solution(task.dual.start.copy(), zero, level, status, np.inf, 0.0, 0, 0, 0, 0.0)
         certificate = certify_function(
-            task.dual, solution.beta, zero, stopping.tol, criterion=stopping.criterion, solution=solution
-        )
+            task.dual, solution.beta, zero, stopping.tol,
+            criterion=stopping.criterion, is_psd=self.source.kernel.is_psd, diagonal=0.0, solution=solution,
+        )  # fmt: skip
         solution.level, solution.violation = np.array(certificate.level), certificate.violation
         return Trained(solution, certificate, None if task.fold is None else nothing_held_out(task))
 
@@ -310,34 +336,86 @@ class Training:
         held_out.function[away] = function[away]
 
     def _certify(self, task: Task, gram: Gram, solution: Solution, stopping: Stopping) -> Certificate:
-        """Certificate on a fresh function, which the solution takes over; on the solver's own if interrupted there."""
+        """Certificate of a solution, whose function becomes the one that decided it.
+
+        Rows in memory are summed afresh; else the function is the solver's own, if it kept track of its error. What
+        that leaves open is computed in float64, unless the user will not wait for it.
+        """
         if solution.status is Status.INTERRUPTED:
             self.cancelled.set()
-        if isinstance(gram, PairGram):
-            quick = certify_pair(
-                task.dual, gram, solution, stopping,
-                lambda function, proven, violation: self.source.checked(
-                    task.dual, solution.beta, function, task.index, proven, stopping.tol, violation
-                ),
-            )  # fmt: skip
-            if quick is not None:
-                certificate, solution.function = quick
-                solution.level = np.array(certificate.level)
-                return certificate
-        try:
-            enough = stopping.tol if stopping.criterion == "kkt" else 0.0
-            running = solution.function if self.solve is solve_blocks else None
-            function, error = self.source.fresh(gram, task.dual, solution.beta, running, task.index, enough)
-        except KeyboardInterrupt:  # someone who will not wait for one pass over the kernel
-            self.cancelled.set()
-            function, error = solution.function, 0.0
-            solution.status = Status.INTERRUPTED
-        certificate = certify_function(
-            task.dual, solution.beta, function, stopping.tol,
-            criterion=stopping.criterion, solution=solution, error=error,
-        )  # fmt: skip
-        solution.function, solution.level = function, np.array(certificate.level)
+        if takes(task.dual, gram, stopping.criterion):
+            is_psd = self.source.kernel.is_psd
+            certificate, scores = certify_rows(task.dual, gram, solution, stopping.tol, is_psd)  # type: ignore[arg-type]
+        else:
+            scores, drift = solution.scores, np.nan
+            if self.solve is not solve_blocks:  # nobody else's word is taken
+                scores = Scores.untracked(solution.function)
+            if isinstance(gram, FullGram | PairGram):
+                scores = gram.scores(task.dual.per_sample(solution.beta))
+                drift = float(np.abs(scores.values - solution.function).max(initial=0.0))
+            certificate = self._certify_scores(task, gram, solution, scores, drift, stopping)
+        return self._settled(task, gram, solution, stopping, certificate, scores)
+
+    def _settled(
+        self,
+        task: Task,
+        gram: Gram,
+        solution: Solution,
+        stopping: Stopping,
+        certificate: Certificate,
+        scores: Scores,
+    ) -> Certificate:
+        """The certificate after float64 values have decided what it left open; the solution keeps the scores."""
+        if not certificate.holds:
+            coefficients = task.dual.per_sample(solution.beta)
+            try:
+                settled, seen = settle(
+                    task.dual, solution.beta, scores, lambda at: self.source.exactly(coefficients, task.index, at),
+                    stopping.tol, stopping.criterion,
+                )  # fmt: skip
+            except KeyboardInterrupt:  # someone who will not wait for float64 values
+                self.cancelled.set()
+                solution.status = Status.INTERRUPTED
+                settled, seen = scores, np.nan
+            if settled is not scores or solution.status is not certificate.status:
+                drift, scores = float(np.fmax(certificate.drift, seen)), settled
+                certificate = self._certify_scores(task, gram, solution, scores, drift, stopping)
+        solution.function, solution.error = scores
+        solution.level = np.array(certificate.level)
         return certificate
+
+    def _certify_scores(
+        self, task: Task, gram: Gram, solution: Solution, scores: Scores, drift: float, stopping: Stopping
+    ) -> Certificate:
+        return certify_function(
+            task.dual, solution.beta, scores.values, stopping.tol,
+            error=scores.error, criterion=stopping.criterion, is_psd=self.source.kernel.is_psd,
+            diagonal=float(gram.diag.max(initial=0.0)), solution=solution, drift=drift,
+        )  # fmt: skip
+
+
+def aiming(stopping: Stopping, gram: Gram, certificate: Certificate | None = None) -> Stopping:
+    """The rule for a solver: a little below tol, and further below where errors kept an answer from being proven."""
+    share = MARGINS[gram.dtype]
+    if certificate is not None and certificate.criterion == "kkt":
+        share = max(LEAST_AIM, min(share, 1.0 - AIM_SAFETY * certificate.rounding / stopping.tol))
+    elif certificate is not None:
+        share *= 0.5
+    return stopping if stopping.criterion == "objective" else replace(stopping, tol=share * stopping.tol)
+
+
+def no_kernel(certificate: Certificate) -> bool:
+    """Whether b'Kb < 0 was seen, rounding counted: the kernel is not positive semi-definite."""
+    return not certificate.is_psd and certificate.primal == np.inf and np.isfinite(certificate.dual)
+
+
+def unproven(certificate: Certificate, status: Status) -> Status:
+    """What to call an answer that the solver was content with, or could not improve, and that is not proven."""
+    if no_kernel(certificate):
+        return Status.INDEFINITE
+    if certificate.is_undecided:
+        return Status.UNDECIDED
+    return Status.OWN_RULE if status is Status.OPTIMAL and certificate.criterion == "objective" else Status.STALLED
 
 
 def nothing_held_out(task: Task) -> HeldOut:
@@ -385,7 +463,8 @@ def resume(
     max_iter = stopping.max_iter if stopping.max_iter < 0 else max(0, stopping.max_iter - before.iterations)
     time_limit = None if stopping.time_limit is None else max(0.0, stopping.time_limit - before.seconds)
     rest = replace(stopping, max_iter=max_iter, time_limit=time_limit)
-    after = solve(dual, gram, rest, start=before.beta, function=before.function, watch=watch)
+    known = before.scores if solve is solve_blocks else before.function
+    after = solve(dual, gram, rest, start=before.beta, function=known, watch=watch)
     after.iterations += before.iterations
     after.rounds += before.rounds
     after.rows_computed += before.rows_computed

@@ -225,7 +225,15 @@ def _certify(
 ) -> Certificate:
     """Certificate at the model's own levels; without groups, minus the level is its bias."""
     where = {"level": level} if dual.n_groups else {"offset": -float(level[0])}
-    return certify(dual, kernel, samples, beta, tol, **where, slack=ROUNDING, n_threads=available_cores())
+    return certify(dual, kernel, samples, _on_bounds(dual, beta), tol, **where, n_threads=available_cores())
+
+
+def _on_bounds(dual: SignedDual, beta: Vector) -> Vector:
+    """The multipliers with those that differ from a bound by rounding put on it."""
+    size = np.maximum(np.abs(dual.lo), np.abs(dual.hi))
+    near = ROUNDING * np.where(np.isfinite(size), size, np.abs(beta))
+    beta = np.where(np.abs(beta - dual.hi) <= near, dual.hi, beta)
+    return np.where(np.abs(beta - dual.lo) <= near, dual.lo, beta)
 
 
 def _has_fixed_bias(model: Any) -> bool:

@@ -7,9 +7,8 @@ from tests.oracles import DATA, KERNELS, GivenMatrix, as_array
 from widemargin.gram import FullGram, kernel_product
 from widemargin.gram.accumulate import copy_rows, gather_block
 from widemargin.gram.budget import cache_budget, free_memory
-from widemargin.gram.fresh import fresh_function
 from widemargin.gram.full import FEW_ENTRIES
-from widemargin.gram.gram import symmetric_block
+from widemargin.gram.gram import kernel_scores, symmetric_block
 from widemargin.kernels.row_sums import add_weighted_rows
 
 
@@ -90,17 +89,32 @@ def test_kernel_product_with_nothing(rng):
 
 
 @pytest.mark.parametrize("data", DATA)
-def test_fresh_function(data, rng):
+def test_kernel_scores(data, rng):
     X = DATA[data](50, rng)
     kernel, independent = KERNELS["poly"]
     K = independent(as_array(X), as_array(X))
     samples = kernel.prepare(X)
     support, coefficients = np.array([1, 4, 30, 31]), rng.normal(size=4)
     at = np.array([3, 40, 7])
-    values = fresh_function(kernel, samples.take(at), samples.take(support), coefficients, np.float64)
-    np.testing.assert_allclose(values, K[np.ix_(at, support)] @ coefficients, atol=1e-9)
+    scores = kernel_scores(kernel, samples.take(at), samples.take(support), coefficients)
+    np.testing.assert_allclose(scores.values, K[np.ix_(at, support)] @ coefficients, atol=1e-9)
+    assert (scores.error > 0).all() and (scores.error < 1e-9).all()
     nothing = samples.take(np.empty(0, np.int64))
-    np.testing.assert_array_equal(fresh_function(kernel, samples, nothing, np.empty(0), np.float64), np.zeros(50))
+    np.testing.assert_array_equal(kernel_scores(kernel, samples, nothing, np.empty(0)), np.zeros((2, 50)))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_scores_of_a_kernel_that_states_nothing_bound_their_sums_by_the_sizes_met(whole, rng):
+    K = rng.normal(size=(60, 60)) * np.exp(rng.uniform(0, 20, size=60))
+    coefficients = rng.normal(size=60)
+    if whole:
+        scores = FullGram(K + K.T).scores(coefficients)
+    else:
+        samples = (kernel := GivenMatrix(K + K.T)).prepare(None)
+        scores = kernel_scores(kernel, samples, samples, coefficients)
+    truth = (K + K.T).astype(np.longdouble) @ coefficients
+    assert (np.abs(scores.values - truth) <= scores.error).all()
+    assert (scores.error <= 1e-13 * np.abs(K + K.T) @ np.abs(coefficients)).all()
 
 
 def test_compiled_loops_with_offsets(rng):

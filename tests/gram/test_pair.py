@@ -28,8 +28,9 @@ def two_classes(kind, dtype, rng, sizes=(37, 301)):
         X[rng.random(X.shape) < 0.9] = 0.0
     samples = kernel.prepare(sp.csr_array(X) if sparse else X, dtype)
     cut = np.split(np.arange(sum(sizes)), [sizes[0]])
-    layout = kernel.row_layout(samples)
-    return kernel, X, [ClassRows(kernel, samples.take(part), np.dtype(dtype), layout) for part in cut]
+    arrange, errors = kernel.row_layout(samples)
+    classes = [ClassRows(kernel, samples.take(part), np.dtype(dtype), arrange, errors.take(part)) for part in cut]
+    return kernel, X, classes
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

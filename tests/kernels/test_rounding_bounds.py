@@ -52,7 +52,7 @@ def test_rows_of_one_repeated_value_where_all_roundings_go_one_way(n_features, r
 
 def test_a_remote_origin_costs_no_digits(rng):
     X = rng.standard_normal((40, 50)) + 1e6
-    for dtype, allowed in ((np.float32, 1e-5), (np.float64, 1e-12)):
+    for dtype, allowed in ((np.float32, 2e-5), (np.float64, 1e-12)):
         stated, true = stated_and_true(Gaussian(0.02), X, dtype)
         assert true <= stated <= allowed
 

@@ -185,7 +185,7 @@ def test_interrupt_between_blocks_returns_a_consistent_point(machine, at, rng, m
     assert trained.solution.status is Status.INTERRUPTED is trained.certificate.status
     assert calls == at
     np.testing.assert_allclose(trained.solution.function, here.function.astype(float), atol=1e-10)
-    assert trained.certificate.dual == pytest.approx(-here.objective, rel=1e-9, abs=1e-12)
+    assert trained.certificate.objective == pytest.approx(-here.objective, rel=1e-9, abs=1e-12)
     assert here.infeasibility <= 1e-12 * N
 
 

@@ -102,7 +102,7 @@ class NuSVC(KernelClassifier):
     n_features_in_, feature_names_in_, shape_fit_
         As in scikit-learn.
     certificate_ : Certificate
-        Distance from the optimum, computed afresh in float64; `certificates_` has one per two-class machine.
+        What is proven about the answer, rounding counted (see `SVC`); `certificates_` has one per two-class machine.
     status_ : Status
         How the solver ended; `fit_status_` is 0 if it met the tolerance, else 1.
     diagnosis_ : str

@@ -156,7 +156,7 @@ class SVR(KernelRegressor):
     n_features_in_, feature_names_in_, shape_fit_
         As in scikit-learn.
     certificate_ : Certificate
-        Distance from the optimum, computed afresh in float64.
+        What is proven about the answer, rounding counted (see `SVC`).
     status_ : Status
         How the solver ended; `fit_status_` is 0 if it met the tolerance, else 1.
     diagnosis_ : str
@@ -292,7 +292,7 @@ class NuSVR(KernelRegressor):
     n_features_in_, feature_names_in_, shape_fit_
         As in scikit-learn.
     certificate_ : Certificate
-        Distance from the optimum, computed afresh in float64.
+        What is proven about the answer, rounding counted (see `SVC`).
     status_ : Status
         How the solver ended; `fit_status_` is 0 if it met the tolerance, else 1.
     diagnosis_ : str

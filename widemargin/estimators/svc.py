@@ -96,7 +96,9 @@ class SVC(KernelClassifier):
     n_features_in_, feature_names_in_, shape_fit_
         As in scikit-learn.
     certificate_ : Certificate
-        Distance from the optimum, computed afresh in float64; `certificates_` has one per two-class machine.
+        What is proven about the answer, rounding counted: `holds` means that the violation (or gap) is at most tol. For
+        kernels not known to be positive semi-definite it is about the violation alone. `certificates_` has one per
+        two-class machine.
     status_ : Status
         How the solver ended; `fit_status_` is 0 if it met the tolerance, else 1.
     diagnosis_ : str

@@ -8,6 +8,8 @@ ten times). cadata SVR at C = 10: 3.8 -> 1.6 s of CPU time, a9a at C = 1: 2.0 ->
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
@@ -16,6 +18,7 @@ from widemargin.gram.accumulate import copy_rows
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, kernel_product, symmetric_block
 from widemargin.gram.memory import SPARE, Piece, ThreadMemory, shaped
+from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.threads import run_tiles
@@ -62,6 +65,10 @@ class CachedGram(Gram):
         self.entry_cost = kernel.entry_cost(samples)
         self.worth_keeping = STORE_COST / self.entry_cost  # from so many times on
         self.is_cheap = kernel.cheap_values(samples, samples) is not None
+
+    @cached_property
+    def errors(self) -> ErrorTerms:  # type: ignore[override]
+        return self.kernel.errors(self.samples)
 
     def block(self, index: NDArray[np.int64]) -> NDArray:
         out = self.blocks.array(len(index), len(index), self.dtype, min(USUAL_BLOCK, len(self)) ** 2)

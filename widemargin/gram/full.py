@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin.gram.accumulate import gather_block
-from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, symmetric_block
+from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, summation_error, symmetric_block
 from widemargin.gram.memory import ThreadMemory
+from widemargin.gram.scores import Scores
+from widemargin.kernels.errors import ErrorTerms, unknown
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.threads import run_tiles
@@ -24,6 +27,7 @@ class FullGram(Gram):
     is_whole = True
     kernel: Kernel | None = None
     _take_samples: Callable[[], Samples] | None = None  # called only by solvers that work on the points themselves
+    _state_errors: Callable[[], ErrorTerms] | None = None  # called only for certificates
 
     def __init__(self, matrix: NDArray, n_threads: int = 1) -> None:
         self.matrix = matrix
@@ -47,6 +51,7 @@ class FullGram(Gram):
         gram = cls(symmetric_block(kernel, samples, matrix, n_threads), n_threads)
         gram.diag = kernel.diag(samples)
         gram.kernel, gram._take_samples = kernel, lambda: samples
+        gram._state_errors = lambda: kernel.errors(samples)
         gram.rows_computed = n
         return gram
 
@@ -55,10 +60,14 @@ class FullGram(Gram):
         """The prepared samples, where the matrix was computed from them."""
         return None if self._take_samples is None else self._take_samples()
 
+    @cached_property
+    def errors(self) -> ErrorTerms:  # type: ignore[override]
+        return unknown(len(self), self.dtype) if self._state_errors is None else self._state_errors()
+
     def subset(self, index: NDArray[np.int64]) -> FullGram:
         """The matrix of some of the samples, gathered from this one."""
         part = FullGram(gather_block_of(self.matrix, index), self.n_threads)
-        part.diag = self.diag[index]
+        part.diag, part._state_errors = self.diag[index], lambda: self.errors.take(index)
         if self._take_samples is not None:
             whole = self._take_samples
             part.kernel, part._take_samples = self.kernel, lambda: whole().take(index)
@@ -69,6 +78,14 @@ class FullGram(Gram):
             return self.matrix
         out = self.blocks.array(len(index), len(index), self.dtype)
         return gather_block_of(self.matrix, index, out, self.n_threads)
+
+    def scores(self, coefficients: NDArray[np.float64]) -> Scores:
+        found = super().scores(coefficients)
+        if self.dtype != np.float64 or np.isfinite(self.errors.size).all():
+            return found
+        support = np.flatnonzero(coefficients)
+        sizes = np.abs(coefficients[support]) @ np.abs(self.matrix.take(support, axis=0))
+        return Scores(found.values, summation_error(sizes, len(support)))
 
     def add_rows(self, index, coefficients, function, keep=None) -> None:  # type: ignore[no-untyped-def]
         self.row_hits += len(index)

@@ -1,4 +1,8 @@
-"""Where rows of K come from while solving: the interface, and sums of rows evaluated straight from a kernel."""
+"""Where rows of K come from while solving: the interface, and sums of rows evaluated straight from a kernel.
+
+Rows of a Gram carry errors; `Gram.errors` bounds them in a form that sums (kernels/errors.py), so that whoever adds
+rows to a function knows how far it can be from the truth.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from numpy.typing import NDArray
 
 from widemargin.gram.accumulate import add_row_products
 from widemargin.gram.memory import ThreadMemory
+from widemargin.gram.scores import Scores
+from widemargin.kernels.errors import ErrorTerms, rounding_of_sum
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.mirror import mirror
 from widemargin.threads import run_tiles
@@ -26,6 +32,7 @@ class Gram(ABC):
     Attributes
     ----------
     diag : float64 array of shape (n,)
+    errors : bounds on the errors of its values
     dtype : float32 or float64, the precision of blocks and rows
     is_whole : whether all of K is in memory, so that the block of all samples costs nothing
     n_threads : threads that may work on it
@@ -34,6 +41,7 @@ class Gram(ABC):
     """
 
     diag: NDArray[np.float64]
+    errors: ErrorTerms
     dtype: np.dtype
     is_whole: bool = False
     n_threads: int = 1
@@ -57,6 +65,15 @@ class Gram(ABC):
         keep: NDArray[np.bool_] | None = None,
     ) -> None:
         """function += sum_k coefficients[k] K[index[k], :]. `keep` marks rows likely to be asked for again."""
+
+    def scores(self, coefficients: NDArray[np.float64]) -> Scores:
+        """F = K b from rows, with its error."""
+        support = np.flatnonzero(coefficients)
+        function = np.zeros(len(self))
+        if not len(support):
+            return Scores(function, np.zeros(len(self)))
+        self.add_rows(support, coefficients[support], function)
+        return Scores(function, self.errors.of_sums(np.abs(coefficients), len(support)))
 
     def part(self, index: NDArray[np.int64], n_rows: int) -> Gram | None:
         """The matrix of some samples, for rounds with about `n_rows` rows each; None where whole rows are as cheap."""
@@ -123,3 +140,39 @@ def kernel_product(
 
     run_tiles(fill, -(-n // height), n_threads)
     return result
+
+
+def kernel_scores(
+    kernel: Kernel,
+    at: Samples,
+    vectors: Samples,
+    coefficients: NDArray[np.float64],
+    n_threads: int = 1,
+    errors: tuple[ErrorTerms, ErrorTerms] | None = None,
+) -> Scores:
+    """F = sum_k coefficients[k] k(., vectors_k) at some samples, both prepared in float64, with its error.
+
+    errors : those of the kernel on either, if the caller knows them
+    Where the size of values is not known (a user's kernel) it is summed along.
+    """
+    if not len(vectors):
+        return Scores(np.zeros(len(at)), np.zeros(len(at)))
+    left, right = errors or (kernel.errors(at), kernel.errors(vectors))
+    if np.isfinite(left.size).all() and np.isfinite(right.size).all():
+        values = kernel_product(kernel, at, vectors, coefficients, np.dtype(np.float64), n_threads)
+        return Scores(values, left.of_sums(np.abs(coefficients), len(vectors), right))
+    values, sizes = np.zeros(len(at)), np.zeros(len(at))
+    for start in range(0, len(at), ROW_TILE):
+        rows = slice(start, min(len(at), start + ROW_TILE))
+        tile = at.tile(start, rows.stop)
+        for first in range(0, len(vectors), COLUMN_TILE):
+            columns = slice(first, min(len(vectors), first + COLUMN_TILE))
+            block = kernel.block(tile, vectors.tile(first, columns.stop), np.empty((len(tile), columns.stop - first)))
+            values[rows] += block @ coefficients[columns]
+            sizes[rows] += np.abs(block) @ np.abs(coefficients[columns])
+    return Scores(values, summation_error(sizes, len(vectors)))
+
+
+def summation_error(sizes: NDArray[np.float64], n_terms: int) -> NDArray[np.float64]:
+    """Error of sums of exact values, from the sums of their sizes."""
+    return rounding_of_sum(2 * n_terms + 8) * sizes

@@ -11,6 +11,7 @@ Few samples of a pair become support vectors, so most rows are never needed: on 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from widemargin._jit import jit
 from widemargin.gram.accumulate import copy_rows
 from widemargin.gram.gram import COLUMN_TILE, Gram
 from widemargin.gram.memory import ThreadMemory
+from widemargin.kernels.compiled_rows import can_fill, fill_rows
+from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.row_sums import add_weighted_rows
 
@@ -33,7 +36,7 @@ class ClassRows:
 
     Parameters
     ----------
-    layout : what `kernel.row_layout` says about the samples of all classes; None asks it about this one
+    arrange, errors : what `kernel.row_layout` says about these samples
     """
 
     def __init__(
@@ -41,10 +44,10 @@ class ClassRows:
         kernel: Kernel,
         samples: Samples,
         dtype: np.dtype,
-        layout: tuple[Callable[[Any], Any], float] | None = None,
+        arrange: Callable[[Any], Any],
+        errors: ErrorTerms,
     ) -> None:
-        self.kernel, self.samples = kernel, samples
-        arrange, self.rounding = layout or kernel.row_layout(samples)
+        self.kernel, self.samples, self.errors = kernel, samples, errors
         self.row_samples = arrange(samples)
         n = len(samples)
         self.memory = ThreadMemory()
@@ -63,7 +66,7 @@ class ClassRows:
         if len(missing) < len(index):
             index, samples = index[missing], samples.take(missing)
         values = np.empty((len(index), len(self)), self.rows.dtype)
-        fill_rows(self.kernel, samples, self.samples, values)
+        fill_from_blocks(self.kernel, samples, self.samples, values)
         copy_rows(values, np.arange(len(index)), self.rows, index, 0)
         self.known[index] = True
         return len(index)
@@ -88,10 +91,9 @@ class PairGram(Gram):
         self.used = np.zeros(1, np.int64)  # rows that are there
         self.source = kernel.row_source(first.row_samples, second.row_samples)
 
-    @property
-    def rounding(self) -> float:
-        """Bound on the errors of rows; 0 where they are float64."""
-        return 0.0 if self.dtype == np.float64 else max(self.first.rounding, self.second.rounding)
+    @cached_property
+    def errors(self) -> ErrorTerms:  # type: ignore[override]
+        return self.first.errors.joined(self.second.errors)
 
     @property
     def parts(self) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray, NDArray, NDArray]:
@@ -102,6 +104,12 @@ class PairGram(Gram):
     def need(self, index: NDArray[np.int64]) -> None:
         """Evaluate the rows of `index` that are not there; the indices differ from one another."""
         index = index[self.slot[index] == ABSENT]
+        if can_fill(
+            self.source
+        ):  # by the same loops as those that solvers call: one way to evaluate, one bound on errors
+            evaluate(self.source, *self.parts, index)
+            self.rows_computed = int(self.used[0])
+            return
         here = index < self.n_first
         for side, inside in ((0, index[here]), (1, index[~here] - self.n_first)):
             if not len(inside):
@@ -115,7 +123,7 @@ class PairGram(Gram):
             stop = self.used[0] = start + len(inside)
             slots = self.slot[inside + own_start] = np.arange(start, stop)
             copy_rows(own.rows, inside, self.rows, slots, own_start)
-            fill_rows(self.kernel, samples, other.samples, self.rows[start:stop, between])
+            fill_from_blocks(self.kernel, samples, other.samples, self.rows[start:stop, between])
         self.rows_computed = int(self.used[0])
 
     def block(self, index: NDArray[np.int64]) -> NDArray:
@@ -134,7 +142,7 @@ class PairGram(Gram):
         add_weighted_rows(self.rows, 0, slots, coefficients, function)
 
 
-def fill_rows(kernel: Kernel, left: Samples, right: Samples, out: NDArray) -> None:
+def fill_from_blocks(kernel: Kernel, left: Samples, right: Samples, out: NDArray) -> None:
     """out = k(left, right), in tiles of columns."""
     for first in range(0, len(right), COLUMN_TILE):
         last = min(len(right), first + COLUMN_TILE)
@@ -152,3 +160,37 @@ def gather_square(rows, slot, index, done, out):
             target[m] = row[index[m]]
         for m in range(done):
             out[m, k] = target[m]
+
+
+@jit
+def evaluate(source, rows, slot, used, first, second, first_known, second_known, new):
+    """Rows of the new variables: within their class where no other pair has asked for them, and between the classes.
+
+    Other threads may read rows within a class, or write the same ones, so only finished values are put there.
+    """
+    n_first = first.shape[0]
+    inside = np.empty(new.shape[0], np.int64)
+    slots = np.empty(new.shape[0], np.int64)
+    missing = np.empty(new.shape[0], np.int64)
+    for side in range(2):
+        own, known = (first, first_known) if side == 0 else (second, second_known)
+        count = 0
+        absent = 0
+        for k in range(new.shape[0]):
+            if (new[k] < n_first) == (side == 0):
+                inside[count] = new[k] - side * n_first
+                slots[count] = slot[new[k]] = used[0]
+                used[0] += 1
+                if not known[inside[count]]:
+                    missing[absent] = inside[count]
+                    absent += 1
+                count += 1
+        if absent > 0:
+            finished = np.empty((absent, own.shape[1]), own.dtype)
+            places = np.arange(absent)
+            fill_rows(source, side, side, missing[:absent], places, finished, 0)
+            copy_rows(finished, places, own, missing[:absent], 0)
+            for k in range(absent):
+                known[missing[k]] = True
+        copy_rows(own, inside[:count], rows, slots[:count], side * n_first)
+        fill_rows(source, side, 1 - side, inside[:count], slots[:count], rows, (1 - side) * n_first)

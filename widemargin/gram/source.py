@@ -5,15 +5,16 @@ pairs of classes              rows on demand, those within a class shared by all
                               float64 up to FULL samples in all, beyond that float32 where safe
 anything larger               rows on demand with a cache; float32 where safe
 
-Float32 is safe where the kernel bounds the error of its values by SAFE_ROUNDING of their size. Answers are checked on a
-function computed afresh in float64, large ones wherever that can decide the outcome (gram/fresh.py).
+Float32 rows are used where the kernel bounds the error of its values by SAFE_ROUNDING of their size: with larger errors
+a solver would go round in circles. What is proven does not depend on it: the error of F travels with F, and
+certificates compute in float64 what it leaves open (certificate/prove.py).
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,17 +22,17 @@ from numpy.typing import NDArray
 
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.cached import CachedGram
-from widemargin.gram.fresh import Values, checked_function, fresh_function
 from widemargin.gram.full import FullGram
-from widemargin.gram.gram import Gram
+from widemargin.gram.gram import Gram, kernel_scores
 from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.pair import ClassRows, PairGram
+from widemargin.gram.scores import Scores
+from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel, Samples
-from widemargin.problems.dual import SignedDual
 
 FULL = 2048  # samples up to which the whole matrix is held in float64: 32 MB
 TINY = 512  # samples in all up to which pairs of classes are gathered from one matrix
-SAFE_ROUNDING = 1e-4  # largest error of a kernel value, relative to the mean k(x, x), with which float32 rows are used
+SAFE_ROUNDING = 1e-3  # largest error of a kernel value, relative to the mean k(x, x), with which float32 rows are used
 
 Index = NDArray[np.int64]
 Parts = tuple[Index, ...]
@@ -42,17 +43,21 @@ class GramSource:
 
     A problem names its samples by None (all), by an index array, or by a tuple of index arrays to be joined; equal
     arrays (the same object) in several tuples share their block.
+
+    in_memory : samples up to which the whole matrix is held in float64; None means FULL
     """
 
-    def __init__(self, kernel: Kernel, X: Any, cache_size: float | None, n_threads: int) -> None:
+    def __init__(
+        self, kernel: Kernel, X: Any, cache_size: float | None, n_threads: int, in_memory: int | None = None
+    ) -> None:
         self.kernel, self.X, self.cache_size = kernel, X, cache_size
+        self.in_memory = FULL if in_memory is None else in_memory
         self.n_threads = n_threads if kernel.releases_gil else 1
         self.classes: dict[int, ClassRows] = {}  # rows within a class, by the identity of its index array
         self.between = ThreadMemory()
         self._exact: Samples | None = None
         self._preparing = threading.Lock()  # problems on several threads must get one and the same preparation
         self._fast: Samples | None = None
-        self.rounding = 0.0  # bound on the error of a float32 kernel value
         self._whole: FullGram | None = None
 
     def __len__(self) -> int:
@@ -77,16 +82,16 @@ class GramSource:
         """Samples for float32 rows, or the float64 ones where float32 is not safe."""
         if self._fast is None:
             single = self.kernel.prepare(self.X, np.float32)
-            self.rounding = self.kernel.rounding(single)
+            rounding = self.kernel.rounding(single)
             size = float(np.abs(self.kernel.diag(single)).mean()) if len(single) else 1.0
-            self._fast = single if self.rounding <= SAFE_ROUNDING * size else self.exact
+            self._fast = single if rounding <= SAFE_ROUNDING * size else self.exact
         return self._fast
 
     def share(self, indices: Iterable[Index | Parts | None]) -> None:
         """Make what the problems share before they are solved side by side."""
         pairs = [index for index in indices if isinstance(index, tuple)]
-        if not pairs or len(self) <= TINY:
-            if len(self) <= FULL:
+        if not pairs or len(self) <= min(TINY, self.in_memory):
+            if len(self) <= self.in_memory:
                 self.whole()
             return
         parts = {id(part): part for pair in pairs for part in pair}
@@ -95,9 +100,10 @@ class GramSource:
         samples = self._pair_samples
         dtype = self._dtype(samples)
         if entries * dtype.itemsize <= self.budget:
-            layout = self.kernel.row_layout(samples)
+            arrange, errors = self.kernel.row_layout(samples)
             self.classes = {
-                key: ClassRows(self.kernel, samples.take(part), dtype, layout) for key, part in parts.items()
+                key: ClassRows(self.kernel, samples.take(part), dtype, arrange, errors.take(part))
+                for key, part in parts.items()
             }
 
     def close(self) -> None:
@@ -123,88 +129,38 @@ class GramSource:
         if self.has_pair(index) and not double:
             first, second = (self.classes[id(part)] for part in index)  # type: ignore[union-attr]
             return PairGram(self.kernel, first, second, self.between)
-        if len(self) <= FULL:
+        if len(self) <= self.in_memory:
             return self.whole() if index is None else self.whole().subset(joined(index))
         samples = self.exact if double else self.fast
         dtype = self._dtype(samples)
         if index is not None:
             samples = samples.take(joined(index))
-        if len(samples) <= FULL:
+        if len(samples) <= self.in_memory:
             return FullGram.of(self.kernel, samples, dtype, self.n_threads)
         return CachedGram(self.kernel, samples, dtype, self.budget, self.n_threads)
 
-    def fresh(
-        self,
-        gram: Gram,
-        dual: SignedDual,
-        beta: NDArray,
-        running: NDArray | None,
-        index: Index | Parts | None,
-        tol: float,
-    ) -> tuple[NDArray[np.float64], float]:
-        """F = K b of a problem, float64 from its support vectors wherever that can decide the violation.
-
-        Returns F and a bound on errors left in it: 0, or so little that the violation is at most `tol` with it.
-
-        running : F as our own solver holds it, to be checked; None where nobody's word is taken
-        """
-        proven = np.inf
-        if isinstance(gram, FullGram | PairGram):  # all rows are there
-            coefficients = dual.per_sample(beta)
-            support = np.flatnonzero(coefficients)
-            running = np.zeros(len(gram))
-            gram.add_rows(support, coefficients[support], running)
-            if gram.dtype == np.float64:
-                return running, 0.0
-            rounding = gram.rounding if isinstance(gram, PairGram) else self.rounding
-            proven = rounding * float(np.abs(coefficients).sum())
-        checked = None if running is None else self.checked(dual, beta, running, index, proven, tol)
-        return checked or (self._exactly(dual, beta, index)(None), 0.0)
-
-    def checked(
-        self,
-        dual: SignedDual,
-        beta: NDArray,
-        running: NDArray,
-        index: Index | Parts | None,
-        proven: float,
-        tol: float,
-        violation: float | None = None,
-    ) -> tuple[NDArray[np.float64], float] | None:
-        """As `checked_function` of gram/fresh.py, with float64 values from the support vectors."""
-
-        def shape() -> NDArray[np.float64]:
-            return self._rounding_shape if index is None else self._rounding_shape[joined(index)]
-
-        return checked_function(dual, beta, running, self._exactly(dual, beta, index), shape, proven, tol, violation)
-
-    def _exactly(self, dual: SignedDual, beta: NDArray, index: Index | Parts | None) -> Values:
-        """F = K b in float64 at some samples of a problem, or at all of them for None."""
-        coefficients = dual.per_sample(beta)
+    def exactly(self, coefficients: NDArray[np.float64], index: Index | Parts | None, at: Index | None) -> Scores:
+        """F = K b in float64 at some samples of a problem, or at all of them for None, from its support vectors."""
         support = np.flatnonzero(coefficients)
-
-        def samples(at: Index | None) -> Samples:
-            if index is not None:
-                at = joined(index) if at is None else joined(index)[at]
-            return self.exact if at is None else self.exact.take(at)
-
-        @cache
-        def vectors() -> Samples:
-            return samples(support)
-
-        return lambda at: fresh_function(
-            self.kernel, samples(at), vectors(), coefficients[support], np.float64, self.n_threads
+        own = None if index is None else joined(index)
+        places = at if own is None else own if at is None else own[at]
+        vectors = support if own is None else own[support]
+        samples, errors = self.exact, self._exact_errors
+        if places is not None:
+            samples, errors = samples.take(places), errors.take(places)
+        of = self._exact_errors.take(vectors)
+        return kernel_scores(
+            self.kernel, samples, self.exact.take(vectors), coefficients[support], self.n_threads, (errors, of)
         )
 
     @cached_property
-    def _rounding_shape(self) -> NDArray[np.float64]:
-        """How errors of the values of samples compare."""
-        return self.kernel.rounding_shape(self.fast)
+    def _exact_errors(self) -> ErrorTerms:
+        return self.kernel.errors(self.exact)
 
     @property
     def _pair_samples(self) -> Samples:
         """Pairs are float64 as long as the whole matrix would be."""
-        return self.exact if len(self) <= FULL else self.fast
+        return self.exact if len(self) <= self.in_memory else self.fast
 
     def _dtype(self, samples: Samples) -> np.dtype:
         return np.dtype(np.float64 if samples is self._exact else np.float32)

@@ -29,7 +29,7 @@ from widemargin.solvers.solution import Status
 
 #: Dataclasses that a file can hold, each with the module it is imported from; one line adds one (CONTRIBUTING.md).
 RECORDS = {
-    "Certificate": "widemargin.certificate",
+    "Certificate": "widemargin.certificate.certificate",
     "SystemCertificate": "widemargin.kernel_system.certificate",
     "SparseModel": "widemargin.relevance.evidence",
     "History": "widemargin.perceptron.history",

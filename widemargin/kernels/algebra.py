@@ -11,14 +11,13 @@ Source: Cristianini & Shawe-Taylor (2000), Proposition 3.12.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from numbers import Real
-from operator import mul
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from widemargin.kernels.errors import ErrorTerms, multiplicative, of_product, of_sum, scaled, unit_of
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.kernels.samples.raw import read_precision
 
@@ -103,13 +102,13 @@ class _Combination(Kernel):
         shared = cast(SharedSamples, samples)
         return [part.diag(shared.part(number)) for number, part in enumerate(self.parts)]
 
-    def _roundings(self, samples: Samples) -> list[float]:
-        shared = cast(SharedSamples, samples)
-        return [part.rounding(shared.part(number)) for number, part in enumerate(self.parts)]
+    @property
+    def is_psd(self) -> bool:
+        return all(part.is_psd for part in self.parts)
 
-    def _largest(self, samples: Samples) -> list[float]:
-        """A bound on the values of each part: |k(x, z)|^2 <= k(x, x) k(z, z)."""
-        return [float(np.abs(values).max(initial=0.0)) for values in self._diagonals(samples)]
+    def _errors(self, samples: Samples) -> list[ErrorTerms]:
+        shared = cast(SharedSamples, samples)
+        return [part.errors(shared.part(number)) for number, part in enumerate(self.parts)]
 
 
 class Sum(_Combination):
@@ -124,9 +123,8 @@ class Sum(_Combination):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.sum(self._diagonals(samples), axis=0)
 
-    def rounding(self, samples: Samples) -> float:
-        unit = float(np.finfo(cast(SharedSamples, samples).dtype).eps)
-        return sum(self._roundings(samples)) + unit * sum(self._largest(samples))
+    def errors(self, samples: Samples) -> ErrorTerms:
+        return of_sum(self._errors(samples), cast(SharedSamples, samples).dtype)
 
 
 class Product(_Combination):
@@ -141,14 +139,8 @@ class Product(_Combination):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.prod(self._diagonals(samples), axis=0)
 
-    def rounding(self, samples: Samples) -> float:
-        unit = float(np.finfo(cast(SharedSamples, samples).dtype).eps)
-        largest = self._largest(samples)
-        errors = self._roundings(samples)
-        if not np.isfinite(errors).all():
-            return float("inf")
-        with_errors = reduce(mul, (value + error for value, error in zip(largest, errors, strict=True)))
-        return with_errors - reduce(mul, largest) + unit * len(largest) * with_errors
+    def errors(self, samples: Samples) -> ErrorTerms:
+        return of_product(self._errors(samples), cast(SharedSamples, samples).dtype)
 
 
 @dataclass(frozen=True)
@@ -186,10 +178,12 @@ class Scaled(Kernel):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return self.factor * self.kernel.diag(samples)
 
-    def rounding(self, samples: Samples) -> float:
-        unit = float(np.finfo(samples.dtype).eps)  # type: ignore[attr-defined]
-        largest = float(np.abs(self.kernel.diag(samples)).max(initial=0.0))
-        return self.factor * (self.kernel.rounding(samples) + unit * largest)
+    @property
+    def is_psd(self) -> bool:
+        return self.kernel.is_psd
+
+    def errors(self, samples: Samples) -> ErrorTerms:
+        return scaled(self.factor, self.kernel.errors(samples), samples.dtype)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,8 +222,14 @@ class Constant(Kernel):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.full(len(samples), self.value)
 
-    def rounding(self, samples: Samples) -> float:
-        return float(np.finfo(cast(Counted, samples).dtype).eps) / 2 * self.value
+    @property
+    def is_psd(self) -> bool:
+        return True
+
+    def errors(self, samples: Samples) -> ErrorTerms:
+        constants = cast(Counted, samples)
+        size = np.full(constants.n, np.sqrt(self.value))
+        return multiplicative(unit_of(constants.dtype), size, size)
 
     def representation(self) -> str:
         return "number of samples"

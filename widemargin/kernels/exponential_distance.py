@@ -21,10 +21,11 @@ from scipy import sparse
 
 from widemargin.kernels.cheap_values import CheapValues
 from widemargin.kernels.distances import Absolute, Chi, exponential_block
+from widemargin.kernels.errors import ErrorTerms, exponential_of_l1, gaussian_by_table
 from widemargin.kernels.exponential import exp_of_products
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.popcount import Different, table_block
-from widemargin.kernels.products import SAFETY, scatter_common, unit_roundoff
+from widemargin.kernels.products import scatter_common
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.choose import represent
@@ -80,17 +81,16 @@ class ExponentialDistance(Kernel):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.ones(len(samples))
 
-    def rounding(self, samples: Samples) -> float:
-        unit = unit_roundoff(samples)
+    @property
+    def is_psd(self) -> bool:
+        return True
+
+    def errors(self, samples: Samples) -> ErrorTerms:
         if isinstance(samples, BinaryRows):
-            return unit
-        samples = cast(DenseColumns | SparseRows, samples)
-        spread = SAFETY * samples.n_terms**0.5
-        reach = 2 * self.gamma * samples.largest_sum()
-        cancelled = (spread + 8) * reach if isinstance(samples, SparseRows) else 0.0
-        # Summing the distance t errs by `spread` roundings of t, and t exp(-t) <= 0.37.
-        bound = unit * (4 + 0.37 * spread + self.steepness * reach + cancelled)
-        return bound if np.isfinite(bound) else float("inf")
+            return gaussian_by_table(len(samples), samples.dtype)
+        vectors = cast(DenseColumns | SparseRows, samples)
+        direct = isinstance(vectors, DenseColumns)
+        return exponential_of_l1(self.gamma, vectors.n_terms, vectors.sums, self.steepness, direct, vectors.dtype)
 
 
 @dataclass(frozen=True)

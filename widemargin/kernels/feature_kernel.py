@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
-from widemargin.kernels.products import inner_products, product_error
+from widemargin.kernels.products import inner_products, product_errors
 from widemargin.kernels.samples.choose import represent
 
 
@@ -91,5 +92,10 @@ class FeatureKernel(Kernel):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return cast(FeatureSamples, samples).squares.copy()
 
-    def rounding(self, samples: Samples) -> float:
-        return product_error(cast(FeatureSamples, samples).vectors)
+    @property
+    def is_psd(self) -> bool:
+        return True
+
+    def errors(self, samples: Samples) -> ErrorTerms:
+        """Of products of the features as they are written out in float64."""
+        return product_errors(cast(FeatureSamples, samples).vectors)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -20,34 +20,35 @@ from numpy.typing import DTypeLike, NDArray
 from widemargin.kernels.cheap_values import CheapValues
 from widemargin.kernels.compiled_rows import DirectRows, NoRows, ProductRows, SparseProductRows
 from widemargin.kernels.distances import Squared, exponential_block
+from widemargin.kernels.errors import (
+    ErrorTerms,
+    gaussian_by_differences,
+    gaussian_by_products,
+    gaussian_by_table,
+    unit_of,
+)
 from widemargin.kernels.exponential import exp_of_products
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.popcount import Different, table_block
-from widemargin.kernels.products import (
-    SAFETY,
-    inner_products,
-    largest_square,
-    product_error,
-    relative_product_error,
-    squared_norms,
-    unit_roundoff,
-)
+from widemargin.kernels.products import inner_products, is_rounded, n_terms_of, squared_norms
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.choose import represent
 from widemargin.kernels.samples.dense import DenseColumns, DenseRows, dense_columns
+from widemargin.kernels.samples.sparse import SparseRows
 from widemargin.kernels.samples.tiles import (
     SparseTiles,
     Tiles,
     is_mostly_zero,
-    largest_square_unmoved,
+    longest_sum,
     sparse_tiles_of,
+    squares_unmoved,
     tiles_of,
 )
 
 DIRECT_FEATURES = 24  # up to here direct differences were measured no slower than the matrix product
 DIRECT_ROWS = 96  # the same for a few rows at a time in compiled code: 1.5 against 4.0 ns per entry with 36 features
-LARGEST_LOSS = 1e-6  # error from cancellation beyond which float64 data with any number of features go direct
+LARGEST_LOSS = 1e-11  # error from cancellation beyond which float64 data with any number of features go direct
 LARGEST_LOSS_32 = 1e-4  # the same in float32, where ...
 DIRECT_FEATURES_32 = 64  # ... up to so many features direct differences are still faster than a product in float64
 
@@ -130,16 +131,17 @@ class Gaussian(Kernel):
         """Values by the number of features in which two samples differ."""
         return np.exp(-self.gamma * samples.squared_step * np.arange(samples.n_features + 1))
 
-    def row_layout(self, samples: Samples) -> tuple[Callable[[Any], Any], float]:
+    def row_layout(self, samples: Samples) -> tuple[Callable[[Any], Any], ErrorTerms]:
         if isinstance(samples, DenseColumns):
-            return tiles_of, self.rounding(samples)
+            return tiles_of, self.errors(samples)
         if isinstance(samples, DenseRows) and samples.n_features <= DIRECT_ROWS:
-            return tiles_of, self._bound(samples, self.gamma * largest_square(samples))
+            return tiles_of, self._by_differences(samples, np.sqrt(samples.squares))
         if isinstance(samples, DenseRows) and is_mostly_zero(samples):
-            largest = largest_square_unmoved(samples)
-            moving = 2 * unit_roundoff(samples) * float(np.sqrt(self.gamma * largest))  # there and back: rounded twice
-            error = relative_product_error(samples) * largest
-            return sparse_tiles_of, moving + self._product_bound(samples, largest, error)
+            return sparse_tiles_of, self._by_sparse_tiles(samples)
+        if isinstance(samples, DenseRows):
+            norms = np.sqrt(samples.squares)
+            data = unit_of(samples.dtype) * norms
+            return lambda some: some, gaussian_by_products(self.gamma, samples.n_features, norms, samples.dtype, data)
         return super().row_layout(samples)
 
     def row_source(self, first: Any, second: Any) -> DirectRows | ProductRows | SparseProductRows | NoRows:
@@ -157,31 +159,29 @@ class Gaussian(Kernel):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.ones(len(samples))
 
-    def rounding(self, samples: Samples) -> float:
+    @property
+    def is_psd(self) -> bool:
+        return True
+
+    def errors(self, samples: Samples) -> ErrorTerms:
         if isinstance(samples, BinaryRows):
-            return unit_roundoff(samples)
+            return gaussian_by_table(len(samples), samples.dtype)
+        norms = np.sqrt(squared_norms(samples))
         if isinstance(samples, DenseColumns):
-            return self._bound(samples, self.gamma * samples.largest_square())
-        return self._product_bound(samples, largest_square(samples), product_error(samples))
+            return self._by_differences(samples, norms)
+        vectors = cast(DenseRows | SparseRows, samples)
+        data = unit_of(vectors.dtype) * norms if is_rounded(vectors) else 0.0
+        return gaussian_by_products(self.gamma, n_terms_of(vectors), norms, vectors.dtype, data)
 
-    def _product_bound(self, samples: Any, largest: float, error: float) -> float:
-        """`_bound` where distances come from products, from the largest |x|^2 and a bound on the error of a product."""
-        reach = self.gamma * largest
-        return self._bound(samples, reach, 2 * self.gamma * error + 8 * unit_roundoff(samples) * reach)
+    def _by_differences(self, samples: DenseRows | DenseColumns, norms: NDArray[np.float64]) -> ErrorTerms:
+        return gaussian_by_differences(self.gamma, samples.n_features, norms, is_rounded(samples), samples.dtype)
 
-    def _bound(self, samples: Any, reach: float, cancelled: float = 0.0) -> float:
-        """Bound on the error of a value: `reach` is the largest gamma |x|^2, `cancelled` what products add."""
-        # With D^2 = gamma |x - z|^2: its sum errs by some sqrt(n_features) roundings, and D^2 exp(-D^2) <= 0.37;
-        # rounding the data moves D by 2 unit sqrt(reach), and 2 D exp(-D^2) <= 0.86.
-        spread = SAFETY * samples.n_terms**0.5
-        bound = (4 + 0.37 * spread + 2 * float(np.sqrt(reach))) * unit_roundoff(samples) + cancelled
-        return bound if np.isfinite(bound) else float("inf")
-
-    def rounding_shape(self, samples: Samples) -> NDArray[np.float64]:
-        if isinstance(samples, BinaryRows | DenseColumns):
-            return np.ones(len(samples))
-        with np.errstate(over="ignore"):
-            return 1.0 + self.gamma * squared_norms(samples)  # what cancels in |x|^2 + |z|^2 - 2 x'z
+    def _by_sparse_tiles(self, samples: DenseRows) -> ErrorTerms:
+        """Samples moved back from their centre: rounded when moved, when moved back, and where zero was moved."""
+        unit, norms = unit_of(samples.dtype), np.sqrt(squares_unmoved(samples))
+        origin = 0.0 if samples.origin is None else float(np.linalg.norm(samples.origin))
+        data = unit * (np.sqrt(samples.squares) + norms + origin)
+        return gaussian_by_products(self.gamma, longest_sum(samples), norms, samples.dtype, data)
 
     def entry_cost(self, samples: Samples) -> float:
         if isinstance(samples, BinaryRows):

@@ -17,18 +17,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin._jit import CONTRACT, jit
+from widemargin.kernels.errors import ErrorTerms, cosine, power, sigmoid
 from widemargin.kernels.exponential import exp_nonpositive
 from widemargin.kernels.kernel import Kernel, Samples
-from widemargin.kernels.products import (
-    inner_products,
-    largest_square,
-    product_error,
-    relative_product_error,
-    squared_norms,
-    unit_roundoff,
-)
+from widemargin.kernels.products import inner_products, n_terms_of, product_errors, squared_norms
 from widemargin.kernels.row_view import flat_rows
-from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.choose import represent
 
 
@@ -59,8 +52,12 @@ class Linear(InnerProductKernel):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return squared_norms(samples).copy()
 
-    def rounding(self, samples: Samples) -> float:
-        return product_error(samples)
+    @property
+    def is_psd(self) -> bool:
+        return True
+
+    def errors(self, samples: Samples) -> ErrorTerms:
+        return product_errors(samples)
 
 
 @dataclass(frozen=True)
@@ -96,13 +93,13 @@ class Polynomial(InnerProductKernel):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return (self.gamma * squared_norms(samples) + self.coef0) ** self.degree
 
-    def rounding(self, samples: Samples) -> float:
-        base = abs(self.gamma) * largest_square(samples) + abs(self.coef0)
-        unit = 2 * unit_roundoff(samples)
-        error_of_base = abs(self.gamma) * product_error(samples) + 2 * unit * base
-        if self.degree == 0:
-            return unit
-        return self.degree * base ** (self.degree - 1) * error_of_base + self.degree * unit * base**self.degree
+    @property
+    def is_psd(self) -> bool:
+        return self.gamma >= 0.0 and self.coef0 >= 0.0
+
+    def errors(self, samples: Samples) -> ErrorTerms:
+        norms = np.sqrt(squared_norms(samples))
+        return power(self.degree, self.gamma, self.coef0, n_terms_of(samples), norms, samples.dtype)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
@@ -133,10 +130,9 @@ class Sigmoid(InnerProductKernel):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.tanh(self.gamma * squared_norms(samples) + self.coef0)
 
-    def rounding(self, samples: Samples) -> float:
-        unit = 2 * unit_roundoff(samples)
-        argument = abs(self.gamma) * largest_square(samples) + abs(self.coef0)
-        return abs(self.gamma) * product_error(samples) + unit * (4 + 2 * argument)
+    def errors(self, samples: Samples) -> ErrorTerms:
+        norms = np.sqrt(squared_norms(samples))
+        return sigmoid(self.gamma, self.coef0, n_terms_of(samples), norms, samples.dtype)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
@@ -160,14 +156,12 @@ class Cosine(InnerProductKernel):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return (squared_norms(samples) > 0).astype(np.float64)
 
-    def rounding(self, samples: Samples) -> float:
-        squares = squared_norms(samples)
-        limits = np.finfo(samples.dtype)  # type: ignore[attr-defined]
-        smallest = float(np.min(squares, where=squares > 0, initial=1.0))
-        if smallest < limits.tiny / limits.eps or largest_square(samples) > limits.max * limits.eps:
-            return float("inf")  # products underflow or overflow before they are divided
-        error = 0.0 if isinstance(samples, BinaryRows) else relative_product_error(samples)
-        return error + 8 * unit_roundoff(samples)
+    @property
+    def is_psd(self) -> bool:
+        return True
+
+    def errors(self, samples: Samples) -> ErrorTerms:
+        return cosine(n_terms_of(samples), squared_norms(samples), samples.dtype)  # type: ignore[attr-defined]
 
 
 def _inverse_norms(samples: Samples) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin._jit import REASSOCIATE, jit
+from widemargin.kernels.errors import SECOND_ORDER, ErrorTerms, multiplicative, unit_of
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.kernels.row_view import flat_rows, writable
 from widemargin.kernels.samples.dense import DenseRows, dense_rows
@@ -56,10 +57,16 @@ class Intersection(Kernel):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return cast(DenseRows, samples).values.sum(axis=1, dtype=np.float64)
 
-    def rounding(self, samples: Samples) -> float:
-        """n_terms numbers are rounded once each and then added up."""
+    @property
+    def is_psd(self) -> bool:
+        return True
+
+    def errors(self, samples: Samples) -> ErrorTerms:
+        """n_terms numbers are rounded once each and then added up; the sum is at most sqrt(k(x, x) k(z, z))."""
         rows = cast(DenseRows, samples)
-        return (rows.n_terms + 1) * float(np.finfo(rows.dtype).eps) * float(self.diag(samples).max(initial=0.0))
+        unit, smallest = unit_of(rows.dtype), float(np.finfo(rows.dtype).tiny)
+        size = SECOND_ORDER * (np.sqrt(self.diag(samples)) + np.sqrt(smallest / unit))
+        return multiplicative((rows.n_terms + 2) * unit, size, size)
 
 
 @jit(fastmath=REASSOCIATE)

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from widemargin.kernels.errors import ErrorTerms, unknown
+
 if TYPE_CHECKING:
     from widemargin.kernels.cheap_values import CheapValues
 
@@ -103,25 +105,26 @@ class Kernel(ABC):
         """Values for compiled code to evaluate on the way (kernels/cheap_values.py); None where they are not cheap."""
         return None
 
+    @property
+    def is_psd(self) -> bool:
+        """Whether the kernel is positive semi-definite for all data, by its formula; False where nobody knows."""
+        return False
+
+    def errors(self, samples: Samples) -> ErrorTerms:
+        """Bounds on the errors of values of `block` on these samples (kernels/errors.py)."""
+        return unknown(len(samples), getattr(samples, "dtype", np.float64))
+
     def rounding(self, samples: Samples) -> float:
         """Bound on the absolute error of an entry of `block` on these samples, from rounding in their precision."""
-        return float("inf")
+        return self.errors(samples).largest()
 
     def entry_cost(self, samples: Samples) -> float:
         """About how many nanoseconds an entry of `block` takes on one core: it decides which rows are worth keeping."""
         return 10.0
 
-    def rounding_shape(self, samples: Samples) -> NDArray[np.float64]:
-        """How errors of a sample's values compare with those of other samples, above zero, shape (n,).
-
-        As inner products do by default: in proportion to the length in feature space.
-        """
-        length = np.sqrt(np.abs(self.diag(samples)))
-        return np.maximum(length, 1e-3 * float(length.max(initial=0.0)) or 1.0)
-
-    def row_layout(self, samples: Samples) -> tuple[Callable[[Any], Any], float]:
-        """How `row_source` wants some of these samples, as a function of them, and a bound on errors of its rows."""
-        return lambda some: some, self.rounding(samples)
+    def row_layout(self, samples: Samples) -> tuple[Callable[[Any], Any], ErrorTerms]:
+        """How `row_source` wants some of these samples, as a function of them, and bounds on the errors of its rows."""
+        return lambda some: some, self.errors(samples)
 
     def row_source(self, first: Any, second: Any) -> Any:
         """How compiled code can evaluate rows on samples in that layout (kernels/compiled_rows.py), where it can."""

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin.certificate import Certificate, certify_function, holds
+from widemargin.certificate import Certificate, certify_function
+from widemargin.certificate.prove import proven_violation
+from widemargin.gram.scores import Scores
 from widemargin.gram.source import Index, Parts, joined
 from widemargin.kernels import Kernel, Linear
+from widemargin.kernels.errors import SECOND_ORDER, rounding_of_sum
 from widemargin.linear.newton import PRIMAL_SIDE, Newton
 from widemargin.linear.problem import Budget, Vector, Watch, linear_problem
 from widemargin.linear.rows import DenseRows, SparseRows, rows_of
@@ -61,15 +64,24 @@ class LinearPath:
             places = taking_part if places is None else places[taking_part]
         if places is not None:
             rows = rows.take(places)
+        largest_square = float(np.max(rows.squared_norms(), initial=0.0))
         problem = linear_problem(rows, _part(dual, taking_part) if len(taking_part) < len(dual) else dual)
 
-        function = np.empty(0)
+        scores = Scores(np.empty(0), np.empty(0))
 
         def accept(state: Newton) -> bool:
-            nonlocal function
+            nonlocal scores
             point = _feasible(problem.dual, state.beta)
-            function = _function(rows, point)
-            return holds(problem.dual, point, function, stopping.tol, stopping.criterion)
+            scores = _scores(rows, point)
+            if stopping.criterion == "kkt":
+                return proven_violation(problem.dual, point, scores) <= stopping.tol
+            return certified(problem.dual, point, scores).holds
+
+        def certified(dual: SignedDual, beta: Vector, scores: Scores, solution: Solution | None = None) -> Certificate:
+            return certify_function(
+                dual, beta, scores.values, stopping.tol, error=scores.error, criterion=stopping.criterion,
+                diagonal=largest_square, solution=solution,
+            )  # fmt: skip
 
         def everywhere(values: Vector) -> Vector:
             beta = np.zeros(len(dual))
@@ -79,7 +91,7 @@ class LinearPath:
         def tell(info: dict[str, Any]) -> None:
             def point() -> tuple[Vector, Vector]:
                 beta = everywhere(info["multipliers"]())
-                return beta, _function(self._rows_of(index), beta)
+                return beta, _scores(self._rows_of(index), beta).values
 
             watch({**info, "point": point})
 
@@ -87,22 +99,21 @@ class LinearPath:
         answer = solve_linear(problem, budget, accept=accept)
         beta = everywhere(answer.beta)
         if len(taking_part) < len(dual) or not answer.status.converged:  # else it was computed to be accepted
-            function = _function(self._rows_of(index), beta)
+            scores = _scores(self._rows_of(index), beta)
         solution = Solution(
             beta=beta,
-            function=function,
+            function=scores.values,
             level=np.zeros(1),
             status=answer.status,
             violation=np.nan,
-            objective=dual.objective(beta, function),
+            objective=dual.objective(beta, scores.values),
             iterations=answer.iterations,
             rounds=answer.iterations,
             rows_computed=0,
             seconds=time.perf_counter() - began,
+            error=scores.error,
         )
-        certificate = certify_function(
-            dual, beta, function, stopping.tol, criterion=stopping.criterion, solution=solution
-        )
+        certificate = certified(dual, beta, scores, solution)
         solution.level, solution.violation = np.array(certificate.level), certificate.violation
         return solution, certificate
 
@@ -134,10 +145,17 @@ def _part(dual: SignedDual, samples: Index) -> SignedDual:
     )
 
 
-def _function(rows: DenseRows | SparseRows, beta: Vector) -> Vector:
-    """F = X (X'b), without the bias."""
+def _scores(rows: DenseRows | SparseRows, beta: Vector) -> Scores:
+    """F = X (X'b), without the bias, and its error.
+
+    With w = X'b as computed, |error of w_k| <= gamma_m sum_j |b_j| |x_jk|, so that of w is at most gamma_m sum_j |b_j|
+    |x_j| in length, and x_i'w errs by that times |x_i| and by gamma_(d + 1) |x_i| |w|.
+    """
     support = np.flatnonzero(beta)
     total = np.zeros(rows.d + 1)
     rows.add_transposed(support, beta[support], total)
     total[-1] = 0.0
-    return rows.times(total)
+    norms = np.sqrt(rows.squared_norms())
+    of_weights = rounding_of_sum(len(support) + 3) * float(np.abs(beta[support]) @ norms[support])
+    of_products = rounding_of_sum(rows.d + 3) * float(np.linalg.norm(total))
+    return Scores(rows.times(total), SECOND_ORDER * norms * (of_weights + of_products))

@@ -19,6 +19,7 @@ import widemargin.solvers.block as block
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram
 from widemargin.gram.pair import PairGram
+from widemargin.gram.scores import Scores
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.growing import solve_growing
 from widemargin.solvers.optimality import levels_of, violation_of
@@ -33,12 +34,13 @@ def solve_blocks(
     gram: Gram,
     stopping: Stopping,
     start: NDArray | None = None,
-    function: NDArray | None = None,
+    function: NDArray | Scores | None = None,
     watch: block.Watch | None = None,
 ) -> Solution:
-    """Solve a signed dual; `function` is F = K start when the caller knows it."""
-    beta, function = starting_point(dual, gram, start, function)
-    solver = block.BlockSolver(dual, gram, stopping, cold=start is None)
+    """Solve a signed dual; `function` is F = K start when the caller knows it, with its error if that is known too."""
+    beta, scores = starting_point(dual, gram, start, function)
+    function = scores.values
+    solver = block.BlockSolver(dual, gram, stopping, cold=start is None, error=scores.error)
     if is_plain(dual, stopping) and isinstance(gram, FullGram | PairGram):
         solution = solve_at_once(solver, beta, function)
         if solution is not None:
@@ -52,18 +54,15 @@ def solve_blocks(
 
 
 def starting_point(
-    dual: SignedDual, gram: Gram, start: NDArray | None, function: NDArray | None
-) -> tuple[NDArray, NDArray]:
+    dual: SignedDual, gram: Gram, start: NDArray | None, function: NDArray | Scores | None
+) -> tuple[NDArray, Scores]:
     """Beta and F = K beta to be changed in place: of `start`, or of the dual's own; F is computed where it is None."""
     beta = np.array(dual.start if start is None else start, dtype=np.float64)
-    if function is not None:
-        return beta, np.array(function, dtype=np.float64)
-    function = np.zeros(len(gram))
-    coefficients = dual.per_sample(beta)
-    support = np.flatnonzero(coefficients)
-    if len(support):
-        gram.add_rows(support, coefficients[support], function)
-    return beta, function
+    if function is None:
+        return beta, gram.scores(dual.per_sample(beta))
+    if isinstance(function, Scores):
+        return beta, Scores(function.values.copy(), function.error)
+    return beta, Scores.untracked(np.array(function, dtype=np.float64))
 
 
 def is_plain(dual: SignedDual, stopping: Stopping) -> bool:
@@ -77,6 +76,7 @@ def solve_at_once(solver: block.BlockSolver, beta: NDArray, function: NDArray) -
     most = block.STEPS_PER_CALL if stopping.max_iter < 0 else min(block.STEPS_PER_CALL, stopping.max_iter)
     if gram.dtype == np.float32 and np.abs(dual.shift).max() > block.LARGEST_SINGLE:
         return None
+    solver.start_error = None  # no track is kept of what goes into F here; rows are at hand to sum it again
     if isinstance(gram, PairGram):
         solver.iterations, solver.rounds, table, solver.lowest_curvature = solve_growing(
             dual, gram, beta, function, solver.tol, most
@@ -112,8 +112,9 @@ def solve_pair(
     if not is_plain(dual, stopping) or stopping.max_iter >= 0 or block.has_infinite_box(dual):
         return None
     began = time.perf_counter()
-    beta, function = starting_point(dual, gram, start, function)
-    tol = stopping.tol * (block.FLOAT32_MARGIN if gram.dtype == np.float32 else 1.0)
+    beta, scores = starting_point(dual, gram, start, function)
+    function = scores.values
+    tol = stopping.tol
     steps, rounds, table, lowest_curvature = solve_growing(dual, gram, beta, function, tol, block.STEPS_PER_CALL)
     violation = violation_of(table, dual.n_groups)
     if violation > tol or lowest_curvature < 0.0:

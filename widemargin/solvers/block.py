@@ -44,7 +44,6 @@ FREE_SHARE = 0.9  # of the free variables in a block where they are more than US
 WHOLE = 2048  # up to here the block is the whole problem
 INNER_SHARE = 0.2  # a block is solved to this share of the violation: the rest needs other variables first
 STEPS_PER_CALL = 100_000  # bounds the time between two looks at the clock and at Ctrl-C (at most ~0.4 s)
-FLOAT32_MARGIN = 0.8  # aim below tol while rows are float32, so that the float64 check passes at once
 SETTLED = 0.2  # share of free variables that may come or go during pair steps for a Newton step to be worth its factor
 NEWTON_TRIES = 12  # Newton steps per call: what they have not solved by then, they will not
 PAIR_STEP = 0.6  # ns per variable of the block that a pair step takes, to compare it with a Newton step
@@ -73,9 +72,18 @@ class BlockSolver:
     """One solve: state in attributes, `run` is the loop."""
 
     def __init__(
-        self, dual: SignedDual, gram: Gram, stopping: Stopping, cold: bool = True, deadline: float | None = None
+        self,
+        dual: SignedDual,
+        gram: Gram,
+        stopping: Stopping,
+        cold: bool = True,
+        deadline: float | None = None,
+        error: NDArray | None = None,
     ) -> None:
         self.dual, self.gram, self.stopping = dual, gram, stopping
+        self.start_error = error  # of F at the start, if anybody wants to know that of F at the end
+        self.moved = np.zeros(len(gram))  # sizes of all changes of each coefficient that went into F since then, ...
+        self.rows_added = 0  # ... and how many
         self.deadline = stopping.deadline() if deadline is None else deadline
         self.began = time.perf_counter()
         self.rows_before = gram.rows_computed
@@ -98,7 +106,7 @@ class BlockSolver:
         self.iterations = self.rounds = self.last_moved = 0
         self.last_steps = STEPS_PER_CALL  # of a block; before the first one, any number may come
         self.whole = len(dual) <= WHOLE
-        self.tol = stopping.tol * (FLOAT32_MARGIN if gram.dtype == np.float32 else 1.0)
+        self.tol = stopping.tol
         self.aim, self.first_steps = self.tol, STEPS_PER_CALL  # of the first call
         if cold and len(dual) <= EXACT and gram.dtype == np.float64 and stopping.criterion == "kkt":
             slope = max(1.0, float(np.abs(dual.shift).max(initial=0.0)), float(gram.diag.max(initial=0.0)))
@@ -163,7 +171,21 @@ class BlockSolver:
             rounds=self.rounds,
             rows_computed=self.gram.rows_computed - self.rows_before,
             seconds=time.perf_counter() - self.began,
+            error=self.error(),
         )
+
+    def error(self) -> NDArray | None:
+        """Bound on the error of F: what it had at the start, and what all rows added since can have brought."""
+        if self.start_error is None:
+            return None
+        if not self.rows_added:
+            return self.start_error
+        return self.start_error + self.gram.errors.of_sums(self.moved, self.rows_added)
+
+    def note_rows(self, index: NDArray[np.int64], sizes: NDArray, n_rows: int) -> None:
+        """Rows of these samples have been added to F, with changes of these sizes in all."""
+        self.moved[index] += sizes
+        self.rows_added += n_rows
 
     def stand(self) -> tuple[NDArray, NDArray, float]:
         """The gradient, the thresholds of every group, and the value of the dual."""
@@ -214,7 +236,7 @@ class BlockSolver:
             level = levels_of(table, dual.n_groups)
             norm2 = float(dual.per_sample(self.beta) @ self.function)
             primal, _ = best_primal(dual, dual.per_variable(self.function), norm2, level)
-            if abs(primal + objective) <= stop.tol * (abs(primal) + 1.0):
+            if abs(primal + objective) <= self.tol * max(abs(primal), abs(objective)):
                 return reached
         if stop.criterion == "objective" and self.rounds and previous - objective <= stop.tol * abs(objective):
             return reached
@@ -246,7 +268,9 @@ class BlockSolver:
         support = np.flatnonzero(coefficients)
         function = np.zeros(len(self.gram))
         self.gram.add_rows(support, coefficients[support], function)
-        self.function = function
+        self.function, self.moved, self.rows_added = function, np.abs(coefficients), len(support)
+        if self.start_error is not None:
+            self.start_error = np.zeros(len(function))
 
     def improve(self, chosen: NDArray[np.int64], f: NDArray, table: NDArray) -> None:
         """Solve the block of the chosen variables and carry the change into F."""
@@ -313,6 +337,7 @@ class BlockSolver:
         keep = self.changed_before[index] | (free if dual.row is None else True)
         function = self.function.copy()  # F and beta change together: an interrupt in between leaves the old pair
         gram.add_rows(index, change, function, keep)
+        self.note_rows(index, np.abs(change), len(index))
         self.changed_before[index] = True
         self.last_moved = len(index)
         self.beta, self.function = beta, function
@@ -344,6 +369,7 @@ class BlockSolver:
                 watch(shrunk.report(info, before))
 
         answer = solver.run(self.beta[active], self.function[active], tell)
+        self.note_rows(active, solver.moved, solver.rows_added + len(active))
         self.beta, self.function = shrunk.joined(answer.beta, answer.function)
         self.gram.rows_computed += shrunk.rows_computed
         gram.close()

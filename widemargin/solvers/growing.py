@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import REASSOCIATE, jit
-from widemargin.gram.accumulate import copy_rows
-from widemargin.gram.pair import PairGram, gather_square
-from widemargin.kernels.compiled_rows import can_fill, fill_rows
+from widemargin.gram.pair import PairGram, evaluate, gather_square
+from widemargin.kernels.compiled_rows import can_fill
 from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.optimality import scan_groups, violation_of
@@ -128,40 +127,6 @@ def sort_active(active, slot):
         if slot[t] >= 0:
             active[q] = t
             q += 1
-
-
-@jit
-def evaluate(source, rows, slot, used, first, second, first_known, second_known, new):
-    """Rows of the new variables: within their class where no other pair has asked for them, and between the classes.
-
-    Other threads may read rows within a class, or write the same ones, so only finished values are put there.
-    """
-    n_first = first.shape[0]
-    inside = np.empty(new.shape[0], np.int64)
-    slots = np.empty(new.shape[0], np.int64)
-    missing = np.empty(new.shape[0], np.int64)
-    for side in range(2):
-        own, known = (first, first_known) if side == 0 else (second, second_known)
-        count = 0
-        absent = 0
-        for k in range(new.shape[0]):
-            if (new[k] < n_first) == (side == 0):
-                inside[count] = new[k] - side * n_first
-                slots[count] = slot[new[k]] = used[0]
-                used[0] += 1
-                if not known[inside[count]]:
-                    missing[absent] = inside[count]
-                    absent += 1
-                count += 1
-        if absent > 0:
-            finished = np.empty((absent, own.shape[1]), own.dtype)
-            places = np.arange(absent)
-            fill_rows(source, side, side, missing[:absent], places, finished, 0)
-            copy_rows(finished, places, own, missing[:absent], 0)
-            for k in range(absent):
-                known[missing[k]] = True
-        copy_rows(own, inside[:count], rows, slots[:count], side * n_first)
-        fill_rows(source, side, 1 - side, inside[:count], slots[:count], rows, (1 - side) * n_first)
 
 
 @jit

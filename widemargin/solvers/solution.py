@@ -8,6 +8,8 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.gram.scores import Scores
+
 Vector = NDArray[np.float64]
 
 
@@ -28,6 +30,10 @@ class Status(Enum):
     TOO_SLOW = (
         "The solver took far more steps than such problems need and was stopped: this one is badly conditioned. Usual "
         "causes: features of very different or very large scale (use StandardScaler), or a very large C."
+    )
+    UNDECIDED = (
+        "The answer meets the tolerance as far as double precision can tell, but rounding errors could exceed what is "
+        "left of it, so that nothing is proven. Raise tol, lower C, or scale the features (use StandardScaler)."
     )
     UNBOUNDED = (
         "The dual grows without end: no hyperplane separates the classes with a margin that can be told from zero. "
@@ -59,7 +65,8 @@ class Solution:
     Attributes
     ----------
     beta : signed multipliers, shape (n_variables,)
-    function : F = K b, shape (n_samples,), as the solver holds it (the certificate computes it afresh)
+    function : F = K b, shape (n_samples,), as the solver holds it
+    error : bound on the error of `function` at each sample; None where the solver kept no track of it
     level : r, one per group; shape (n_groups,)
     violation : largest KKT violation by the solver's own gradient
     iterations : two-variable (or one-variable) steps; rounds : outer rounds
@@ -75,3 +82,9 @@ class Solution:
     rounds: int
     rows_computed: int
     seconds: float
+    error: Vector | None = None
+
+    @property
+    def scores(self) -> Scores:
+        """The function with its error."""
+        return Scores.untracked(self.function) if self.error is None else Scores(self.function, self.error)

@@ -113,18 +113,22 @@ class DenseColumns(Samples):
         """The samples as a (d, n) view."""
         return self.columns[:, self.start : self.stop]
 
-    def largest_square(self) -> float:
-        """The largest |x|^2, for bounds on rounding errors."""
-        return self._largest_square
+    @cached_property
+    def squares(self) -> NDArray[np.float64]:
+        """|x|^2 of each sample as stored, for bounds on rounding errors."""
+        with np.errstate(over="ignore"):
+            return self._total(feature.astype(np.float64) ** 2 for feature in self.view())
 
     @cached_property
-    def _largest_square(self) -> float:
-        with np.errstate(over="ignore"):
-            return _largest_total(feature.astype(np.float64) ** 2 for feature in self.view())
+    def sums(self) -> NDArray[np.float64]:
+        """|x|_1 of each sample as stored, for bounds on rounding errors."""
+        return self._total(np.abs(feature) for feature in self.view())
 
-    def largest_sum(self) -> float:
-        """The largest |x|_1, for bounds on rounding errors."""
-        return _largest_total(np.abs(feature) for feature in self.view())
+    def _total(self, terms: Iterable[NDArray]) -> NDArray[np.float64]:
+        total = np.zeros(len(self))
+        for term in terms:
+            total += term
+        return total
 
 
 def dense_rows(matrix: NDArray, dtype: DTypeLike, origin: NDArray[np.float64] | None = None) -> DenseRows:
@@ -172,11 +176,3 @@ def _convert(matrix: NDArray, origin: NDArray[np.float64] | None, target: NDArra
         for start in range(0, len(matrix), CONVERSION_ROWS):
             part = slice(start, start + CONVERSION_ROWS)
             target[part] = matrix[part] if origin is None else matrix[part] - origin
-
-
-def _largest_total(terms: Iterable[NDArray]) -> float:
-    """The largest entry of the sum of arrays, summed in float64."""
-    total = np.zeros(())
-    for term in terms:
-        total = total + term.astype(np.float64, copy=False)
-    return float(total.max(initial=0.0))

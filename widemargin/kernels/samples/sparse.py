@@ -91,10 +91,6 @@ class SparseRows(Samples):
     def sums(self) -> NDArray[np.float64]:
         return self.store.sums[self.start : self.stop]
 
-    def largest_sum(self) -> float:
-        """The largest |x|_1, for bounds on rounding errors."""
-        return float(self.sums.max(initial=0.0))
-
     @property
     def frequent(self) -> NDArray:
         """Values of the frequent features, dense."""

@@ -67,11 +67,18 @@ def moved_zero(samples: DenseRows) -> NDArray:
     return (-origin).astype(samples.dtype)
 
 
-def largest_square_unmoved(samples: DenseRows) -> float:
-    """The largest |x|^2 before the samples were moved, for bounds on rounding errors."""
+def squares_unmoved(samples: DenseRows) -> NDArray[np.float64]:
+    """A bound on |x|^2 of each sample before it was moved, and after it was moved back: (|x - o| + |o|)^2 or less."""
     origin = np.zeros(samples.n_features) if samples.origin is None else samples.origin
     squares = samples.squares + 2.0 * (samples.values @ origin.astype(samples.dtype)) + origin @ origin
-    return float(squares.max(initial=0.0))
+    largest = (np.sqrt(samples.squares) + np.linalg.norm(origin)) ** 2
+    return np.minimum(largest, squares + samples.n_features * float(np.finfo(samples.dtype).eps) * largest)
+
+
+def longest_sum(samples: DenseRows) -> int:
+    """Most roundings that a term of an inner product by `sparse_products` goes through: sums of eight, and the rest."""
+    content = np.count_nonzero(samples.values != moved_zero(samples), axis=1)
+    return int(content.max(initial=0)) // 8 + 12
 
 
 def sparse_tiles_of(samples: DenseRows) -> SparseTiles:

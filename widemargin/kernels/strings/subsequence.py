@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin._jit import jit
+from widemargin.kernels.errors import ErrorTerms, multiplicative, unit_of
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.raw import read_precision
@@ -30,7 +31,7 @@ from widemargin.kernels.strings.letters import ALIEN, check_alphabet, code_point
 from widemargin.threads import available_cores, run_tiles
 
 PAIRS_PER_TASK = 64  # self-similarities per task; one takes some microseconds and more
-ERROR_PER_STEP = 4.0  # rounding errors of one step of the recursion, in units of the last place
+STEP_ERROR = 16.0  # four roundings of a step of the recursion, of terms that add up to at most four times its result
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,12 +128,23 @@ class Subsequence(Kernel):
         own = cast(EncodedStrings, samples).own
         return (own > 0).astype(np.float64) if self.normalize else own.copy()
 
-    def rounding(self, samples: Samples) -> float:
-        """Of the recursion in float64 along the longest string, and of the values in their own precision."""
+    @property
+    def is_psd(self) -> bool:
+        return True
+
+    def errors(self, samples: Samples) -> ErrorTerms:
+        """Of the recursion in float64, and of the values in their own precision.
+
+        All D are >= 0, and D_l(i, j) is at least decay D_l(i-1, j), decay D_l(i, j-1) and decay^2 D_l(i-1, j-1). So a
+        step rounds by at most STEP_ERROR u D_l(i, j), and an error made at (i', j') arrives at (i, j) times
+        decay^(i - i' + j - j'), where it is at most STEP_ERROR u D_l(i, j): |s| |t| of these for each of k tables, and
+        as many additions at the end. Normalised values divide by two more such values.
+        """
         strings = cast(EncodedStrings, samples)
-        steps = 2.0 * float(np.diff(strings.starts).max(initial=0)) * self.k
-        unit = ERROR_PER_STEP * steps * np.finfo(np.float64).eps + 4.0 * float(np.finfo(strings.dtype).eps)
-        return unit * (1.0 if self.normalize else float(strings.own.max(initial=0.0)))
+        steps = float(np.diff(strings.starts).max(initial=0)) ** 2
+        recursion = (STEP_ERROR * self.k + 1.0) * steps * unit_of(np.float64)
+        size = np.sqrt(self.diag(samples))
+        return multiplicative(2.0 * recursion + 6.0 * unit_of(strings.dtype), size, size)
 
 
 def _inverse_roots(own: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,229 @@
+"""Bounds on violation, dual value and duality gap of a point whose function is known up to an error per variable.
+
+Given       |F~_t - F_t| <= e_t for every variable t (kernels/errors.py says where e comes from)
+Violation   slopes are monotone in F: the largest that can fall is at most max(fall + e), the lowest that can rise is at
+            least min(rise - e). The rounding of f = F + D b + c itself is part of e.
+Dual        1/2 b'Kb = 1/2 sum b_t F_t errs by at most 1/2 sum |b_t| e_t, and sums of n terms by gamma_n of their sizes.
+            A group whose sum is off by delta is mended by moving delta to one variable with room: the value changes by
+            at most |f_t delta| + (K_tt + D_t) delta^2 / 2.
+Gap         with the scale s of w, v_t = r - c_t - s F_t and g_t(b) = v_t b - D_t b^2 / 2 - kink_t |b|,
+
+                primal(s, r) - dual = (1 - s)^2 / 2 b'Kb + sum_g r_g delta_g + sum_t phi_t,
+                phi_t = max{g_t(b') : lo <= b' <= hi} - g_t(b_t) >= 0:
+
+            term by term, so that nothing cancels however large the box is. phi_t is convex in v_t: its largest value is
+            at an end of the interval that the error leaves. A variable at the bound where it belongs gives 0 whatever
+            its error. (Both sides expanded: the terms in r, c and K cancel.)
+
+Sums of nonnegative terms are multiplied by 1 + (n + 16) u, which covers their rounding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widemargin._jit import jit
+from widemargin.kernels.errors import UNIT
+
+ROUNDINGS = 4.0 * UNIT  # of a gradient or an argument of a loss, relative to the sizes of its terms
+
+# Columns of a table of thresholds: those of solvers/optimality.py, then bounds.
+LOWEST, HIGHEST, FREE_SUM, FREE, LOWEST_LOW, HIGHEST_HIGH, LOWEST_HIGH, HIGHEST_LOW = range(8)
+COLUMNS = 8
+VALUE, VALUE_ERROR, SQUARED_LENGTH, LENGTH_ERROR, INFEASIBILITY, UNBALANCED, MENDING, SIZE = range(8)
+NUMBERS = 8
+
+
+@jit
+def evaluate_point(F, error, beta, shift, lo, hi, ridge, kink, start, starts, n_groups, diagonal, table, numbers):
+    """Thresholds of the groups with their bounds, and the numbers of a certificate that need no primal.
+
+    table : (max(1, n_groups), COLUMNS); without groups the whole problem is one row
+    numbers : VALUE of the (maximised) dual and a bound on its error; b'Kb and a bound on its error; INFEASIBILITY, the
+        excess over the box relative to the largest multiplier or the error of a group's sum relative to sum |b|;
+        UNBALANCED, the largest error of a group's sum; MENDING, what mending the sums can cost; SIZE, sum |b|
+    diagonal : largest k(x, x)
+    """
+    smooth = magnitude = squared = length_error = size = excess = largest = mending = unbalanced = 0.0
+    finite = True
+    n = beta.shape[0]
+    for g in range(table.shape[0]):
+        lowest = lowest_low = lowest_high = np.inf
+        highest = highest_high = highest_low = -np.inf
+        free_sum = free = 0.0
+        total = correction = size_here = 0.0
+        for t in range(starts[g], starts[g + 1]):
+            b = beta[t]
+            diagonal_part = ridge[t] * b
+            f = F[t] + diagonal_part + shift[t]
+            sizes = abs(F[t]) + abs(diagonal_part) + abs(shift[t]) + kink[t]
+            e = error[t] + ROUNDINGS * sizes
+            finite &= (abs(f) < np.inf) & (abs(b) < np.inf)
+            smooth += (0.5 * (F[t] + diagonal_part) + shift[t]) * b + kink[t] * abs(b)
+            magnitude += abs(b) * sizes
+            squared += b * F[t]
+            length_error += abs(b) * error[t]
+            size_here += abs(b)
+            largest = max(largest, abs(b))
+            excess = max(excess, b - hi[t], lo[t] - b)
+            for part in (b, -start[t]):  # Neumaier's sum: what an addition loses is kept
+                summed = total + part
+                lost = (total - summed) + part if abs(total) >= abs(part) else (part - summed) + total
+                correction += lost
+                total = summed
+            rise = f + (kink[t] if b >= 0.0 else -kink[t])
+            fall = f + (kink[t] if b > 0.0 else -kink[t])
+            if b < hi[t]:
+                lowest, lowest_low, lowest_high = (
+                    min(lowest, rise),
+                    min(lowest_low, rise - e),
+                    min(lowest_high, rise + e),
+                )
+            if b > lo[t]:
+                highest, highest_low = max(highest, fall), max(highest_low, fall - e)
+                highest_high = max(highest_high, fall + e)
+            if lo[t] < b < hi[t] and (b != 0.0 or kink[t] == 0.0):
+                free_sum += rise
+                free += 1.0
+        size += size_here
+        table[g, LOWEST], table[g, HIGHEST], table[g, FREE_SUM], table[g, FREE] = lowest, highest, free_sum, free
+        table[g, LOWEST_LOW], table[g, HIGHEST_HIGH] = lowest_low, highest_high
+        table[g, LOWEST_HIGH], table[g, HIGHEST_LOW] = lowest_high, highest_low
+        if n_groups > 0:
+            off = abs(total + correction) * (1.0 + 4.0 * UNIT) + (n * UNIT) ** 2 * size_here
+            unbalanced = max(unbalanced, off)
+            if total + correction != 0.0:
+                cost = mending_cost(
+                    total + correction, F, error, beta, shift, lo, hi, ridge, kink, starts[g], starts[g + 1]
+                )
+                mending += off * cost + 0.5 * diagonal * off * off
+    if not finite:
+        for g in range(table.shape[0]):
+            table[g, FREE_SUM] = np.nan
+    numbers[VALUE] = -smooth
+    numbers[VALUE_ERROR] = (0.5 * length_error + (n + 8) * UNIT * magnitude) * (1.0 + (n + 16) * UNIT)
+    numbers[SQUARED_LENGTH] = squared
+    numbers[LENGTH_ERROR] = (length_error + (n + 8) * UNIT * magnitude) * (1.0 + (n + 16) * UNIT)
+    worst = max(excess / largest if largest > 0.0 else excess, unbalanced / size if size > 0.0 else unbalanced)
+    numbers[INFEASIBILITY] = worst if finite else np.inf
+    numbers[UNBALANCED] = unbalanced
+    numbers[MENDING] = mending if excess <= 0.0 else np.inf
+    numbers[SIZE] = size
+
+
+@jit
+def mending_cost(change, F, error, beta, shift, lo, hi, ridge, kink, first, last):
+    """Least slope |f| of a variable that has room to give away `change`; infinite where none has."""
+    least = np.inf
+    for t in range(first, last):
+        b = beta[t] - change
+        if lo[t] <= b <= hi[t]:
+            size = abs(F[t]) + abs(ridge[t] * beta[t]) + abs(shift[t]) + kink[t]
+            slope = abs(F[t] + ridge[t] * beta[t] + shift[t]) + kink[t] + error[t] + ROUNDINGS * size
+            least = min(least, slope + ridge[t] * abs(change))
+    return least
+
+
+@jit
+def overlap(table, n_groups, low, high):
+    """Largest violation by two columns of a table: the widest overlap of a group, or the largest projected slope."""
+    largest = 0.0
+    for g in range(table.shape[0]):
+        for k in range(4):
+            if table[g, k] != table[g, k]:
+                return np.inf
+        excess = table[g, high] - table[g, low]
+        if n_groups == 0:
+            excess = max(table[g, high], -table[g, low])
+        if excess != excess:  # inf - inf: nothing is known
+            excess = np.inf
+        largest = max(largest, excess)
+    return largest
+
+
+@jit
+def loss_excess(v, b, lo, hi, ridge, kink):
+    """phi = max{v b' - D b'^2 / 2 - kink |b'| : lo <= b' <= hi} - the same at b, without cancellation."""
+    slope = v - kink if v > kink else v + kink if v < -kink else 0.0
+    best = 0.0
+    interior = False
+    if slope != 0.0:
+        best = hi if slope > 0.0 else lo
+        if ridge > 0.0 and abs(slope / ridge) < abs(best):
+            best = slope / ridge
+            interior = True
+    if best == b:
+        return 0.0
+    if interior and best * b >= 0.0 and (b != 0.0 or kink == 0.0):
+        return 0.5 * ridge * (best - b) * (best - b)
+    gain = best * (slope - 0.5 * ridge * best) if best != 0.0 else 0.0
+    if b == 0.0:
+        return gain
+    own = v - kink if b > 0.0 else v + kink  # slope at b
+    if best * b > 0.0:
+        return max(0.0, (best - b) * (own - 0.5 * ridge * (best + b)))
+    return gain + max(0.0, b * (0.5 * ridge * b - own))
+
+
+@jit
+def gap_terms(F, error, beta, shift, lo, hi, ridge, kink, starts, level, scale, excess):
+    """Sum of phi_t at a scale and levels: an upper bound, and as computed. `excess` becomes bound minus computed."""
+    bound = computed = 0.0
+    n = beta.shape[0]
+    for g in range(starts.shape[0] - 1):
+        r = level[g] if g < level.shape[0] else 0.0
+        for t in range(starts[g], starts[g + 1]):
+            v = r - shift[t] - scale * F[t]
+            e = scale * error[t] + ROUNDINGS * (abs(r) + abs(shift[t]) + scale * abs(F[t]) + kink[t])
+            here = loss_excess(v, beta[t], lo[t], hi[t], ridge[t], kink[t])
+            most = max(
+                loss_excess(v - e, beta[t], lo[t], hi[t], ridge[t], kink[t]),
+                loss_excess(v + e, beta[t], lo[t], hi[t], ridge[t], kink[t]),
+            )
+            if most != most:
+                most = np.inf
+            bound += most
+            computed += here
+            excess[t] = most - here if most < np.inf else np.inf
+    return bound * (1.0 + (n + 16) * UNIT), computed
+
+
+@jit
+def safe_hard_scale(F, error, shift, lo, hi, ridge, kink, starts, level, scale):
+    """The scale, raised until no variable with an infinite box has an infinite loss, whatever its error; 0: none is."""
+    for g in range(starts.shape[0] - 1):
+        r = level[g] if g < level.shape[0] else 0.0
+        for t in range(starts[g], starts[g + 1]):
+            if ridge[t] > 0.0:
+                continue
+            e = error[t] + 2.0 * ROUNDINGS * (abs(r) + abs(F[t]) + (abs(shift[t]) + kink[t]) / max(scale, 1e-300))
+            for sign in (1.0, -1.0):
+                if (hi[t] if sign > 0.0 else -lo[t]) < np.inf:
+                    continue
+                need, gain = -sign * shift[t] - kink[t], sign * (F[t] - r) - e
+                if need > 0.0 and gain <= 0.0:
+                    return 0.0
+                if need > 0.0:
+                    scale = max(scale, need / gain * (1.0 + 16.0 * UNIT))
+    return scale
+
+
+@jit
+def doubtful_slopes(F, error, beta, shift, lo, hi, ridge, kink, starts, n_groups, table, tol):
+    """Variables of which it is not certain that their slope is within half of tol around the middle of their group."""
+    doubtful = np.zeros(beta.shape[0], np.bool_)
+    for g in range(table.shape[0]):
+        middle, reach = 0.0, tol
+        if n_groups > 0:
+            middle, reach = 0.5 * (table[g, LOWEST] + table[g, HIGHEST]), 0.5 * tol
+        for t in range(starts[g], starts[g + 1]):
+            b = beta[t]
+            diagonal_part = ridge[t] * b
+            f = F[t] + diagonal_part + shift[t]
+            e = error[t] + ROUNDINGS * (abs(F[t]) + abs(diagonal_part) + abs(shift[t]) + kink[t])
+            rise = f + (kink[t] if b >= 0.0 else -kink[t])
+            fall = f + (kink[t] if b > 0.0 else -kink[t])
+            doubtful[t] = (b < hi[t] and not rise - e >= middle - reach) or (
+                b > lo[t] and not fall + e <= middle + reach
+            )
+    return doubtful

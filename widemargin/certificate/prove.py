@@ -1,0 +1,282 @@
+"""From a function known up to errors to a certificate; float64 values only where the outcome is still in doubt.
+
+Deciding "violation <= tol" is a matter of single samples: with m the middle of the thresholds of a group, sample i is
+in doubt only if its slope, moved by its error e_i against us, is beyond m +- tol / 2. So
+
+    proven     max(fall + e) - min(rise - e) <= tol: nothing is computed
+    refuted    max(fall - e) - min(rise + e) > tol: nothing is computed either
+    else       F_i of the samples in doubt is computed from the support vectors in float64, with its own bound, and
+    again
+               if the middle has moved; what is still open then, double precision cannot decide
+
+For criteria about the gap a sample is in doubt if its error can move the gap by a share of what is allowed. In practice
+the samples in doubt are the free support vectors and few more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.certificate.bounds import (
+    COLUMNS,
+    FREE,
+    HIGHEST,
+    HIGHEST_HIGH,
+    HIGHEST_LOW,
+    INFEASIBILITY,
+    LENGTH_ERROR,
+    LOWEST,
+    LOWEST_HIGH,
+    LOWEST_LOW,
+    MENDING,
+    NUMBERS,
+    SQUARED_LENGTH,
+    UNBALANCED,
+    VALUE,
+    VALUE_ERROR,
+    doubtful_slopes,
+    evaluate_point,
+    gap_terms,
+    overlap,
+    safe_hard_scale,
+)
+from widemargin.certificate.certificate import FEASIBILITY, Certificate, price
+from widemargin.gram.gram import kernel_scores
+from widemargin.gram.scores import Scores
+from widemargin.kernels.errors import UNIT
+from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.problems.dual import SignedDual
+from widemargin.problems.primal import hard_primal, soft_primal
+from widemargin.solvers.optimality import levels_of
+from widemargin.solvers.solution import Solution
+from widemargin.threads import single_threaded_blas
+
+LOOKS = 3  # times that samples in doubt are looked for: values computed afresh can move the middle
+FRESH_SHARE = 0.7  # of the samples in doubt from which all are computed
+GAP_SHARE = 0.1  # of what a gap may be, that all errors together may add to it without being in doubt
+
+Vector = NDArray[np.float64]
+Exactly = Callable[[NDArray[np.int64] | None], Scores]  # F at some samples, in float64; None: at all
+
+
+class Point(NamedTuple):
+    """A point of a dual as compiled code sees it: per variable, the function with its error and all terms."""
+
+    F: Vector
+    error: Vector
+    beta: Vector
+    shift: Vector
+    lo: Vector
+    hi: Vector
+    ridge: Vector
+    kink: Vector
+
+    @classmethod
+    def of(cls, dual: SignedDual, beta: Vector, scores: Scores) -> Point:
+        error = scores.error if dual.row is None else scores.error[dual.row]
+        box = (dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink)
+        return cls(dual.per_variable(scores.values), error, beta, *box)
+
+
+def evaluated(dual: SignedDual, point: Point, diagonal: float) -> tuple[Vector, Vector]:
+    """`evaluate_point`: the table of thresholds and the numbers of the certificate."""
+    table, numbers = np.empty((max(1, dual.n_groups), COLUMNS)), np.empty(NUMBERS)
+    evaluate_point(*point, dual.start, dual.group_starts, dual.n_groups, diagonal, table, numbers)
+    return table, numbers
+
+
+def settle(
+    dual: SignedDual, beta: Vector, scores: Scores, exactly: Exactly, tol: float, criterion: str = "kkt"
+) -> tuple[Scores, float]:
+    """Scores that decide whether the criterion is met to `tol`, as far as float64 can; and the largest difference seen
+    between them and the ones given (NaN without any)."""
+    known = np.zeros(len(scores.values), np.bool_)
+    drift = np.nan
+    for _ in range(LOOKS):
+        point = Point.of(dual, beta, scores)
+        variables = np.flatnonzero(_in_doubt(dual, point, tol, criterion))
+        doubtful = variables if dual.row is None else np.unique(dual.row[variables])
+        doubtful = doubtful[~known[doubtful]]
+        if not len(doubtful):
+            break
+        if np.count_nonzero(known) + len(doubtful) > FRESH_SHARE * len(known):
+            doubtful = np.flatnonzero(~known)
+        fresh = exactly(None if len(doubtful) == len(known) else doubtful)
+        known[doubtful] = True
+        difference = np.abs(fresh.values - scores.values[doubtful])
+        drift = float(np.fmax(drift, np.max(difference, initial=0.0)))
+        scores = scores.improved(doubtful, fresh)
+    return scores, drift
+
+
+def _in_doubt(dual: SignedDual, point: Point, tol: float, criterion: str) -> NDArray[np.bool_]:
+    """Variables whose error keeps the criterion from being decided."""
+    table, numbers = evaluated(dual, point, 0.0)
+    groups, starts = dual.n_groups, dual.group_starts
+    nothing = np.zeros(len(dual), np.bool_)
+    if criterion == "kkt":
+        if overlap(table, groups, LOWEST_LOW, HIGHEST_HIGH) <= tol:
+            return nothing
+        if np.inf > overlap(table, groups, LOWEST_HIGH, HIGHEST_LOW) > tol:
+            return nothing
+        return doubtful_slopes(*point, starts, groups, table, tol)
+    if not np.isfinite(point.error).all():
+        return np.isinf(point.error)
+    level = levels_of(table, groups)
+    gap, _, excess = _gap(dual, point, level, numbers)
+    allowed = tol * _size(numbers)
+    if gap <= allowed:
+        return nothing
+    return excess > GAP_SHARE * allowed / max(1, len(dual))
+
+
+def _size(numbers: Vector) -> float:
+    """What primal and dual value, the larger of the two, are at least in size."""
+    return max(0.0, abs(float(numbers[VALUE])) - float(numbers[VALUE_ERROR]))
+
+
+def _gap(dual: SignedDual, point: Point, level: Vector, numbers: Vector) -> tuple[float, float, Vector]:
+    """Bound on primal - dual at the best scaling found, the same as computed, and what errors add for each variable."""
+    excess = np.zeros(len(dual))
+    starts, groups = dual.group_starts, dual.n_groups
+    length = float(numbers[SQUARED_LENGTH])
+    if length + float(numbers[LENGTH_ERROR]) < 0.0:  # no vector of any feature space: there is no primal problem
+        return np.inf, np.inf, excess
+    length = max(0.0, length)
+    problem = (point.F, length, float(numbers[VALUE]), level, *point[3:], dual.start, starts, groups)
+    _, scale = soft_primal(*problem)
+    if scale == 0.0 and _is_hard(dual):
+        _, scale = hard_primal(*problem)
+        scale = safe_hard_scale(point.F, point.error, *point[3:], starts, level, scale)
+        if scale == 0.0 or not scale < np.inf:
+            return np.inf, np.inf, excess
+        level = scale * level
+    bound, computed = gap_terms(*point, starts, level, scale, excess)
+    shrunk = 0.5 * (1.0 - scale) ** 2
+    sums = float(np.abs(level).sum()) * float(numbers[UNBALANCED])
+    computed += shrunk * length
+    bound = (bound + shrunk * (length + float(numbers[LENGTH_ERROR])) + sums) * (1.0 + 16.0 * UNIT)
+    return bound, computed, excess
+
+
+def _is_hard(dual: SignedDual) -> bool:
+    """Whether a loss may be infinite: an infinite box without ridge."""
+    return bool((((dual.hi == np.inf) | (dual.lo == -np.inf)) & (dual.ridge == 0.0)).any())
+
+
+def proven_violation(dual: SignedDual, beta: Vector, scores: Scores) -> float:
+    """Bound on the largest violation; infinite where beta is not feasible. For solvers that ask again and again."""
+    table, numbers = evaluated(dual, Point.of(dual, beta, scores), 0.0)
+    if not numbers[INFEASIBILITY] <= FEASIBILITY:
+        return float("inf")
+    return float(overlap(table, dual.n_groups, LOWEST_LOW, HIGHEST_HIGH))
+
+
+def certify_function(
+    dual: SignedDual,
+    beta: Vector,
+    function: Vector,
+    tol: float,
+    *,
+    error: float | Vector = 0.0,
+    level: Vector | None = None,
+    criterion: str = "kkt",
+    is_psd: bool = True,
+    diagonal: float = np.inf,
+    solution: Solution | None = None,
+    drift: float = np.nan,
+) -> Certificate:
+    """Certificate of beta, given its function F = K b (per sample) up to `error` (of all, or of each).
+
+    level : the model's own levels; None takes the best ones
+    diagonal : a bound on k(x, x), with which sums that are off by rounding cost next to nothing; infinite if unknown
+    solution, drift : what the certificate is to say about how the answer was found
+    """
+    point = Point.of(dual, beta, Scores(function, np.broadcast_to(np.asarray(error, np.float64), function.shape)))
+    groups = dual.n_groups
+    table, numbers = evaluated(dual, point, diagonal)
+    violation, computed = (
+        float(overlap(table, groups, *columns)) for columns in ((LOWEST_LOW, HIGHEST_HIGH), (LOWEST, HIGHEST))
+    )
+    if level is None:
+        level = levels_of(table, groups)
+    elif groups:
+        violation, computed = (
+            max(value, float((table[:, high] - level).max()), float((level - table[:, low]).max()))
+            for value, low, high in ((violation, LOWEST_LOW, HIGHEST_HIGH), (computed, LOWEST, HIGHEST))
+        )
+    gap, computed_gap, _ = _gap(dual, point, level, numbers)
+    return assembled(
+        violation, computed, gap, computed_gap, numbers.tolist(), tol,
+        criterion=criterion if is_psd else "kkt",
+        is_psd=is_psd,
+        rounding=float(np.max(point.error, initial=0.0)),
+        drift=drift,
+        n_support=int(np.count_nonzero(dual.per_sample(beta))),
+        n_free=int(table[:, FREE].sum()),
+        level=tuple(level.tolist()),
+        **({} if solution is None else price(solution)),
+    )  # fmt: skip
+
+
+def assembled(
+    violation: float, computed: float, gap: float, computed_gap: float, numbers: list[float], tol: float, **facts: Any
+) -> Certificate:
+    """The certificate from bounds and computed values; `numbers` as of `evaluate_point`."""
+    value, error = numbers[VALUE], numbers[VALUE_ERROR]
+    size = max(0.0, abs(value) - error)
+    relative = 0.0 if gap == 0.0 else gap / size if size > 0.0 and gap < np.inf else float("inf")
+    lower = value - error - numbers[MENDING]
+    if facts["criterion"] != "kkt":
+        computed = computed_gap / size if size > 0.0 else 0.0 if computed_gap == 0.0 else float("inf")
+    infeasibility = numbers[INFEASIBILITY]
+    if numbers[MENDING] == np.inf:  # outside of the box, or no variable has room to mend a sum
+        infeasibility = max(infeasibility, 2.0 * FEASIBILITY)
+    return Certificate(
+        primal=value + error + gap,
+        dual=lower if lower == lower else -float("inf"),
+        gap=relative,
+        objective=value,
+        violation=violation,
+        computed=computed,
+        infeasibility=infeasibility,
+        tol=tol,
+        **facts,
+    )
+
+
+def certify(
+    dual: SignedDual,
+    kernel: Kernel,
+    X: Any,
+    beta: Vector,
+    tol: float = 1e-3,
+    *,
+    level: Vector | None = None,
+    offset: float = 0.0,
+    n_threads: int = 1,
+) -> Certificate:
+    """Certificate of any multipliers beta of a signed dual on raw data X, computed from nothing else, all in float64.
+
+    offset : added to F = K b; the bias of a machine without groups, whose kernel is K plus a constant.
+    """
+    samples = X if isinstance(X, Samples) else kernel.prepare(X, np.float64)
+    coefficients = dual.per_sample(beta)
+    support = np.flatnonzero(coefficients)
+    with single_threaded_blas():
+        scores = kernel_scores(kernel, samples, samples.take(support), coefficients[support], n_threads)
+    values = scores.values + offset
+    return certify_function(
+        dual,
+        beta,
+        values,
+        tol,
+        error=scores.error + 2.0 * UNIT * np.abs(values) if offset else scores.error,
+        level=level,
+        is_psd=kernel.is_psd,
+        diagonal=float(np.max(kernel.diag(samples), initial=0.0)),
+    )

@@ -1,0 +1,28 @@
+"""The function F = K b at the samples, together with a bound on its error: the two travel as one value."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+class Scores(NamedTuple):
+    """F as computed, and |F - K b| <= error for each sample; infinite where nobody kept track."""
+
+    values: Vector
+    error: Vector
+
+    @classmethod
+    def untracked(cls, values: Vector) -> Scores:
+        return cls(values, np.full(len(values), np.inf))
+
+    def improved(self, index: NDArray[np.int64], fresh: Scores) -> Scores:
+        """With values computed afresh at some samples, where these are known better."""
+        better = ~(fresh.error > self.error[index])
+        values, error = self.values.copy(), self.error.copy()
+        values[index[better]], error[index[better]] = fresh.values[better], fresh.error[better]
+        return Scores(values, error)

@@ -1,0 +1,276 @@
+"""How far computed kernel values can be from the kernel's own: a bound for each way of evaluating, in a form that sums.
+
+    |k~(x_i, z_j) - k(x_i, z_j)|   <=  sum_q left[i, q] right[j, q]     k of the data as given, k~ as computed
+    |k(x_i, z_j)|, |k~(x_i, z_j)|  <=  size[i] size[j]
+
+so that a sum F_i = sum_j b_j k_ij, computed from values k~ with m additions in float64 in any order, is within
+
+    left[i] . sum_j |b_j| right[j]  +  gamma_(m + 5) size[i] sum_j |b_j| size[j]
+
+of the truth, gamma_m = m u / (1 - m u) (Higham 2002, section 3.1): a product with n values costs two sums of scalars.
+
+Letters     u        unit roundoff of the precision of the values: 2^-24 or 2^-53
+            d        most terms of a sum over features
+            r, s     |x|_2 and |x|_1 of a sample as stored, after it was moved to an origin where it was
+            dl       how far the sample as stored is from the one given: at most u r if it was rounded or moved
+
+Exponentials of t = scale * distance. All bounds are absolute and need nothing to be small:
+    t off by a relative h    |exp(-t (1 + h)) - exp(-t)| <= h / (e (1 - h)), since t exp(-t) <= 1/e
+    t off by h               |exp(-t - h) - exp(-t)| <= |h|, both exponents being <= 0
+    Gaussian, data off       |d/dD exp(-gamma D^2)| <= sqrt(2 gamma / e), so sqrt(2 gamma / e) (dl_i + dl_j)
+    exp itself               3 u relative (kernels/exponential.py), and 0 instead of a value below the smallest normal
+
+Every count below is of roundings in first order. SECOND_ORDER covers products of them, the rounding of the bound itself
+and of norms; it is enough while d u <= SMALL, and beyond that the bound is infinite. Underflow costs at most the
+smallest normal number per operation, whether a processor flushes or not, and is counted where it could matter.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+Vector = NDArray[np.float64]
+
+UNIT = float(np.finfo(np.float64).eps) / 2
+SECOND_ORDER = 1.02
+SMALL = 0.01  # of d u, up to which SECOND_ORDER covers what a first-order count leaves out
+EXP_ERROR = 3.0  # units: relative error of exp of a nonpositive number
+STEEPEST_GAUSSIAN = 0.8578  # sqrt(2 / e): the largest slope of exp(-D^2)
+LARGEST_WEIGHTED = 0.3679  # 1 / e: the largest t exp(-t)
+
+
+class ErrorTerms(NamedTuple):
+    """Bounds on computed values of a kernel on some samples; see the module's header.
+
+    left, right : shape (n, q)
+    size : shape (n,); infinite where nothing is known about the size of values
+    """
+
+    left: Vector
+    right: Vector
+    size: Vector
+
+    def take(self, index: NDArray[np.int64]) -> ErrorTerms:
+        return ErrorTerms(self.left[index], self.right[index], self.size[index])
+
+    def joined(self, other: ErrorTerms) -> ErrorTerms:
+        """Of these samples, followed by others evaluated in the same way."""
+        return ErrorTerms(*(np.concatenate([mine, theirs]) for mine, theirs in zip(self, other)))
+
+    def of_sums(self, weights: Vector, n_terms: float, of: ErrorTerms | None = None) -> Vector:
+        """Bound on the error of sum_j b_j k(x_i, z_j) for each sample x_i, computed with `n_terms` additions.
+
+        weights : |b_j|, or the sum of the sizes of all changes that made b_j up; one per sample of `of`
+        of : terms of the samples z_j; None means the same samples as x_i
+        """
+        of = self if of is None else of
+        used = np.flatnonzero(weights)
+        weights = weights[used]
+        with np.errstate(invalid="ignore", over="ignore"):
+            error = self.left @ (weights @ of.right[used]) + rounding_of_sum(n_terms + 5) * self.size * float(
+                weights @ of.size[used]
+            )
+        error *= SECOND_ORDER
+        error[np.isnan(error)] = np.inf
+        return error if len(used) else np.zeros(len(self.size))
+
+    def largest(self) -> float:
+        """Bound on the error of any value among these samples."""
+        if not len(self.size):
+            return 0.0
+        with np.errstate(invalid="ignore", over="ignore"):
+            bound = float((self.left.max(axis=0) * self.right.max(axis=0)).sum())
+        return float("inf") if np.isnan(bound) else bound
+
+
+def rounding_of_sum(n_terms: float) -> float:
+    """gamma_m in float64: relative to the sum of the sizes of the terms, in any order of summation."""
+    return n_terms * UNIT / (1.0 - n_terms * UNIT) if n_terms * UNIT < 0.5 else float("inf")
+
+
+def unit_of(dtype: DTypeLike) -> float:
+    """u, the largest relative error of one rounded operation."""
+    return float(np.finfo(dtype).eps) / 2
+
+
+def additive(share: Vector, size: Vector) -> ErrorTerms:
+    """|error| <= share_i + share_j."""
+    ones = np.ones(len(share))
+    share = np.where(np.isnan(share), np.inf, SECOND_ORDER * share)
+    return ErrorTerms(np.column_stack([share, ones]), np.column_stack([ones, share]), size)
+
+
+def multiplicative(coefficient: float, factor: Vector, size: Vector) -> ErrorTerms:
+    """|error| <= coefficient factor_i factor_j."""
+    factor = np.where(np.isnan(factor), np.inf, factor)
+    left = SECOND_ORDER * coefficient * factor if coefficient else np.zeros(len(factor))
+    return ErrorTerms(left[:, None], factor[:, None] if coefficient else np.zeros((len(factor), 1)), size)
+
+
+def unknown(n: int, dtype: DTypeLike) -> ErrorTerms:
+    """Of kernels that state nothing: values in float64 are the kernel by definition; their size is not known."""
+    share = np.zeros(n) if np.dtype(dtype) == np.float64 else np.full(n, np.inf)
+    return additive(share, np.full(n, np.inf))
+
+
+def gaussian_by_table(n: int, dtype: DTypeLike) -> ErrorTerms:
+    """Rounded entries of a float64 table: five roundings of t, two of numpy's exp, one to the precision."""
+    share = 5.0 * UNIT + (unit_of(dtype) if np.dtype(dtype) != np.float64 else 0.0)
+    return additive(np.full(n, 0.5 * share), np.ones(n))
+
+
+def gaussian_by_differences(gamma: float, d: int, norms: Vector, rounded: bool, dtype: DTypeLike) -> ErrorTerms:
+    """Each difference is rounded once and enters twice, then product and d sums; two more for gamma: d + 5 of t.
+
+    norms : r; rounded : whether the samples are not exactly the ones given
+    """
+    u, limits = unit_of(dtype), np.finfo(dtype)
+    share = 0.5 * (LARGEST_WEIGHTED * (d + 5) * u + EXP_ERROR * u + (2 * gamma * d + 1) * float(limits.tiny))
+    data = STEEPEST_GAUSSIAN * np.sqrt(gamma) * (u * norms + np.sqrt(d) * float(limits.tiny)) if rounded else 0 * norms
+    return additive(_within(share + data, norms, gamma, d, dtype), np.ones(len(norms)))
+
+
+def gaussian_by_products(gamma: float, d: int, norms: Vector, dtype: DTypeLike, data: Vector | float) -> ErrorTerms:
+    """gamma (r_i^2 + r_j^2) bounds 2 gamma |x'z| too: d roundings of the product, six of factors, squares and sums.
+
+    data : dl of each sample
+    """
+    u, limits = unit_of(dtype), np.finfo(dtype)
+    with np.errstate(over="ignore"):
+        share = (d + 6) * u * gamma * norms**2 + 0.5 * EXP_ERROR * u + (gamma * d + 1) * float(limits.tiny)
+        share = share + STEEPEST_GAUSSIAN * np.sqrt(gamma) * data
+    return additive(_within(share, norms, gamma, d, dtype), np.ones(len(norms)))
+
+
+def _within(share: Vector, norms: Vector, gamma: float, d: int, dtype: DTypeLike) -> Vector:
+    """Infinite where sums of squares could overflow, gamma is no normal number, or counts are not small."""
+    limits = np.finfo(dtype)
+    if gamma and not float(limits.tiny) < gamma < 0.25 * float(limits.max) or d * unit_of(dtype) > SMALL:
+        return np.full(len(norms), np.inf)
+    with np.errstate(over="ignore"):
+        return np.where(norms**2 * max(1.0, gamma) < float(limits.max) / 16, share, np.inf)
+
+
+def exponential_of_l1(
+    gamma: float, d: int, sums: Vector, steepness: float, direct: bool, dtype: DTypeLike
+) -> ErrorTerms:
+    """exp(-gamma distance) for distances of L1 kind, s = |x|_1; direct, or from what sparse samples have in common.
+
+    direct    at most seven roundings of each term, d of the sum: relative to t
+    common    each common term errs by four roundings of what it is made of, and n_terms additions follow; then gamma
+              and the difference, six more: all relative to gamma (s_i + s_j)
+    Rounding the data moves the distance by at most `steepness` u (s_i + s_j).
+    """
+    u, limits = unit_of(dtype), np.finfo(dtype)
+    constant = 0.5 * EXP_ERROR * u + (gamma * d + 1) * float(limits.tiny)
+    with np.errstate(over="ignore"):
+        data = (steepness * u * gamma if np.dtype(dtype) != np.float64 else 0.0) * sums
+        if direct:
+            share = constant + 0.5 * LARGEST_WEIGHTED * (d + 7) * u + data
+        else:
+            share = constant + (d + 11) * u * gamma * sums + data
+    return additive(_within(share, np.sqrt(sums), gamma, d, dtype), np.ones(len(sums)))
+
+
+def inner_product(
+    d: int, norms: Vector, dtype: DTypeLike, rounded: bool = True, exact: NDArray[np.bool_] | bool = False
+) -> ErrorTerms:
+    """|error of x'z| <= (d + 2) u r_i r_j, two of it for rounding the data; with a share for underflow.
+
+    exact : samples whose products with each other are exact; a product errs if either is not
+    """
+    u, limits = unit_of(dtype), np.finfo(dtype)
+    factor = norms + float(np.sqrt(float(limits.tiny) / u))
+    terms = multiplicative((d + (2 if rounded else 0)) * u, _bounded(factor, 2, d, dtype), SECOND_ORDER * factor)
+    if not np.any(exact):
+        return terms
+    wrong = ~np.asarray(exact)[:, None]  # 1 where either is not exact is at most the sum of two columns
+    with np.errstate(invalid="ignore"):
+        left, right = (np.nan_to_num(side * wrong, nan=0.0, posinf=np.inf) for side in terms[:2])
+    return ErrorTerms(np.hstack([left, terms.left]), np.hstack([terms.right, right]), terms.size)
+
+
+def power(degree: int, gamma: float, coef0: float, d: int, norms: Vector, dtype: DTypeLike) -> ErrorTerms:
+    """(gamma x'z + coef0)^p: |base| <= A_i A_j with A^2 = |gamma| r^2 + |coef0|, and errs by (d + 6) u A_i A_j.
+
+    p factors of that, and at most 2 p products: p (d + 8) u A_i^p A_j^p.
+    """
+    u, limits = unit_of(dtype), np.finfo(dtype)
+    smallest = float(np.sqrt(float(limits.tiny) / u))  # underflow of a product or of a power
+    base = np.sqrt(abs(gamma) * norms**2 + abs(coef0)) + smallest * (1 + abs(gamma))
+    with np.errstate(over="ignore"):
+        factor = base**degree + smallest
+    count = degree * (d + 8)
+    return multiplicative(count * u, _bounded(factor, 2, count, dtype), SECOND_ORDER * factor)
+
+
+def sigmoid(gamma: float, coef0: float, d: int, norms: Vector, dtype: DTypeLike) -> ErrorTerms:
+    """tanh has slopes of one and less: (d + 6) u (|gamma| r_i r_j + |coef0|), and nine roundings of its own."""
+    u = unit_of(dtype)
+    product = multiplicative((d + 6) * u * abs(gamma), _bounded(norms, 2, d, dtype), np.ones(len(norms)))
+    constant = np.full(len(norms), 0.5 * u * ((d + 6) * abs(coef0) + 9.0))
+    return stacked([product, additive(constant, np.ones(len(norms)))], np.ones(len(norms)))
+
+
+def cosine(d: int, squares: Vector, dtype: DTypeLike) -> ErrorTerms:
+    """(d + 8) u, where products neither overflow nor underflow before they are divided."""
+    u, limits = unit_of(dtype), np.finfo(dtype)
+    is_safe = (squares == 0) | ((squares > float(limits.tiny) / u * (d + 1)) & (squares < float(limits.max) * u))
+    share = np.where(is_safe, 0.5 * (d + 8) * u, np.inf) if d * u <= SMALL else np.full(len(squares), np.inf)
+    return additive(share, np.ones(len(squares)))
+
+
+def _bounded(factor: Vector, power: int, count: float, dtype: DTypeLike) -> Vector:
+    """Infinite where a product of `power` factors could overflow, or the count of roundings is not small."""
+    limits = np.finfo(dtype)
+    if count * unit_of(dtype) > SMALL:
+        return np.full(len(factor), np.inf)
+    return np.where(factor < (float(limits.max) / 16) ** (1.0 / power), factor, np.inf)
+
+
+def stacked(parts: list[ErrorTerms], size: Vector) -> ErrorTerms:
+    """Of a sum of values: errors add up."""
+    return ErrorTerms(np.hstack([part.left for part in parts]), np.hstack([part.right for part in parts]), size)
+
+
+def of_sum(parts: list[ErrorTerms], dtype: DTypeLike) -> ErrorTerms:
+    """Of k1 + k2 + ..., with a rounding for each sum; sizes by Cauchy and Schwarz."""
+    size = np.sqrt(sum(part.size**2 for part in parts))
+    return stacked([*parts, multiplicative(len(parts) * unit_of(dtype), size, size)], size)
+
+
+def of_product(parts: list[ErrorTerms], dtype: DTypeLike) -> ErrorTerms:
+    """Of k1 k2 ...: |k1~ k2~ - k1 k2| <= |k1| err2 + |k2| err1 + err1 err2, and a rounding."""
+    total = parts[0]
+    for part in parts[1:]:
+        size = total.size * part.size
+        with np.errstate(invalid="ignore"):
+            terms = [
+                _times(total.size[:, None], part.left, total.size[:, None], part.right),
+                _times(part.size[:, None], total.left, part.size[:, None], total.right),
+                (_outer(total.left, part.left), _outer(total.right, part.right)),
+            ]
+        left, right = (np.nan_to_num(np.hstack(side), nan=np.inf, posinf=np.inf) for side in zip(*terms))
+        product = ErrorTerms(left, right, size)
+        total = stacked([product, multiplicative(2 * unit_of(dtype), size, size)], size)
+    return total
+
+
+def scaled(factor: float, terms: ErrorTerms, dtype: DTypeLike) -> ErrorTerms:
+    """Of factor * k: the factor and the product are rounded."""
+    size = np.sqrt(factor) * terms.size
+    return stacked(
+        [ErrorTerms(factor * terms.left, terms.right, size), multiplicative(2 * unit_of(dtype), size, size)], size
+    )
+
+
+def _times(a: Vector, left: Vector, b: Vector, right: Vector) -> tuple[Vector, Vector]:
+    return a * left, b * right
+
+
+def _outer(a: Vector, b: Vector) -> Vector:
+    """All products of a column of one with a column of the other."""
+    return (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
