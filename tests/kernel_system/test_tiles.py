@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from widemargin.kernel_system.tiles import TILE, KernelTiles, cross_block, cross_product
+from widemargin.kernel_system.tiles import (
+    TILE,
+    KernelTiles,
+    bounded_cross_product,
+    cross_block,
+    cross_product,
+    roundings_of,
+)
 from widemargin.kernels import BlockKernel, Gaussian, Linear
 
 N = 2 * TILE + 77
@@ -69,3 +76,26 @@ def test_objects_have_products_too():
     kernel = BlockKernel(lambda A, B: np.array([[float(len(set(a) & set(b))) for b in B] for a in A]))
     tiles = KernelTiles(kernel, kernel.prepare(words), np.float64, 1 << 20, 2)
     np.testing.assert_allclose(tiles.product(np.ones((4, 1)))[:, 0], kernel(words).sum(axis=1))
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="long double is no wider than double here")
+@pytest.mark.parametrize("columns", [1, 3])
+def test_bounded_products_err_by_no_more_than_their_roundings(points, rng, columns):
+    """Against sums in extended precision of the same values; |K| |V| bounds every partial sum."""
+    kernel = Gaussian(0.3)
+    samples = kernel.prepare(points)
+    V = rng.normal(size=(N, columns))
+    K = np.triu(kernel(points))
+    K = (K + np.triu(K, 1).T).astype(np.longdouble)
+    exact, sizes = K @ V, np.abs(K) @ np.abs(V)
+    tiles = KernelTiles(kernel, samples, np.float64, 1 << 40, 2)
+    some = np.arange(0, N, 2)
+    across = bounded_cross_product(kernel, samples, samples.take(some), V[some], 2)
+    for (product, size), truth, whole, count in (
+        (tiles.bounded_product(V), exact, sizes, tiles.roundings),
+        (across, K[:, some] @ V[some], np.abs(K[:, some]) @ np.abs(V[some]), roundings_of(len(some))),
+    ):
+        np.testing.assert_allclose(size, whole.astype(float), rtol=1e-12)
+        # values of tiles of other shapes may differ in their last bits
+        assert (np.abs(product - truth) <= (count + 4) * 2.0**-53 * whole).all()
+    assert tiles.roundings < 40

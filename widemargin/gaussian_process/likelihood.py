@@ -138,7 +138,7 @@ def estimated_likelihood(
     total = noise + model.noise(theta, X)
     if quadratic is None:
         solved = system.solve(total, targets, rule, "cg")
-        quadratic = solved.coefficients, solved.certificate.lower
+        quadratic = solved.coefficients, solved.quadratic
     a, values = quadratic
     tiles, M = system.tiles(float(total.min())), system.preconditioner(total)
     probes = M.draw(np.random.default_rng(0), PROBES)  # the same in every evaluation: the surface stays smooth

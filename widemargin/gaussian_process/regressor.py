@@ -75,9 +75,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
     n_optimizer_samples : int or None, default None
         Fit the parameters on so many samples drawn at random; None means all.
     solver : {"auto", "cholesky", "cg"}, default "auto"
-    tol : float, default 1e-8
-        Conjugate gradients stop when no prediction can be wrong by more than this share of the targets' root mean
-        square.
+    tol : float, default 1e-6
+        Largest error of any mean, relative to the targets' root mean square, that `certificate_` is to prove and
+        conjugate gradients stop at.
     max_iter : int, default -1
         Largest number of steps of conjugate gradients; -1 leaves it to the method.
     time_limit : float or None, default None
@@ -147,7 +147,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         noise_variance: float | None = None,
         n_optimizer_samples: int | None = None,
         solver: str = "auto",
-        tol: float = 1e-8,
+        tol: float = 1e-6,
         max_iter: int = -1,
         time_limit: float | None = None,
         cache_size: float | None = None,
@@ -362,7 +362,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
             cache_size=self.cache_size,
             n_jobs=self.n_jobs,
             system=system,
-            quadratic=(solved.coefficients, solved.certificate.lower),
+            quadratic=(solved.coefficients, solved.quadratic),
         )
 
     def log_marginal_likelihood(

@@ -14,6 +14,8 @@ Error    The same number bounds every prediction f(x) = k(x)'a: by Cauchy and Sc
 
              |f(x) - f*(x)|  <=  sqrt( k(x, x) r'M^-1 r ).
 
+         These are the bounds of exact arithmetic, and they decide when to stop; bounds.py proves them with rounding
+         errors counted, for the coefficients that were found.
 Ends     when r'M^-1 r is small enough for every right-hand side; at max_iter, at the deadline, on Ctrl-C; or STALLED
          when rounding stops it, INDEFINITE when a direction of no or negative curvature shows that K is no kernel
 """

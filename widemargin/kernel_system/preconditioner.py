@@ -12,6 +12,13 @@ Whatever the pivots, F F' <= K in the order of positive semi-definite matrices, 
 
 the upper bound on the remaining error that conjugate gradients can compute at no extra cost (conjugate_gradient.py).
 M^-1 r comes from Woodbury's identity with the small matrix I + F'D^-1 F.
+
+In floating point F is rounded and M <= A is true only nearly. What is proven does not rest on it: with F = K_:S L'^-1,
+L lower triangular, the coefficients v = L'^-1 c on the samples S, c = (I + F'D^-1 F)^-1 F'D^-1 r, give the same number
+
+    v'K v + (r - K v)'D^-1 (r - K v)  =  |c|^2 + (r - F c)'D^-1 (r - F c)  =  r'M^-1 r,
+
+and the left side is an upper bound on r'A^-1 r for any v, however it was found (bounds.py).
 """
 
 from __future__ import annotations
@@ -36,7 +43,7 @@ Matrix = NDArray[np.float64]
 
 
 class PartialFactor:
-    """F and its pivots; it depends on the kernel and the samples only, so that several noises share it."""
+    """F, its pivots S and L of F L' = K_:S; the noise plays no part, so that several of them share one factor."""
 
     def __init__(
         self, kernel: Kernel, samples: Samples, diagonal: Vector, noise: float, n_threads: int, rank: int | None = None
@@ -46,6 +53,8 @@ class PartialFactor:
         rest = np.maximum(diagonal, 0.0)  # negative only for an indefinite kernel, which the solvers find out
         rng = np.random.default_rng(0)  # any seed gives a valid M; a fixed one gives the same answer every time
         F = np.empty((n, limit), order="F")
+        lower = np.zeros((limit, limit))
+        chosen: list[NDArray[np.int64]] = []
         used = 0
         with single_threaded_blas():
             while used < limit and rest.sum() > GOOD_ENOUGH * noise:
@@ -63,11 +72,16 @@ class PartialFactor:
                 except LinAlgError:  # near copies among the pivots, or an indefinite kernel: what there is must do
                     break
                 new = solve_triangular(corner, columns.T, lower=True, check_finite=False).T
+                lower[used : used + len(pivots), :used] = F[pivots, :used]
+                lower[used : used + len(pivots), used : used + len(pivots)] = corner
                 F[:, used : used + len(pivots)] = new
+                chosen.append(pivots)
                 used += len(pivots)
                 rest = np.maximum(rest - np.einsum("ij,ij->i", new, new), 0.0)
                 rest[pivots] = 0.0
         self.F = F[:, :used]
+        self.lower = lower[:used, :used]
+        self.pivots = np.concatenate(chosen) if chosen else np.empty(0, np.int64)
         self.rest = float(rest.sum())
 
     @staticmethod
@@ -98,6 +112,11 @@ class Preconditioner:
         scaled = R / self.noise[:, None]
         inner = cho_solve((self.corner, True), self.factor.F.T @ scaled, check_finite=False)
         return scaled - (self.factor.F @ inner) / self.noise[:, None]
+
+    def trial(self, R: Matrix) -> Matrix:
+        """Coefficients v of the pivots with v'K v + (R - K v)'D^-1 (R - K v) next to R'M^-1 R, shape (rank, m)."""
+        inner = cho_solve((self.corner, True), self.factor.F.T @ (R / self.noise[:, None]), check_finite=False)
+        return solve_triangular(self.factor.lower, inner, lower=True, trans="T", check_finite=False)
 
     def log_determinant(self) -> float:
         """log det M."""

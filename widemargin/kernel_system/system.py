@@ -6,6 +6,8 @@ cg              conjugate gradients on tiles of K that are kept as far as the me
                 (iterative refinement; Golub & Van Loan 2013, section 3.5.3), so that the answer is that of float64
 least squares   by eigenvalues, where the matrix is singular or indefinite
 
+Whatever the method, the certificate comes from the residual of the coefficients it left (checked.py, bounds.py).
+
 "auto" takes Cholesky for few samples; for more it tries conjugate gradients first, as long as they promise to be done
 in the time of a Cholesky factor, and goes on without limit where a factor does not fit.
 """
@@ -14,7 +16,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,18 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.cholesky import NotPositiveDefinite, factor_in_place, solve_factored
-from widemargin.gram.budget import cache_budget
 from widemargin.gram.gram import symmetric_block
-from widemargin.kernel_system.certificate import SystemCertificate
+from widemargin.kernel_system.checked import CheckedSystem, Rule, Solved
 from widemargin.kernel_system.conjugate_gradient import descend
-from widemargin.kernel_system.preconditioner import PartialFactor, Preconditioner
 from widemargin.kernel_system.tiles import KernelTiles
-from widemargin.kernels.kernel import Kernel
 from widemargin.solvers.solution import Status
-from widemargin.threads import resolve_n_jobs, single_threaded_blas
+from widemargin.threads import single_threaded_blas
 
 SOLVERS = ("auto", "cholesky", "cg")
 ENDED_BY_THE_USER = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED)
+AS_GOOD_AS_A_FACTOR = (Status.OPTIMAL, Status.UNDECIDED, *ENDED_BY_THE_USER)
 
 DIRECT = 1024  # samples up to which a factor costs less than the preparations of conjugate gradients
 STEPS_PER_FACTOR = 1 / 40  # steps, per sample, that were measured to take as long as a factor
@@ -50,25 +49,7 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Rule:
-    """When to stop: bound on the error of predictions, relative to the targets, and two budgets."""
-
-    tol: float = 1e-8
-    max_iter: int = -1
-    time_limit: float | None = None
-
-
-@dataclass
-class Solved:
-    """Coefficients (n, m), their certificate, and the Cholesky factor where one was made."""
-
-    coefficients: Matrix
-    certificate: SystemCertificate
-    factor: Matrix | None = None
-
-
-class KernelSystem:
+class KernelSystem(CheckedSystem):
     """K of one set of samples, solved for any noise and targets; what does not depend on them is made once.
 
     Parameters
@@ -91,24 +72,6 @@ class KernelSystem:
     (True, True)
     """
 
-    def __init__(self, kernel: Kernel, X: Any, cache_size: float | None = None, n_jobs: int | None = None) -> None:
-        self.kernel, self.X = kernel, X
-        self.n_threads = resolve_n_jobs(n_jobs) if kernel.releases_gil else 1
-        self.blas_threads = resolve_n_jobs(n_jobs)
-        self.samples = kernel.prepare(X, np.float64)
-        self.diagonal = kernel.diag(self.samples)
-        self.budget = cache_budget(cache_size)
-        self._tiles: KernelTiles | None = None
-        self._partial: PartialFactor | None = None
-        self._partial_noise = 0.0
-
-    def __len__(self) -> int:
-        return len(self.samples)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Tiles and factors can be made again: they are not pickled."""
-        return {**self.__dict__, "_tiles": None, "_partial": None}
-
     def release(self) -> None:
         """Give the memory of tiles back; they are made again when needed."""
         self._tiles = None
@@ -123,11 +86,6 @@ class KernelSystem:
     def factor_fits(self, copies: int = 1) -> bool:
         """Whether so many float64 matrices stay within the memory budget."""
         return copies * 8 * len(self) ** 2 <= self.budget
-
-    @cached_property
-    def exact(self) -> KernelTiles:
-        """Products in float64 that keep nothing."""
-        return KernelTiles(self.kernel, self.samples, np.float64, 0, self.n_threads)
 
     def tiles(self, least_noise: float) -> KernelTiles:
         """The operator for conjugate gradients, in the precision that the memory and the noise allow."""
@@ -147,16 +105,7 @@ class KernelSystem:
     @cached_property
     def rounding(self) -> float:
         """Bound on the error of an entry in float32."""
-        return self.kernel.rounding(self.kernel.prepare(self.X, np.float32))
-
-    def preconditioner(self, noise: Vector) -> Preconditioner:
-        """M of this kernel for a noise; its expensive half is kept, and made anew only for a much smaller noise."""
-        level = float(np.exp(np.log(noise).mean()))
-        if self._partial is None or (level < 0.1 * self._partial_noise and self._partial.rest > 0):
-            self._partial = PartialFactor(self.kernel, self.samples, self.diagonal, level, self.n_threads)
-            self._partial_noise = level
-        with single_threaded_blas():
-            return Preconditioner(self._partial, noise)
+        return self.kernel.errors(self.kernel.prepare(self.X, np.float32)).largest()
 
     # ---- solving
 
@@ -177,9 +126,9 @@ class KernelSystem:
             if singular:
                 raise NotPositiveDefinite("conjugate gradients need noise on the diagonal")
             answer = self._descend(noise, targets, rule, started, watch, trial=solver == "auto" and fits)
-            if solver == "cg" or not fits or answer.certificate.status in (Status.OPTIMAL, *ENDED_BY_THE_USER):
+            if solver == "cg" or not fits or answer.certificate.status in AS_GOOD_AS_A_FACTOR:
                 return answer
-            if answer.certificate.status is Status.STALLED and answer.certificate.error <= NO_BETTER * rule.tol:
+            if answer.certificate.status is Status.STALLED and answer.certificate.reached <= NO_BETTER * rule.tol:
                 return answer
             self.release()
         return self._factor(noise, targets, rule, started)
@@ -191,11 +140,10 @@ class KernelSystem:
         factor_in_place(L, self.blas_threads)
         coefficients = solve_factored(L, targets, self.blas_threads)
         residual = self.residual(noise, targets, coefficients)
-        step = solve_factored(L, residual, self.blas_threads)
-        certificate = self.certify(
-            noise, targets, coefficients, residual, np.einsum("ij,ij->j", residual, step), rule, "cholesky", started
-        )
-        return Solved(coefficients, certificate, L)
+        with np.errstate(over="ignore", invalid="ignore"):
+            step = solve_factored(L, residual.value, self.blas_threads)
+            energy = np.einsum("ij,ij->j", residual.value, step)
+        return self.certify(noise, targets, coefficients, residual, energy, rule, "cholesky", started, factor=L)
 
     def _descend(
         self,
@@ -213,9 +161,9 @@ class KernelSystem:
         tiles = self.tiles(float(noise.min()))
         M = self.preconditioner(noise)
         coefficients = np.zeros_like(targets)
-        residual, error = targets, np.einsum("ij,ij->j", targets, M.solve(targets))
+        rest, error = targets, np.einsum("ij,ij->j", targets, M.solve(targets))
         # Where k(x, x) is next to nothing any coefficients predict well, but a bias is made of the coefficients.
-        goal = goal_of_round = np.minimum(self.goal(targets, rule.tol), rule.tol * error)
+        goal = goal_of_round = np.minimum(self.goal(targets, noise, rule), rule.tol * error)
         history: list[tuple[float, float]] = []
         steps, status = 0, Status.OPTIMAL
 
@@ -250,11 +198,11 @@ class KernelSystem:
             while True:
                 if tiles.dtype == np.float32:
                     goal_of_round = np.maximum(goal, ROUND_FACTOR * error)
-                lower = np.einsum("ij,ij->j", targets + residual, coefficients)
+                lower = np.einsum("ij,ij->j", targets + rest, coefficients)
                 run = descend(
                     multiply,
                     M.solve,
-                    residual,
+                    rest,
                     goal_of_round,
                     lower=lower,
                     max_iter=allowed - steps,
@@ -271,7 +219,8 @@ class KernelSystem:
                     error, status = run.error, run.status
                     break
                 residual = self.residual(noise, targets, coefficients, None if tiles.dtype == np.float32 else tiles)
-                error = np.maximum(np.einsum("ij,ij->j", residual, M.solve(residual)), 0.0)
+                rest = residual.value
+                error = np.maximum(np.einsum("ij,ij->j", rest, M.solve(rest)), 0.0)
                 status = run.status
                 if (error <= goal).all():
                     status = Status.OPTIMAL
@@ -281,61 +230,6 @@ class KernelSystem:
                 if (error[error > goal] > LEAST_PROGRESS * before[error > goal]).any():
                     status = Status.STALLED
                     break
-        certificate = self.certify(
+        return self.certify(
             noise, targets, coefficients, residual, error, rule, "cg", started, steps, M.factor.rank, history, status
-        )
-        return Solved(coefficients, certificate)
-
-    # ---- checking
-
-    def goal(self, targets: Matrix, tol: float) -> Vector:
-        """r'M^-1 r of each target at which predictions err by no more than tol times the target's root mean square."""
-        largest = max(float(self.diagonal.max(initial=0.0)), np.finfo(float).tiny)
-        with np.errstate(over="ignore"):  # infinite where the kernel is zero: nothing can be predicted wrongly
-            return tol**2 * np.mean(targets**2, axis=0) / largest
-
-    def residual(
-        self, noise: Vector, targets: Matrix, coefficients: Matrix, tiles: KernelTiles | None = None
-    ) -> Matrix:
-        """y - (K + D) a in float64."""
-        product = (tiles or self.exact).product(coefficients)
-        product += noise[:, None] * coefficients
-        return targets - product
-
-    def certify(
-        self,
-        noise: Vector,
-        targets: Matrix,
-        coefficients: Matrix,
-        residual: Matrix,
-        error: Vector,
-        rule: Rule,
-        method: str,
-        started: float,
-        iterations: int = 0,
-        rank: int = 0,
-        history: list[tuple[float, float]] | None = None,
-        status: Status | None = None,
-    ) -> SystemCertificate:
-        """Bounds from a residual and r'M^-1 r (or r'A^-1 r) of each target."""
-        lower = np.einsum("ij,ij->j", targets + residual, coefficients)
-        error = np.maximum(error, 0.0)
-        unit = self.goal(targets, 1.0)
-        relative = float(np.sqrt(np.max(error / np.where(unit > 0, unit, 1.0), initial=0.0)))
-        norms = np.linalg.norm(targets, axis=0)
-        residuals = np.linalg.norm(residual, axis=0) / np.where(norms > 0, norms, 1.0)
-        if status is None:
-            status = Status.OPTIMAL if relative <= rule.tol else Status.STALLED
-        return SystemCertificate(
-            lower=lower,
-            upper=lower + error,
-            error=relative,
-            residual=float(residuals.max(initial=0.0)),
-            tol=rule.tol,
-            method=method,
-            iterations=iterations,
-            rank=rank,
-            history=np.array(history or [], float).reshape(-1, 2),
-            status=status,
-            seconds=time.perf_counter() - started,
         )

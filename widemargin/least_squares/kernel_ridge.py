@@ -19,7 +19,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from widemargin.estimators.base import WITHOUT_GAMMA, is_precomputed
 from widemargin.estimators.training_set import TrainingSet, resolve_gamma
-from widemargin.kernel_system import KernelSystem
+from widemargin.kernel_system import KernelSystem, SystemCertificate
 from widemargin.kernels import KERNEL_NAMES, BlockKernel, Kernel, PairKernel, make_kernel
 from widemargin.least_squares.model import KernelSystemModel
 
@@ -54,9 +54,9 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
         Further arguments of a kernel function.
     solver : {"auto", "cholesky", "cg"}, default "auto"
         How the linear system is solved.
-    tol : float, default 1e-8
-        Conjugate gradients stop when no prediction can be wrong by more than this share of the targets' root mean
-        square.
+    tol : float, default 1e-6
+        Largest error of any prediction, relative to the targets' root mean square, that `certificate_` is to prove and
+        conjugate gradients stop at.
     max_iter : int, default -1
         Largest number of steps of conjugate gradients; -1 leaves it to the method.
     time_limit : float or None, default None
@@ -112,7 +112,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
         coef0: float = 1,
         kernel_params: dict | None = None,
         solver: str = "auto",
-        tol: float = 1e-8,
+        tol: float = 1e-6,
         max_iter: int = -1,
         time_limit: float | None = None,
         cache_size: float | None = None,
@@ -172,7 +172,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
 
         self._expose(X, data, coefficients, single)
         self.certificates_: Any = certificates
-        self._publish(max(certificates, key=lambda certificate: certificate.error))
+        self._publish(max(certificates, key=_how_bad))
         if steps is not None:
             steps.finish()
         return self
@@ -226,6 +226,11 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
         if name == "poly" and not isinstance(self.degree, Integral) and self.degree != int(self.degree):
             raise ValueError(f"degree must be a whole number; got {self.degree!r}.")
         return make_kernel(name, gamma=gamma, degree=int(self.degree), coef0=self.coef0)
+
+
+def _how_bad(certificate: SystemCertificate) -> tuple[bool, bool, float]:
+    """Order of certificates: singular systems last, before them those that do not hold."""
+    return certificate.method == "least squares", not certificate.holds, certificate.reached
 
 
 class _PairByPair:

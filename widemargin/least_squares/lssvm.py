@@ -15,6 +15,7 @@ and +1 as targets the classifier is the same problem, because y_i e_i has the sq
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -28,8 +29,9 @@ from widemargin.estimators.callbacks import Steps
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
-from widemargin.kernel_system import KernelSystem, NotPositiveDefinite
+from widemargin.kernel_system import KernelSystem, NotPositiveDefinite, Rule
 from widemargin.kernels import KERNEL_NAMES, Kernel
+from widemargin.least_squares.bias import certificate_with_bias
 from widemargin.least_squares.model import KernelSystemModel
 
 Vector = NDArray[np.float64]
@@ -49,6 +51,9 @@ class LeastSquaresMachine(KernelSystemModel):
         "coef0": [Interval(Real, None, None, closed="neither")],
     }
 
+    def _rule(self) -> Rule:
+        return replace(super()._rule(), bias=True)
+
     def _fit_columns(self, data: TrainingSet, weight: Vector, targets: Matrix, steps: Steps | None) -> None:
         """Solve for every column of targets at once and expose the machine."""
         kernel = self._make_kernel(data)
@@ -57,16 +62,17 @@ class LeastSquaresMachine(KernelSystemModel):
             machine._expose(data, kernel, found)
 
         system = KernelSystem(kernel, data.X, self.cache_size, self.n_jobs)
-        ones = np.ones((len(targets), 1))
+        noise, ones = 1.0 / (self.C * weight), np.ones((len(targets), 1))
         try:
-            solved = self._solve(system, 1.0 / (self.C * weight), np.hstack([targets, ones]), steps, expose)
+            solved = self._solve(system, noise, np.hstack([targets, ones]), steps, expose)
         except NotPositiveDefinite as error:
             raise NotPositiveDefinite(
                 f"K + 1/C has no Cholesky factor ({error}): the kernel is not positive semi-definite on these data, or "
                 "C is so large that the matrix is singular. Use another kernel (rbf is always valid) or a smaller C."
             ) from error
         self._expose(data, kernel, solved.coefficients)
-        self._publish(solved.certificate)
+        answer = self.intercept_, self._coefficients
+        self._publish(certificate_with_bias(system, noise, targets, solved, self._rule(), *answer))
         if steps is not None:
             steps.finish()
 
@@ -105,9 +111,9 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         Of the named kernels, as in SVR.
     solver : {"auto", "cholesky", "cg"}, default "auto"
         How the linear system is solved.
-    tol : float, default 1e-8
-        Conjugate gradients stop when no value of the two functions that make up the machine can be wrong by more than
-        this share of the targets' root mean square.
+    tol : float, default 1e-6
+        Largest error of any prediction, relative to the targets' root mean square, that `certificate_` is to prove and
+        conjugate gradients stop at.
     max_iter, time_limit : limits of conjugate gradients; -1 and None for none
     cache_size : float or None, default None
         Megabytes for the kernel matrix; None takes a share of the free memory.
@@ -121,7 +127,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     intercept_ : array of shape (n_targets,)
     support_, support_vectors_ : all samples of positive weight: squared errors leave no coefficient at zero
     certificate_ : SystemCertificate
-        Of the linear systems, from a fresh residual.
+        Bounds on the error of the machine, bias included, from a fresh residual.
     n_iter_ : int
 
     Examples
@@ -129,7 +135,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     >>> import numpy as np
     >>> from widemargin import LSSVR
     >>> X = np.arange(5.0)[:, None]
-    >>> LSSVR(kernel="linear", C=1e4).fit(X, 2 * X[:, 0] + 1).predict([[10.0]]).round(2).tolist()
+    >>> LSSVR(kernel="linear", C=100).fit(X, 2 * X[:, 0] + 1).predict([[10.0]]).round(1).tolist()
     [21.0]
     """
 
@@ -142,7 +148,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         gamma: float | str = "scale",
         coef0: float = 0.0,
         solver: str = "auto",
-        tol: float = 1e-8,
+        tol: float = 1e-6,
         max_iter: int = -1,
         time_limit: float | None = None,
         cache_size: float | None = None,
@@ -207,8 +213,8 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         Multiplies C of the samples of a class.
     solver : {"auto", "cholesky", "cg"}, default "auto"
         How the linear system is solved.
-    tol : float, default 1e-8
-        Conjugate gradients stop when no value of the functions that make up the machine can be wrong by more than this.
+    tol : float, default 1e-6
+        Largest error of any decision value that `certificate_` is to prove and conjugate gradients stop at.
     max_iter, time_limit : limits of conjugate gradients; -1 and None for none
     cache_size : float or None, default None
         Megabytes for the kernel matrix; None takes a share of the free memory.
@@ -223,7 +229,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
     intercept_ : array of shape (1,) or (n_classes,)
     support_, support_vectors_ : all samples of positive weight: squared errors leave no coefficient at zero
     certificate_ : SystemCertificate
-        Of the linear systems, from a fresh residual.
+        Bounds on the error of the machine, bias included, from a fresh residual.
     n_iter_ : int
 
     Examples
@@ -250,7 +256,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         coef0: float = 0.0,
         class_weight: dict | str | None = None,
         solver: str = "auto",
-        tol: float = 1e-8,
+        tol: float = 1e-6,
         max_iter: int = -1,
         time_limit: float | None = None,
         cache_size: float | None = None,

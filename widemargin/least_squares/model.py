@@ -1,6 +1,6 @@
 """What the models share that solve a linear system with a kernel: reading targets, solving, warning, predicting.
 
-    validate -> kernel and noise -> KernelSystem.solve -> coefficients and certificate_ -> warn if it was cut short
+    validate -> kernel and noise -> KernelSystem.solve -> coefficients and certificate_ -> warn unless it holds
 
 Data are read as the support vector machines read them; nothing here solves a quadratic programme.
 """
@@ -26,7 +26,8 @@ from widemargin.estimators.notebook import ShowsCertificate
 from widemargin.estimators.plain_data import are_plain_targets
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.expansion import combine
-from widemargin.kernel_system import SOLVERS, KernelSystem, NotPositiveDefinite, Rule, Solved
+from widemargin.kernel_system import SOLVERS, KernelSystem, NotPositiveDefinite, Rule, Solved, SystemCertificate
+from widemargin.kernel_system.certificate import IF_PSD
 from widemargin.kernel_system.tiles import cross_product
 from widemargin.kernels import Kernel, Linear, Precomputed
 from widemargin.progress import watching
@@ -123,10 +124,6 @@ class KernelSystemModel(ShowsCertificate, CallbackMixin, BaseEstimator):
                     f"The kernel matrix is singular or indefinite ({why}), and {len(system)} samples are too many "
                     "for a solution of least squares: raise alpha, or use another kernel (rbf is always valid)."
                 ) from why
-        warn_user(
-            "Singular matrix in solving dual problem. Using least-squares solution instead: raise alpha, or remove "
-            "duplicate samples."
-        )
         started = time.perf_counter()
         K = system.matrix()
         K[np.diag_indices_from(K)] += noise
@@ -135,25 +132,28 @@ class KernelSystemModel(ShowsCertificate, CallbackMixin, BaseEstimator):
         inverse = np.divide(1.0, values, out=np.zeros_like(values), where=usable)
         coefficients = vectors @ (inverse[:, None] * (vectors.T @ targets))
         residual = system.residual(noise, targets, coefficients)
-        error = np.einsum("ij,ij->j", residual, vectors @ (inverse[:, None] * (vectors.T @ residual)))
-        certificate = system.certify(
-            noise, targets, coefficients, residual, error, self._rule(), "least squares", started
+        with np.errstate(over="ignore", invalid="ignore"):
+            step = vectors @ (inverse[:, None] * (vectors.T @ residual.value))
+            energy = np.einsum("ij,ij->j", residual.value, step)
+        negative = not system.kernel.is_psd and bool((values[usable] < 0.0).any())
+        ended = Status.INDEFINITE if negative else None
+        return system.certify(
+            noise, targets, coefficients, residual, energy, self._rule(), "least squares", started, status=ended
         )
-        return Solved(coefficients, certificate)
 
-    def _publish(self, certificate: Any) -> None:
-        """Set the certificate, and say in a sentence why the method ended early, if it did."""
+    def _publish(self, certificate: SystemCertificate) -> None:
+        """Set the certificate, and warn in a sentence unless it holds: why, how far the answer is, what to do."""
         self.certificate_ = certificate
         self.status_: Status = certificate.status
         self.n_iter_ = max(1, certificate.iterations)  # a factor counts as one step
-        if certificate.method != "cg" or self.status_ in (Status.OPTIMAL, Status.STOPPED):
+        singular = certificate.method == "least squares"
+        if (certificate.holds and not singular) or self.status_ is Status.STOPPED:
             return
-        warn_user(
-            f"{ADVICE.get(self.status_, self.status_.value)} Reached: predictions within {certificate.error:.2g} of "
-            f"the targets' root mean square (tol={certificate.tol:g}), y'(K + D)^-1 y between "
-            f"{certificate.lower[0]:.6g} and {certificate.upper[0]:.6g}; see certificate_.",
-            ConvergenceWarning,
-        )
+        reasons = [SINGULAR] if singular else []
+        if not certificate.holds:
+            general = ADVICE_FOR_ALL.get(self.status_, self.status_.value)
+            reasons.append(ADVICE.get((certificate.method, self.status_), general))
+        warn_user(" ".join([*reasons, proven(certificate)]), UserWarning if singular else ConvergenceWarning)
 
     # ---- predicting
 
@@ -182,13 +182,42 @@ class KernelSystemModel(ShowsCertificate, CallbackMixin, BaseEstimator):
         return cross_product(kernel, left, right, coefficients, resolve_n_jobs(self.n_jobs))
 
 
+def proven(certificate: SystemCertificate) -> str:
+    """What a certificate proves, in a sentence."""
+    tol = f"(tol={certificate.tol:g})"
+    if certificate.is_psd:
+        bound = f"{certificate.error:.2g} of the targets' root mean square"
+        first = f"Proven: predictions within {bound} {tol}, y'(K + D)^-1 y"
+    else:
+        bound = f"{certificate.residual:.2g} of the targets"
+        first = f"Proven: a residual of at most {bound} {tol}; {IF_PSD}, y'(K + D)^-1 y is"
+    return f"{first} between {certificate.lower[0]:.6g} and {certificate.upper[0]:.6g}; see certificate_."
+
+
+SINGULAR = (
+    "Singular matrix in solving dual problem. Using least-squares solution instead: raise alpha, or remove duplicate "
+    "samples."
+)
+STRONGER = "raise alpha (of LSSVC and LSSVR: lower C) or tol, or scale the features."
 ADVICE = {
-    Status.MAX_ITER: "Conjugate gradients used up max_iter before they met the tolerance: raise max_iter or alpha.",
-    Status.STALLED: (
+    ("cg", Status.STALLED): (
         "Rounding errors stop conjugate gradients above the tolerance: raise tol or alpha, or use solver='cholesky'."
     ),
+    ("cg", Status.MAX_ITER): (
+        "Conjugate gradients used up max_iter before they met the tolerance: raise max_iter or alpha."
+    ),
+    ("cholesky", Status.STALLED): (
+        f"Rounding errors keep the answer above the tolerance, so badly conditioned is the system: {STRONGER}"
+    ),
+    ("least squares", Status.STALLED): "The solution of least norm cannot be told from others near it.",
+}
+ADVICE_FOR_ALL = {
+    Status.UNDECIDED: (
+        "The answer meets the tolerance as far as double precision can tell, but rounding errors could exceed it, so "
+        f"that nothing is proven: {STRONGER}"
+    ),
     Status.INDEFINITE: (
-        "The kernel is not positive semi-definite on these data, so conjugate gradients cannot go on. Use another "
+        "The kernel is not positive semi-definite on these data, so the answer need not be the best one. Use another "
         "kernel (rbf is always valid) or a larger alpha."
     ),
 }
