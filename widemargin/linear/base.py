@@ -27,10 +27,10 @@ from widemargin.estimators.callbacks import CallbackMixin, StepListener, Steps
 from widemargin.estimators.notebook import ShowsCertificate
 from widemargin.estimators.plain_data import is_plain_matrix
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless
-from widemargin.linear.certify import certify_linear
+from widemargin.linear.certify import Judge
 from widemargin.linear.problem import Budget, linear_problem
 from widemargin.linear.rows import DenseRows, SparseRows, rows_of
-from widemargin.linear.solve import SMALL, solve_linear
+from widemargin.linear.solve import SMALL, solve_from_zero, solve_linear
 from widemargin.problems.dual import SignedDual
 from widemargin.progress import Listener, of_problem, watching
 from widemargin.solvers.solution import Status
@@ -141,9 +141,15 @@ class LinearMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
                 began = time.perf_counter()
                 budget = every if watch is None else replace(every, watch=of_problem(watch, number, len(duals)))
                 problem = linear_problem(rows, duals[number])
-                answer = solve_linear(problem, budget, seed=seed)
-                weights[number] = answer.weights
-                certificates[number] = certify_linear(problem, answer, budget.gap, time.perf_counter() - began)
+                judge = Judge(problem, budget.gap)
+                answer = solve_linear(problem, budget, seed=seed, accept=None if small else judge)
+                certificate = judge.certificate(answer, time.perf_counter() - began)
+                if certificate.status is Status.STALLED and not problem.squared:
+                    again = solve_from_zero(problem, budget, judge, answer.iterations)
+                    other = judge.certificate(again, time.perf_counter() - began)
+                    if other.gap < certificate.gap:
+                        answer, certificate = again, other
+                weights[number], certificates[number] = answer.weights, certificate
 
             n_threads = resolve_n_jobs(self.n_jobs) if rows.entries * len(duals) > WORTH_THREADS else 1
             with nullcontext() if small else single_threaded_blas():
@@ -156,7 +162,7 @@ class LinearMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
         self.certificates_ = list(certificates)
         self.certificate_ = combine(self.certificates_)
         self.status_: Status = self.certificate_.status or Status.OPTIMAL
-        self.fit_status_ = 0 if self.status_.converged else 1
+        self.fit_status_ = 0 if self.status_.converged and self.certificate_.holds else 1
         self.n_iter_ = max(certificate.iterations for certificate in certificates)
 
     def _warn_unless_converged(self) -> None:

@@ -30,7 +30,7 @@ from numba.extending import intrinsic
 
 from widemargin._jit import CONTRACT, INTERPRETED, jit
 from widemargin.interrupt import status_of
-from widemargin.linear.problem import Budget, LinearAnswer, LinearProblem, Vector
+from widemargin.linear.problem import Accept, Budget, LinearAnswer, LinearProblem, Point, Undecidable, Vector
 from widemargin.linear.rows import ONE, TWO, SparseRows, products
 from widemargin.solvers.solution import Status
 
@@ -51,6 +51,7 @@ SETTLED = 60.0  # passes' worth of work after which the rate of the gap can be b
 NEARLY = 1.0 / 3.0  # gap at the end of a pass over its estimate on the way, which is mostly that of its beginning
 ENTRY = 1.6e-9  # seconds a pass takes for each entry of the data
 TINY = float(np.finfo(float).tiny)
+NEXT = 0.2  # how much smaller the gap must be before a further condition is looked at again
 NO_STEP = 1e-12  # slopes below this move nothing worth the write
 
 
@@ -253,8 +254,13 @@ def solve_coordinates(
     seed: int = 0,
     max_passes: int | None = None,
     rival: Callable[[LinearProblem, Vector], float] | None = None,
+    accept: Accept | None = None,
 ) -> LinearAnswer:
-    """Passes until the relative gap is met, the budget or `max_passes` is used up, or the rival would be faster."""
+    """Passes until the relative gap is met, the budget or `max_passes` is used up, or the rival would be faster.
+
+    accept : a further condition, looked at when the gap of the budget is met and again whenever it has shrunk by NEXT;
+        Undecidable ends the run
+    """
     rows = problem.rows.as_sparse()
     n = rows.n
     large = rows.entries * 12 > CACHE and rows.entries < SHORT_ROW * n
@@ -263,7 +269,7 @@ def solve_coordinates(
     order, visits, loud, marks = np.arange(n), np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.uint8)
     state = np.uint64(88172645463325252 ^ (seed * 2654435761 & 0xFFFFFFFF))
     active, threshold, level, passes, work, frozen = n, np.inf, 0.0, 0, 0.0, 0.0
-    gap, ratio, next_look, looked, seen = np.inf, NEARLY, 4, 0, np.inf
+    gap, goal, ratio, next_look, looked, seen = np.inf, budget.gap, NEARLY, 4, 0, np.inf
     status: Status | None = None
     try:
         while status is None:
@@ -281,18 +287,22 @@ def solve_coordinates(
             status = budget.ended(passes)
             if status is None and max_passes is not None and passes >= max_passes:
                 status = Status.OWN_RULE
-            if ratio * estimate <= budget.gap or status is not None:
+            if ratio * estimate <= goal or status is not None:
                 primal, lower = objectives(*data, records, w, u)
                 gap = (primal - lower) / max(primal, TINY)
-                if gap <= budget.gap:
-                    status = Status.OPTIMAL
-                    break
+                if gap <= goal:
+                    if accept is None or accept(Point(w, records[:, BETA].copy(), u)):
+                        status = Status.OPTIMAL
+                        break
+                    goal = NEXT * gap
+                    w[:] = 0.0  # X'b afresh: what was added up has drifted
+                    rows.add_transposed(np.arange(n), records[:, BETA].copy(), w)
                 hidden = gap > estimate  # some of it is with the samples left out
                 ratio = min(gap / max(estimate, TINY), 1.0)
             budget.report(ratio * estimate, primal, passes, w, records[:, BETA])
             if passes >= next_look:
                 rate = np.log(seen / estimate) / (passes - looked) if estimate < seen < np.inf else 0.0
-                passes_left = np.log(ratio * estimate / budget.gap) / rate if rate > 0.0 else np.inf  # as it looks
+                passes_left = np.log(ratio * estimate / goal) / rate if rate > 0.0 else np.inf  # as it looks
                 seconds_left = passes_left * (active / n) * rows.entries * ENTRY
                 if rival is not None and status is None and work > SETTLED:
                     status = Status.OWN_RULE if seconds_left > rival(problem, records[:, BETA]) else None
@@ -303,7 +313,7 @@ def solve_coordinates(
             if active < n and (active == 0 or hidden or worst <= NO_STEP * problem.scale):
                 active, threshold, frozen, order = n, np.inf, 0.0, np.arange(n)
                 continue
-            level = CALM_SHARE * budget.gap * primal / active
+            level = CALM_SHARE * goal * primal / active
             spent, n_loud = 0, active - n_calm
             if n_loud <= FEW_LOUD * active:
                 select(order, active, marks, LOUD, loud)
@@ -315,5 +325,7 @@ def solve_coordinates(
             work += spent / n
     except KeyboardInterrupt as interrupt:  # multipliers are feasible at any moment: what there is can be certified
         status = status_of(interrupt)
-    fresh = u if status is Status.OPTIMAL else None
+    except Undecidable:
+        status = Status.UNDECIDED
+    fresh = u if status in (Status.OPTIMAL, Status.UNDECIDED) else None
     return LinearAnswer(w, records[:, BETA].copy(), status, passes, gap, margins=fresh)

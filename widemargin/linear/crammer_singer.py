@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from widemargin._jit import jit
 from widemargin.certificate import Certificate
 from widemargin.interrupt import StopRequested
-from widemargin.linear.coordinate import compact, draw
+from widemargin.linear.certify import certificate_of, is_undecidable
+from widemargin.linear.certify_joint import prove_joint
+from widemargin.linear.coordinate import NEXT, compact, draw
 from widemargin.linear.problem import Budget, Vector
 from widemargin.linear.rows import DenseRows, SparseRows
 from widemargin.solvers.solution import Status
@@ -153,7 +155,10 @@ def solve_crammer_singer(
     budget: Budget,
     seed: int = 0,
 ) -> tuple[Vector, Certificate]:
-    """Passes over the samples until the relative gap is met or the budget is used up."""
+    """Passes over the samples until the relative gap is proven to be met or the budget is used up.
+
+    Where the proof fails (certify_joint.py), the goal becomes NEXT of the gap, until rounding must be what is missing.
+    """
     began = time.perf_counter()
     sparse = rows.as_sparse()
     n = sparse.n
@@ -165,6 +170,7 @@ def solve_crammer_singer(
     active, threshold, passes, next_check, worst = n, np.inf, 0, 2, np.inf
     status: Status | None = budget.ended(0)
     primal, lower = objectives(*data, W, alpha)
+    goal, proof = budget.gap, None
     while status is None:
         worst, state = run_pass(*data, A, W, alpha, order, active, threshold, shrunk, state)
         state = np.uint64(state)
@@ -177,24 +183,18 @@ def solve_crammer_singer(
                 budget.report((primal - lower) / primal, primal, passes, W)
             except StopRequested:
                 status = Status.STOPPED
-            if primal - lower <= budget.gap * primal:
-                status = Status.OPTIMAL
+            if primal - lower <= goal * primal:
+                proof = prove_joint(sparse, labels, bound, W, alpha)
+                if proof.gap <= budget.gap:
+                    status = Status.OPTIMAL
+                elif is_undecidable(proof, budget.gap):
+                    status = Status.UNDECIDED
+                goal = NEXT * (primal - lower) / primal
             next_check = passes + max(2, passes // 3)
         threshold = worst if worst > 0.0 else np.inf
         if active < n and (active == 0 or worst <= max(1e-9, budget.gap)):
             active, threshold, next_check = n, np.inf, passes + 1
             order, shrunk[:] = np.arange(n), False
-    certificate = Certificate(
-        primal=primal,
-        dual=lower,
-        gap=(primal - lower) / max(primal, np.finfo(float).tiny),
-        violation=float(worst),
-        infeasibility=float(np.abs(alpha.sum(axis=1)).max() / max(np.abs(alpha).max(), 1e-300)),
-        tol=budget.gap,
-        criterion="gap",
-        status=status,
-        n_support=int(np.count_nonzero(alpha.any(axis=1))),
-        iterations=passes,
-        seconds=time.perf_counter() - began,
-    )
-    return W, certificate
+    if proof is None or status not in (Status.OPTIMAL, Status.UNDECIDED):
+        proof = prove_joint(sparse, labels, bound, W, alpha)
+    return W, certificate_of(proof, budget.gap, status, passes, time.perf_counter() - began)

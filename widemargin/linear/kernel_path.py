@@ -18,9 +18,9 @@ from widemargin.certificate.prove import proven_violation
 from widemargin.gram.scores import Scores
 from widemargin.gram.source import Index, Parts, joined
 from widemargin.kernels import Kernel, Linear
-from widemargin.kernels.errors import SECOND_ORDER, rounding_of_sum
 from widemargin.linear.newton import PRIMAL_SIDE, Newton
 from widemargin.linear.problem import Budget, Vector, Watch, linear_problem
+from widemargin.linear.rounding import function_error
 from widemargin.linear.rows import DenseRows, SparseRows, rows_of
 from widemargin.linear.solve import solve_linear
 from widemargin.problems.dual import SignedDual
@@ -146,16 +146,9 @@ def _part(dual: SignedDual, samples: Index) -> SignedDual:
 
 
 def _scores(rows: DenseRows | SparseRows, beta: Vector) -> Scores:
-    """F = X (X'b), without the bias, and its error.
-
-    With w = X'b as computed, |error of w_k| <= gamma_m sum_j |b_j| |x_jk|, so that of w is at most gamma_m sum_j |b_j|
-    |x_j| in length, and x_i'w errs by that times |x_i| and by gamma_(d + 1) |x_i| |w|.
-    """
+    """F = X (X'b), without the bias, and its error."""
     support = np.flatnonzero(beta)
     total = np.zeros(rows.d + 1)
     rows.add_transposed(support, beta[support], total)
     total[-1] = 0.0
-    norms = np.sqrt(rows.squared_norms())
-    of_weights = rounding_of_sum(len(support) + 3) * float(np.abs(beta[support]) @ norms[support])
-    of_products = rounding_of_sum(rows.d + 3) * float(np.linalg.norm(total))
-    return Scores(rows.times(total), SECOND_ORDER * norms * (of_weights + of_products))
+    return Scores(rows.times(total), function_error(rows, support, beta[support], total))

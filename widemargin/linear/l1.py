@@ -27,7 +27,9 @@ from scipy.linalg import lapack
 from widemargin._jit import jit
 from widemargin.certificate import Certificate
 from widemargin.interrupt import StopRequested
-from widemargin.linear.coordinate import compact, draw
+from widemargin.linear.certify import certificate_of, is_undecidable
+from widemargin.linear.certify_l1 import prove_l1
+from widemargin.linear.coordinate import NEXT, compact, draw
 from widemargin.linear.newton import PRIMAL_SIDE
 from widemargin.linear.problem import Budget, Vector
 from widemargin.linear.rows import DenseRows, SparseRows
@@ -181,7 +183,10 @@ def _primal(cost, slack, w):
 def solve_l1(
     rows: DenseRows | SparseRows, sign: Vector, bound: Vector, budget: Budget, seed: int = 0
 ) -> tuple[Vector, Certificate]:
-    """Passes over the weights until the relative gap is met or the budget is used up."""
+    """Passes over the weights until the relative gap is proven to be met or the budget is used up.
+
+    Where the proof fails (certify_l1.py), the goal becomes NEXT of the gap, until rounding must be what is missing.
+    """
     began = time.perf_counter()
     columns = _signed_columns(rows, sign)
     data = (columns.indptr.astype(np.int64), columns.indices.astype(np.int64), columns.data, bound)
@@ -192,12 +197,9 @@ def solve_l1(
     active, threshold, passes, next_check, first = d, np.inf, 0, 1, np.inf
     status: Status | None = budget.ended(0)
     primal, lower = bounds(*data, slack, w)
-    worst, credit = np.inf, 0.0
+    worst, credit, goal, proof = np.inf, 0.0, budget.gap, None
     row_lengths = np.bincount(columns.indices, minlength=rows.n).astype(np.float64)
     while status is None:
-        if passes and primal - lower <= budget.gap * primal:  # zero weights can be within the gap
-            status = Status.OPTIMAL
-            break
         worst, state = run_pass(*data, slack, w, order, active, threshold, shrunk, state)
         state = np.uint64(state)
         passes += 1
@@ -213,8 +215,13 @@ def solve_l1(
             except StopRequested:
                 status = Status.STOPPED
             next_check = passes + max(1, passes // 10)
-            if primal - lower <= budget.gap * primal:
-                status = Status.OPTIMAL
+            if primal - lower <= goal * primal:
+                proof = prove_l1(rows, sign, bound, w)
+                if proof.gap <= budget.gap:
+                    status = Status.OPTIMAL
+                elif is_undecidable(proof, budget.gap):
+                    status = Status.UNDECIDED
+                goal = NEXT * (primal - lower) / primal
             while status is None and newton_cost(row_lengths, slack, w) <= credit:
                 credit -= newton_cost(row_lengths, slack, w)
                 better = newton_on_support(rows, columns, sign, bound, slack, w)
@@ -228,21 +235,9 @@ def solve_l1(
         if active < d and worst <= max(0.1 * budget.gap, 1e-9) * max(first, 1.0):
             active, threshold, next_check = d, np.inf, passes + 1
             order, shrunk[:] = np.arange(d), False
-    certificate = Certificate(
-        primal=primal,
-        dual=lower,
-        gap=(primal - lower) / primal,
-        violation=float(worst),
-        infeasibility=0.0,
-        tol=budget.gap,
-        criterion="gap",
-        status=status,
-        n_support=int(np.count_nonzero(slack > 0.0)),
-        n_free=int(np.count_nonzero(slack > 0.0)),
-        iterations=passes,
-        seconds=time.perf_counter() - began,
-    )
-    return w, certificate
+    if proof is None or status not in (Status.OPTIMAL, Status.UNDECIDED):
+        proof = prove_l1(rows, sign, bound, w)
+    return w, certificate_of(proof, budget.gap, status, passes, time.perf_counter() - began)
 
 
 def _signed_columns(rows: DenseRows | SparseRows, sign: Vector) -> sp.csc_array:

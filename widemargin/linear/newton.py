@@ -16,13 +16,11 @@ See         Qi & Sun (1993) for semismooth Newton; Rockafellar (1976) for the pr
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from widemargin.interrupt import status_of
 from widemargin.linear.newton_system import MOST_FREE, FeatureGram, SampleGram
-from widemargin.linear.problem import Budget, LinearAnswer, LinearProblem, Vector
+from widemargin.linear.problem import Accept, Budget, LinearAnswer, LinearProblem, Undecidable, Vector
 from widemargin.linear.responses import bias_change, line_minimum, move, propose_linear, propose_squared, take_over
 from widemargin.solvers.solution import Status
 
@@ -39,9 +37,6 @@ NANOSECOND = 1e-9  # an entry copied or multiplied
 FLOP = 4.5e-11  # seconds of a multiplication and addition of a Cholesky factor of medium size
 TYPICAL_STEPS = {True: 7, False: 18}  # squared losses or not, from the multipliers of coordinate descent
 REFRESHED = 1e-6  # relative difference between a gap that was followed and the same gap computed afresh
-
-
-Accept = Callable[["Newton"], bool]
 
 
 class Newton:
@@ -73,11 +68,15 @@ class Newton:
 
     def settle(self) -> None:
         """Bias, multipliers, X'b and gap for the present w, centre and s."""
-        p = self.problem
-        if p.free_bias:
+        if self.problem.free_bias:
             change = bias_change(self.u, *self.arguments())
             self.w[-1] += change
             self.u += change
+        self.respond()
+
+    def respond(self) -> None:
+        """Multipliers, X'b and gap for the present margins."""
+        p = self.problem
         if p.squared:
             losses, self.comp = propose_squared(self.u, p.rate, *p.box, self.proposed)
         else:
@@ -93,9 +92,17 @@ class Newton:
 
     def refresh(self) -> None:
         """Margins and X'b from scratch: what was added up over many steps has drifted."""
-        self.u = self.problem.rows.times(self.w)
+        rows, bias = self.problem.rows, float(self.w[-1])
+        if self.problem.free_bias:
+            self.w[-1] = 0.0
+            features = rows.times(self.w)
+            self.u = features + bias
+            self.w[-1] = bias + bias_change(self.u, *self.arguments())
+            self.u = features + self.w[-1]  # not a sum of changes: the certificate counts one rounding
+        else:
+            self.u = rows.times(self.w)
         self.beta[:], self.free[:], self.total[:] = 0.0, False, 0.0  # so that all multipliers count as moved
-        self.settle()
+        self.respond()
 
     def next_round(self, growth: float) -> None:
         """Move the centre to the multipliers, enlarge s."""
@@ -167,7 +174,8 @@ def solve_newton(
     """Run until the relative gap is met, the budget is used up, or rounding stops progress.
 
     s : proximal parameter in units of 1 / margin; done : iterations another solver has used
-    accept : a further condition, looked at when the gap of the budget is met and again whenever it has shrunk by NEXT
+    accept : a further condition, looked at when the gap of the budget is met and again whenever it has shrunk by NEXT;
+        Undecidable ends the run
     """
     state = Newton(problem, weights, centre, s)
     iterations, best, since, goal = done, np.inf, 0, budget.gap
@@ -203,7 +211,10 @@ def solve_newton(
                     state.next_round(growth)
     except KeyboardInterrupt as interrupt:  # multipliers are feasible at any moment: what there is can be certified
         status = status_of(interrupt)
-    if status is not Status.OPTIMAL and best < state.gap:  # within a round the gap can grow before it falls
+    except Undecidable:
+        status = Status.UNDECIDED
+    exact = status in (Status.OPTIMAL, Status.UNDECIDED)  # ends right after a refresh
+    if not exact and best < state.gap:  # within a round the gap can grow before it falls
         return LinearAnswer(*kept, status, iterations, best)
-    fresh = (state.u, state.total) if status is Status.OPTIMAL else (None, None)
+    fresh = (state.u, state.total) if exact else (None, None)
     return LinearAnswer(state.w, state.beta, status, iterations, state.gap, *fresh)

@@ -114,6 +114,23 @@ class Budget:
             )
 
 
+class Undecidable(Exception):
+    """Raised by a further condition on an answer: what is missing are digits, more steps will not meet it."""
+
+
+@dataclass
+class Point:
+    """Weights, multipliers, u = X w, and X'b or None: what a further condition on an answer looks at."""
+
+    w: Vector
+    beta: Vector
+    u: Vector
+    total: Vector | None = None
+
+
+Accept = Callable[[Any], bool]  # of a Point or of anything with its attributes; may raise Undecidable
+
+
 @dataclass
 class LinearAnswer:
     """Weights (bias last, on the constant column), multipliers, and how the solver ended.

@@ -11,7 +11,10 @@ A sample is *free* where b moves with u, with slope -s r. The gap between the pr
 
     1/2 |w - X'b|^2 + sum_i comp_i,     comp_i = loss_i(u) - (z b - D b^2 / 2 - e |b|) >= 0,
 
-exactly, as long as u = X w (and sum b = 0 where the bias is not penalised): it costs nothing beyond these sums.
+exactly, as long as u = X w (and sum b = 0 where the bias is not penalised): it costs nothing beyond these sums. For
+linear losses comp is summed without cancellation, with p = z - e and q = z + e:
+
+    comp_i = p+ (hi - b) + q- (b - lo) + b+ min(p-, 2e) + b- min(q+, 2e),      t+ = max(t, 0),  t- = max(-t, 0)
 """
 
 from __future__ import annotations
@@ -42,9 +45,11 @@ def propose_linear(u, centre, s, rate, shift, kink, lo, hi, out):
         z = -(u[i] + shift[i])
         b = answer(z, centre[i], s * rate[i], kink[i], lo[i], hi[i])
         out[i] = b
-        loss = max(z - kink[i], 0.0) * hi[i] + min(z + kink[i], 0.0) * lo[i]
-        losses += loss
-        comp += loss - z * b + kink[i] * abs(b)
+        above, below = z - kink[i], -z - kink[i]
+        inside = 2.0 * kink[i]
+        losses += max(above, 0.0) * hi[i] - max(below, 0.0) * lo[i]
+        comp += max(above, 0.0) * (hi[i] - b) + max(below, 0.0) * (b - lo[i])
+        comp += max(b, 0.0) * max(min(-above, inside), 0.0) + max(-b, 0.0) * max(min(-below, inside), 0.0)
     return losses, comp
 
 

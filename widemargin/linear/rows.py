@@ -1,13 +1,14 @@
 """Training data as the linear solvers read it: rows x_i, with a constant column appended for the bias.
 
 A weight vector has d + 1 entries, the last for the constant column of value `column` (0: no bias). Two kinds of data
-have the same five products, each about one pass over the rows concerned:
+have the same products, each about one pass over the rows concerned:
 
     times(w)                     u = X w                         all rows
     add_transposed(I, t, v)      v += X_I' t                     for multipliers that moved
     add_gram(I, r, G)            G += X_I' diag(r) X_I           lower triangle, for changes of the free set
     inner(I, J)                  X_I X_J', without the constant  where the free set is smaller than the dimension
     take(I)                      the rows I as data of their own
+    absolute()                   the rows |x_i|                  for bounds on rounding errors (rounding.py)
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class DenseRows:
         self.X, self.column = X, column
         self.n, self.d = X.shape
         self.entries = X.size
+        self._squares: Vector | None = None
 
     def times(self, w: Vector) -> Vector:
         return self.X @ w[:-1] + self.column * w[-1]
@@ -76,7 +78,10 @@ class DenseRows:
         return self.X[rows] @ self.X[others].T
 
     def squared_norms(self) -> Vector:
-        return np.einsum("ij,ij->i", self.X, self.X)
+        """Computed once and kept."""
+        if self._squares is None:
+            self._squares = np.einsum("ij,ij->i", self.X, self.X)
+        return self._squares
 
     def mean_square(self) -> float:
         """Mean of |x|^2."""
@@ -88,6 +93,13 @@ class DenseRows:
 
     def take(self, rows: Any) -> DenseRows:
         return DenseRows(np.ascontiguousarray(self.X[rows]), self.column)
+
+    def terms(self) -> Vector:
+        """Number of entries of each row."""
+        return np.full(self.n, float(self.d))
+
+    def absolute(self) -> DenseRows:
+        return DenseRows(np.abs(self.X), abs(self.column))
 
     def as_sparse(self) -> SparseRows:
         """The same rows for coordinate descent, which reads one at a time."""
@@ -101,6 +113,7 @@ class SparseRows:
         self.indptr, self.indices, self.values, self.column = indptr, indices, values, column
         self.n, self.d = len(indptr) - 1, d
         self.entries = len(values)
+        self._squares: Vector | None = None
 
     def times(self, w: Vector) -> Vector:
         out = np.empty(self.n)
@@ -132,9 +145,12 @@ class SparseRows:
         return out
 
     def squared_norms(self) -> Vector:
-        out = np.empty(self.n)
-        square_rows(self.indptr, self.values, out)
-        return out
+        """Computed once and kept."""
+        if self._squares is None:
+            out = np.empty(self.n)
+            square_rows(self.indptr, self.values, out)
+            self._squares = out  # when it is filled: the problems of a fit may run in threads
+        return self._squares
 
     def mean_square(self) -> float:
         """Mean of |x|^2."""
@@ -152,6 +168,13 @@ class SparseRows:
         indices, values = np.empty(indptr[-1], np.uint32), np.empty(indptr[-1])
         copy_rows(self.indptr, self.indices, self.values, rows, indptr, indices, values)
         return SparseRows(indptr, indices, values, self.d, self.column)
+
+    def terms(self) -> Vector:
+        """Number of entries of each row."""
+        return np.diff(self.indptr).astype(np.float64)
+
+    def absolute(self) -> SparseRows:
+        return SparseRows(self.indptr, self.indices, np.abs(self.values), self.d, abs(self.column))
 
     def as_sparse(self) -> SparseRows:
         return self

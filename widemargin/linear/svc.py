@@ -53,7 +53,8 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         Accepted for compatibility: primal and dual are solved together. Combinations that scikit-learn refuses are
         refused here too.
     tol : float, default 1e-4
-        Largest relative duality gap, (primal - dual) / primal. (scikit-learn's limits a projected gradient.)
+        Largest relative duality gap, (primal - dual) / primal, proven with rounding errors counted. (scikit-learn's
+        limits a projected gradient.)
     C : float, default 1.0
         Weight of the errors.
     multi_class : {"ovr", "crammer_singer"}, default "ovr"
@@ -88,9 +89,9 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     n_features_in_, feature_names_in_
         As in scikit-learn.
     certificate_ : Certificate
-        Distance from the optimum, computed afresh; `certificates_` has one per machine.
+        Bounds on the distance from the optimum; `certificates_` has one per machine.
     status_ : Status
-        How the solver ended; `fit_status_` is 0 if it met the tolerance, else 1.
+        How the solver ended; `fit_status_` is 0 if the tolerance is proven to be met, else 1.
 
     Examples
     --------

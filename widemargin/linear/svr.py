@@ -29,7 +29,8 @@ class LinearSVR(RegressorMixin, LinearMachine):
     epsilon : float, default 0.0
         Errors up to this size cost nothing.
     tol : float, default 1e-4
-        Largest relative duality gap, (primal - dual) / primal. (scikit-learn's limits a projected gradient.)
+        Largest relative duality gap, (primal - dual) / primal, proven with rounding errors counted. (scikit-learn's
+        limits a projected gradient.)
     C : float, default 1.0
         Weight of the errors.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
@@ -60,9 +61,9 @@ class LinearSVR(RegressorMixin, LinearMachine):
     n_features_in_, feature_names_in_
         As in scikit-learn.
     certificate_ : Certificate
-        Distance from the optimum, computed afresh.
+        Bounds on the distance from the optimum.
     status_ : Status
-        How the solver ended; `fit_status_` is 0 if it met the tolerance, else 1.
+        How the solver ended; `fit_status_` is 0 if the tolerance is proven to be met, else 1.
 
     Examples
     --------
