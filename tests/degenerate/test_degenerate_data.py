@@ -158,10 +158,13 @@ def test_huge_features_with_an_ordinary_C(scale, rng):
     y = signs(noisy_scores(X, rng))
     trained = train(Linear(), scale * X, hinge(y, np.ones(60)), tol=1e-3, limit=5.0)
     if scale <= 1e6:
-        assert trained.solution.status is Status.OPTIMAL
+        # Rounding of sums of terms of size C K_ii may exceed tol: then the answer is right, but not proven to be.
+        assert trained.solution.status in (Status.OPTIMAL, Status.UNDECIDED)
+        assert trained.certificate.computed <= 1e-3
         # In the limit of large C the value is C times the least total slack, whatever the scale.
         least = -solve_qp(hinge(y, np.full(60, 1e3)), X @ X.T)[0] / 1e3
-        assert trained.certificate.dual == pytest.approx(least, rel=1e-3)
+        assert trained.certificate.objective == pytest.approx(least, rel=1e-3)
+        assert trained.certificate.dual <= trained.certificate.objective <= trained.certificate.primal
     else:  # C K_ii exceeds the digits of a float: nobody can tell the answer, and the status must say so
         assert trained.solution.status is Status.STALLED and not trained.certificate.holds
 
@@ -201,7 +204,7 @@ def test_huge_C_with_a_kernel_that_does_not_separate(machine, rng):
     X = rng.normal(size=(40, 3))
     dual = MACHINES[machine](noisy_scores(X, rng), np.full(40, 1e12))
     trained = train(Linear(), X, dual, tol=1e-3, limit=5.0)
-    assert trained.solution.status in (Status.OPTIMAL, Status.STALLED)
+    assert trained.solution.status in (Status.OPTIMAL, Status.STALLED, Status.UNDECIDED)
     assert trained.certificate.holds == (trained.solution.status is Status.OPTIMAL)
 
 
@@ -211,7 +214,7 @@ def test_a_tolerance_below_rounding_ends(machine, kernel, rng):
     X = rng.normal(size=(40, 3))
     dual = MACHINES[machine](noisy_scores(X, rng), np.ones(40))
     trained = train(KERNELS[kernel][0], X, dual, tol=1e-14)
-    assert trained.solution.status in (Status.OPTIMAL, Status.STALLED)
+    assert trained.solution.status in (Status.OPTIMAL, Status.STALLED, Status.UNDECIDED)
     assert values_at(dual, KERNELS[kernel][1](X, X), trained.solution.beta).violation <= 1e-10
 
 

@@ -18,7 +18,7 @@ def test_a_fitted_estimator_shows_its_certificate():
     assert "sk-estimator" in shown  # scikit-learn's own diagram stands above
     block = shown[shown.index("<details class=") :]
     rows = {row[0]: row[1] for rows in Page(block).tables.values() for row in rows}
-    assert rows["primal objective"] == f"{model.certificate_.primal:.10g}"
+    assert rows["primal, at most"] == f"{model.certificate_.primal:.10g}"
     assert rows["support vectors"].startswith("2 ")
 
 

@@ -115,8 +115,8 @@ def evaluate_rows(
     facts[0] = overlap(table, n_groups, LOWEST_LOW, HIGHEST_HIGH)
     facts[1] = overlap(table, n_groups, LOWEST, HIGHEST)
     facts[2] = facts[3] = np.inf
-    if numbers[SQUARED_LENGTH] >= 0.0:
-        length = numbers[SQUARED_LENGTH]
+    if numbers[SQUARED_LENGTH] + numbers[LENGTH_ERROR] >= 0.0:
+        length = max(0.0, numbers[SQUARED_LENGTH])
         _, scale = soft_primal(
             F, length, numbers[VALUE], level, shift, lo, hi, ridge, kink, start, starts, n_groups
         )  # fmt: skip
