@@ -8,6 +8,9 @@ precomputed   the support columns of the given kernel matrix times the coefficie
 any other     tiles of rows x support vectors, each kernel block multiplied by its coefficients at once, so that the
               matrix K(X, SV) is never held as a whole
 
+All in float64. How a row is evaluated depends on the row and the support vectors only: in another batch its value
+differs by the order of sums inside BLAS and nothing else. Labels alone can be had faster: single_precision.py.
+
 Many classes, one against one: support vectors stand class by class and each carries n_classes - 1 coefficients
 (LIBSVM's layout; Chang & Lin 2011, section 7). Multiplying class by class costs n_SV (n_classes - 1) per row instead of
 n_SV n_classes (n_classes - 1) / 2 with one coefficient row per pair.
@@ -15,7 +18,8 @@ n_SV n_classes (n_classes - 1) / 2 with one coefficient row per pair.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,21 +28,30 @@ from sklearn.utils import _safe_indexing
 
 from widemargin.gram.accumulate import add_row_products
 from widemargin.kernels import FeatureKernel, Linear, Precomputed
-from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
+from widemargin.kernels.samples.binary import two_values
+from widemargin.kernels.samples.raw import read_matrix
 from widemargin.threads import resolve_n_jobs, run_tiles, single_threaded_blas
+from widemargin.two_value_rows import rows_of_two_values, with_third_value
 
-ROW_TILE = 256  # rows of X per task: with COLUMN_TILE a block of 2 MB in float64, which stays in the second-level cache
+ROW_TILE = 256  # rows of X per block: with COLUMN_TILE 2 MB in float64, which stay in the second-level cache
+TASK_TILES = 4  # most tiles of rows prepared at once: what preparing costs per call is then a few per cent ...
+TASKS_PER_THREAD = 4  # ... but with so many tasks left for each thread that all end at about the same time
 COLUMN_TILE = 1024  # support vectors per block; kernels prepare their tiles for this multiple
 FEW_ROWS = 16  # up to here threads and the BLAS limit cost more (about 100 us) than they bring
-SINGLE_PRECISION_ERROR = 1e-7  # float32 blocks are used where a bound on their error, relative to one, is below this
-SINGLE_INPUT_ERROR = 1e-5  # the same when X itself came as float32, whose own rounding is 6e-8 per feature
-LARGE_WORK = 10_000_000  # kernel values to evaluate beyond which time counts, and where float32 blocks are used if ...
-MEASURED_ROWS = 64  # ... on so many of the rows they change decision values, relative to the largest of them, ...
-MEASURED_ERROR = 1e-5  # ... by no more than this: a model trained to tol=1e-3 is 100 times less certain
 FEATURE_ROWS = 16_384  # samples whose features are written out at a time
 COLLAPSE_LIMIT = 32_000_000  # largest number of entries of w for which a linear machine is collapsed (256 MB)
 
 Matrix = NDArray[np.float64]
+
+
+class Piece(NamedTuple):
+    """Rows of a tile (None: all) and the support vectors, prepared to be evaluated against each other."""
+
+    rows: NDArray[np.intp] | None
+    left: Samples
+    right: Samples
+    general: bool | None  # which preparation `right` is (see `support`); None: one made for these rows
 
 
 class Expansion:
@@ -86,7 +99,7 @@ class Expansion:
             return np.repeat(self.intercept[None, :], n_rows, axis=0)
         if isinstance(self.kernel, Precomputed):
             return self._from_columns(X)
-        if isinstance(self.kernel, Linear) and self._may_collapse():
+        if isinstance(self.kernel, Linear) and self.may_collapse():
             return self._from_weights(X)
         if isinstance(self.kernel, FeatureKernel) and self._features_may_collapse():
             return self._from_features(X, n_rows)
@@ -94,16 +107,21 @@ class Expansion:
 
     def weights(self) -> Matrix:
         """w of a linear machine, shape (n_outputs, n_features) or (n_pairs, n_features)."""
-        if "weights" not in self._prepared:
-            self._prepared["weights"] = combine(self.coefficients, self.vectors, self.class_starts)
-        return self._prepared["weights"]
+        return self.once("weights", lambda: combine(self.coefficients, self.vectors, self.class_starts))
 
-    def _may_collapse(self) -> bool:
+    def once(self, name: Any, make: Callable[[], Any]) -> Any:
+        """What `make` returns, computed when first asked for and kept until the machine is pickled."""
+        if name not in self._prepared:
+            self._prepared[name] = make()
+        return self._prepared[name]
+
+    def may_collapse(self) -> bool:
         return len(self.intercept) * self.vectors.shape[1] <= COLLAPSE_LIMIT
 
     def _from_weights(self, X: Any) -> Matrix:
         """Decision values of a linear machine."""
-        return np.asarray(X @ self.weights().T, np.float64) + self.intercept
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(X @ self.weights().T, np.float64) + self.intercept
 
     def _features_may_collapse(self) -> bool:
         """Write out the features of the support vectors, once; whether w is then of a size to hold."""
@@ -126,33 +144,49 @@ class Expansion:
     def _from_columns(self, K: Any) -> Matrix:
         """Decision values from rows of a kernel matrix against all training samples."""
         values = np.empty((K.shape[0], len(self.intercept)))
-        for start in range(0, K.shape[0], 4 * ROW_TILE):
-            rows = slice(start, start + 4 * ROW_TILE)
-            values[rows] = self._finish(self._multiply(K[rows][:, self.vectors], 0, None))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, K.shape[0], 4 * ROW_TILE):
+                rows = slice(start, start + 4 * ROW_TILE)
+                values[rows] = self._finish(self._multiply(K[rows][:, self.vectors], 0, None))
         return values
 
     def _from_blocks(self, X: Any, n_rows: int, n_jobs: int | None) -> Matrix:
         """Decision values tile by tile, on threads."""
-        allowed = SINGLE_INPUT_ERROR if getattr(X, "dtype", None) == np.float32 else SINGLE_PRECISION_ERROR
         if n_rows <= FEW_ROWS:
-            return self._rows(X, allowed)
-        if n_rows * self.coefficients.shape[1] > LARGE_WORK and self._single_is_enough(X, n_rows):
-            allowed = np.inf
+            return self.rows(self.pieces(X, np.float64), n_rows, np.float64)
         values = np.empty((n_rows, len(self.intercept)))
 
-        def task(number: int) -> None:
-            rows = slice(number * ROW_TILE, min((number + 1) * ROW_TILE, n_rows))
-            values[rows] = self._rows(X[rows], allowed)
+        def task(rows: slice) -> None:
+            values[rows] = self.rows(self.pieces(X[rows], np.float64), rows.stop - rows.start, np.float64)
 
-        self._prepare(X[:1], allowed)  # the support vectors are prepared here once, not by every thread
-        n_threads = resolve_n_jobs(n_jobs) if self.kernel.releases_gil else 1
-        with single_threaded_blas():
-            run_tiles(task, -(-n_rows // ROW_TILE), n_threads)
+        self.support(np.float64)  # the support vectors are prepared here once, not by every thread
+        self.run(task, n_rows, n_jobs)
         return values
 
-    def _rows(self, X: Any, allowed: float) -> Matrix:
-        """Decision values of one tile of rows."""
-        dtype, left, right = self._prepare(X, allowed)
+    def run(self, task: Callable[[slice], None], n_rows: int, n_jobs: int | None) -> None:
+        """Call `task` for some tiles of rows after another, on threads."""
+        n_threads = resolve_n_jobs(n_jobs) if self.kernel.releases_gil else 1
+        step = ROW_TILE * min(max(n_rows // (TASKS_PER_THREAD * n_threads * ROW_TILE), 1), TASK_TILES)
+
+        def numbered(number: int) -> None:
+            task(slice(number * step, min((number + 1) * step, n_rows)))
+
+        with single_threaded_blas():
+            run_tiles(numbered, -(-n_rows // step), n_threads)
+
+    def rows(self, pieces: list[Piece], n_rows: int, dtype: Any) -> Matrix:
+        """Decision values of prepared rows, tile by tile, from blocks of the given precision."""
+        values = np.empty((n_rows, len(self.intercept)), order="F")
+        with np.errstate(over="ignore", invalid="ignore"):  # callers look for values that are not finite
+            for piece in pieces:
+                for start in range(0, len(piece.left), ROW_TILE):
+                    part = slice(start, min(start + ROW_TILE, len(piece.left)))
+                    left = piece.left if len(piece.left) <= ROW_TILE else piece.left.tile(part.start, part.stop)
+                    values[part if piece.rows is None else piece.rows[part]] = self._sums(left, piece.right, dtype)
+        return values
+
+    def _sums(self, left: Samples, right: Samples, dtype: Any) -> Matrix:
+        """Decision values of prepared rows, block by block of the support vectors."""
         n_support = self.coefficients.shape[1]
         buffer = np.empty((len(left), min(n_support, COLUMN_TILE)), dtype)
         total: NDArray | None = None
@@ -170,42 +204,38 @@ class Expansion:
                 add_row_products(buffer, self.coefficients[0, start:stop], one)
         return self._finish(total)
 
-    def _prepare(self, X: Any, allowed: float) -> tuple[Any, Samples, Samples]:
-        """Both sides in one representation, in float32 where the bound on its error is within what is allowed."""
-        if allowed == np.inf:
-            return np.float32, *self._both_sides(X, np.float32)
-        if self._error(0.0) <= allowed:
-            left, right = self._both_sides(X, np.float32)
-            if self._error(max(self.kernel.rounding(left), self.kernel.rounding(right))) <= allowed:
-                return np.float32, left, right
-        return np.float64, *self._both_sides(X, np.float64)
+    def pieces(self, X: Any, dtype: Any) -> list[Piece]:
+        """Rows of X and the support vectors in one representation, chosen row by row.
 
-    def _single_is_enough(self, X: Any, n_rows: int) -> bool:
-        """Whether float32 blocks leave decision values accurate enough, measured on some of the rows.
-
-        Bounds are of no use here: rounding errors go up as often as down, and bounds came out 30 to 1000 times larger
-        than what happened.
+        Where the support vectors are bits, rows of the same two values follow them, and all others are evaluated
+        against a second preparation of the support vectors that is not made of bits.
         """
-        some = X[:: -(-n_rows // MEASURED_ROWS)]
-        single, double = self._rows(some, np.inf), self._rows(some, 0.0)
-        return bool(np.abs(single - double).max() <= MEASURED_ERROR * max(1.0, np.abs(double).max()))
+        right = self.support(dtype)
+        try:
+            return [Piece(None, self.kernel.prepare(X, dtype, like=right), right, False)]
+        except RepresentationMismatch:
+            values = two_values(read_matrix(self.vectors)) if isinstance(X, np.ndarray) or sp.issparse(X) else None
+        if values is None:  # not a question of bits
+            return [Piece(None, *self.kernel.prepare_both(X, self.vectors, dtype, right), None)]
+        fits = rows_of_two_values(X, values)
+        pieces = []
+        for general, rows in enumerate((np.flatnonzero(fits), np.flatnonzero(~fits))):
+            if len(rows):
+                right = self.support(dtype, bool(general))
+                pieces.append(Piece(rows, self.kernel.prepare(X[rows], dtype, like=right), right, bool(general)))
+        return pieces
 
-    def _both_sides(self, X: Any, dtype: Any) -> tuple[Samples, Samples]:
-        """X and the support vectors prepared to be evaluated against each other."""
-        return self.kernel.prepare_both(X, self.vectors, dtype, self._support(dtype))
+    def support(self, dtype: Any, general: bool = False) -> Samples:
+        """The support vectors prepared for the kernel, once per precision; `general`: so that any row can follow."""
+        if not general:
+            return self.once(dtype, lambda: self.kernel.prepare(self.vectors, dtype))
 
-    def _support(self, dtype: Any) -> Samples:
-        """The support vectors prepared for the kernel, once per precision."""
-        if dtype not in self._prepared:
-            self._prepared[dtype] = self.kernel.prepare(self.vectors, dtype)
-        return self._prepared[dtype]
+        def make() -> Samples:
+            values = two_values(read_matrix(self.vectors)) or (0.0, 1.0)
+            samples = self.kernel.prepare(with_third_value(self.vectors, values), dtype)
+            return samples.tile(0, self.coefficients.shape[1])
 
-    def _error(self, rounding: float) -> float:
-        """Bound on the error of a decision value when blocks are float32, relative to max(1, |intercept|)."""
-        if "mass" not in self._prepared:
-            mass = np.abs(self.coefficients).sum(axis=1).max()
-            self._prepared["mass"] = mass / max(1.0, np.abs(self.intercept).max(initial=0.0))
-        return (rounding + np.finfo(np.float32).eps) * self._prepared["mass"]
+        return self.once((dtype, "general"), make)
 
     def _multiply(self, block: NDArray, start: int, total: NDArray | None) -> NDArray:
         """Add the contribution of the support vectors start: ... to the sums of a tile."""
@@ -231,6 +261,11 @@ class Expansion:
             return total + self.intercept
         first, second = np.triu_indices(len(self.class_starts) - 1, 1)
         return (total[first, :, second - 1] + total[second, :, first]).T + self.intercept
+
+
+def rows_not_finite(values: Matrix) -> NDArray[np.intp]:
+    """Rows in which a decision value is infinite or NaN."""
+    return np.flatnonzero(~np.isfinite(values).all(axis=1))
 
 
 def combine(coefficients: Matrix, vectors: Any, class_starts: Any = None) -> Matrix:

@@ -130,15 +130,64 @@ def votes(values: Vector, n_classes: int, tie_order: NDArray[np.intp] | None = N
 
     A tie goes to the first of the classes, or to the first in `tie_order`, for models that counted in another order.
     """
-    first, second = np.triu_indices(n_classes, 1)
     wins = values > 0
-    count = np.zeros((len(values), n_classes), np.intp)
-    for number in range(values.shape[1]):
-        count[:, first[number]] += wins[:, number]
-        count[:, second[number]] += ~wins[:, number]
+    count = _count(wins, ~wins, n_classes)
     if tie_order is not None:
         return tie_order[count[:, tie_order].argmax(axis=1)]
     return count.argmax(axis=1)
+
+
+def sure_votes(
+    values: Vector, errors: Vector, n_classes: int, tie_order: NDArray[np.intp] | None = None
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """The class that `votes` answers for all values within `errors` of the given ones, and where there is one.
+
+    It is certain where the votes the class has for sure are more than any other class can get: all that are not lost
+    for sure. Votes are compared together with the place in the order of ties.
+    """
+    first, second = values > errors, values < -errors
+    place = np.arange(n_classes)
+    if tie_order is not None:
+        place[tie_order] = np.arange(n_classes)
+    least = n_classes * _count(first, second, n_classes) - place
+    found = least.argmax(axis=1)
+    certain = np.asarray((first | second).all(axis=1))
+    doubtful = np.flatnonzero(~certain)
+    if len(doubtful):
+        lost = _count(second[doubtful], first[doubtful], n_classes)
+        most = n_classes * (n_classes - 1 - lost) - place
+        chosen, rows = found[doubtful], np.arange(len(doubtful))
+        most[rows, chosen] = -n_classes
+        certain[doubtful] = least[doubtful, chosen] > most.max(axis=1)
+    return found, certain
+
+
+def sure_sign(values: Vector, errors: Vector) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """1 for a positive value and 0 for a negative one, of shape (n, 1), and where the sign is certain."""
+    return (values[:, 0] > 0).astype(np.intp), np.abs(values[:, 0]) > errors[:, 0]
+
+
+def sure_largest(values: Vector, errors: Vector) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """The column of the largest value, and where it is the largest for all values within `errors`."""
+    found = values.argmax(axis=1)
+    rows = np.arange(len(values))
+    with np.errstate(invalid="ignore"):  # of infinite values within infinite bounds
+        least, most = (values - errors)[rows, found], values + errors
+    most[rows, found] = -np.inf
+    return found, least > most.max(axis=1)
+
+
+def _count(first: NDArray[np.bool_], second: NDArray[np.bool_], n_classes: int) -> NDArray[np.int32]:
+    """Votes of each class where `first` marks the pairs that the first class has won, `second` those of the second."""
+    count = np.zeros((n_classes, len(first)), np.int32)
+    won, lost = first.T.astype(np.int32, order="C"), second.T.astype(np.int32, order="C")
+    start = 0
+    for k in range(n_classes - 1):  # the pairs of k with all classes after it stand side by side
+        stop = start + n_classes - 1 - k
+        count[k] += won[start:stop].sum(axis=0, dtype=np.int32)
+        count[k + 1 :] += lost[start:stop]
+        start = stop
+    return count.T
 
 
 def one_against_rest_confidence(values: Vector, n_classes: int) -> Vector:
@@ -157,5 +206,6 @@ def one_against_rest_confidence(values: Vector, n_classes: int) -> Vector:
         # scikit-learn counts a value of exactly zero for class i here
         score[:, i] += value >= 0
         score[:, j] += value < 0
-    score += margin / (3.0 * (np.abs(margin) + 1.0))
+    with np.errstate(invalid="ignore"):  # of infinite margins
+        score += margin / (3.0 * (np.abs(margin) + 1.0))
     return score

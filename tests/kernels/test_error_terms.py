@@ -1,4 +1,4 @@
-"""Stated errors of kernel values, entry by entry, against extended precision: every kernel, representation, precision."""
+"""Stated errors of kernel values, entry by entry, against extended precision, for every way to evaluate them."""
 
 import numpy as np
 import pytest
@@ -109,6 +109,17 @@ def test_errors_of_values_and_of_sums_are_within_what_is_stated(kernel, kind, dt
         b = rng.normal(size=len(X)) * np.exp(rng.uniform(-5, 5, size=len(X)))
         scores = kernel_scores(kernel, samples, samples, b)
         assert (np.abs(scores.values - truth @ b.astype(LONG)) <= scores.error).all()
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Sigmoid(1e135, -1.0), Sigmoid(1e-42, 0.0), Sigmoid(1.0, 1e40), Polynomial(2, 1e39, 0.0), Polynomial(2, 1.0, 1e-41),
+     Gaussian(1e39), Gaussian(1e-41), Laplacian(1e40), 1e40 * Gaussian(1.0), Gaussian(1.0) + 1e-42],
+    ids=repr,
+)  # fmt: skip
+def test_parameters_beyond_single_precision_are_not_stated_to_be_right(kernel, rng):
+    samples = kernel.prepare(1e-3 * rng.normal(size=(9, 40)), np.float32)
+    assert kernel.errors(samples).largest() == np.inf == kernel.rounding(samples)
 
 
 @pytest.mark.parametrize("kind", ["columns", "more", "many", "mostly zeros", "offset", "heavy tails"])

@@ -27,12 +27,13 @@ from sklearn.utils.validation import _num_samples, check_consistent_length, chec
 from widemargin.certificate import combine as combine_certificates
 from widemargin.diagnosis import causes, meaning
 from widemargin.estimators.callbacks import CallbackMixin
+from widemargin.estimators.not_finite import warn_not_finite
 from widemargin.estimators.notebook import ShowsCertificate
 from widemargin.estimators.plain_data import is_plain_matrix, is_plain_sparse
 from widemargin.estimators.rebuilding import rebuild_expansion
 from widemargin.estimators.run import Run, Show
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
-from widemargin.expansion import Expansion
+from widemargin.expansion import Expansion, rows_not_finite
 from widemargin.interrupt import CtrlC
 from widemargin.kernels import KERNEL_NAMES, Kernel, Linear, Precomputed, make_kernel
 from widemargin.problems.dual import SignedDual
@@ -280,7 +281,14 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
         self._expansion = rebuild_expansion(self)
 
     def _decision_values(self, X: Any) -> Vector:
-        """Validate X and evaluate the expansion: shape (n_samples, n_outputs)."""
+        """Validate X and evaluate the expansion in float64: shape (n_samples, n_outputs)."""
+        X = self._read_to_predict(X)
+        values = self._expansion.decision(X, self.n_jobs)
+        warn_not_finite(rows_not_finite(values))
+        return values
+
+    def _read_to_predict(self, X: Any) -> Any:
+        """X as the expansion takes it, or a sentence."""
         if not hasattr(self, "support_"):
             check_is_fitted(self)
         if takes_objects(self.kernel):
@@ -291,7 +299,7 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
             if is_precomputed(self.kernel):
                 refuse_sparse_kernel(X)
             X = validate_data(self, X, dtype=FLOATS, accept_sparse="csr", reset=False)
-        return self._expansion.decision(X, self.n_jobs)
+        return X
 
     def _check_width(self, X: Any) -> None:
         """A function of the user's would fail inside on a table of another width, or go on without a word."""

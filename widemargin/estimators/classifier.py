@@ -18,13 +18,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin import calibration
 from widemargin.estimators.base import KernelMachine, Vector
+from widemargin.estimators.not_finite import warn_not_finite
 from widemargin.estimators.plain_data import are_plain_labels, class_numbers
 from widemargin.estimators.run import Answer, Run, present_coefficients
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.held_out import Folds
-from widemargin.multiclass import TwoClass, lay_out, one_against_rest_confidence, read_out, two_class_problems, votes
+from widemargin.multiclass import (
+    TwoClass,
+    lay_out,
+    one_against_rest_confidence,
+    read_out,
+    sure_largest,
+    sure_sign,
+    sure_votes,
+    two_class_problems,
+    votes,
+)
 from widemargin.problems.dual import SignedDual
 from widemargin.restart import restart
+from widemargin.single_precision import find_classes
 from widemargin.stopping import Stopping
 from widemargin.training import Task, Trained
 
@@ -270,8 +282,13 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if self.break_ties and self.decision_function_shape == "ovo":
             check_is_fitted(self)
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        values = self._decision_values(X)
-        return self.classes_.take(self._class_numbers(values))
+        if self.break_ties:  # the values themselves count
+            return self.classes_.take(self._class_numbers(self._decision_values(X)))
+        X = self._read_to_predict(X)
+        choose, choose_surely = self._class_numbers, self._sure_class_numbers
+        numbers, not_finite = find_classes(self._expansion, X, choose, choose_surely, self.n_jobs)
+        warn_not_finite(not_finite)
+        return self.classes_.take(numbers)
 
     def _class_numbers(self, values: Vector) -> NDArray[np.intp]:
         """Number of the class that decision values of all two-class machines speak for."""
@@ -283,3 +300,12 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if self.break_ties and self.decision_function_shape == "ovr":
             return one_against_rest_confidence(values, n_classes).argmax(axis=1)
         return votes(values, n_classes, getattr(self, "tie_order_", None))
+
+    def _sure_class_numbers(self, values: Vector, errors: Vector) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """The same for all decision values within `errors` of the given ones, and where there is such a class."""
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            return sure_sign(values, errors)
+        if self.multi_class == "ovr":
+            return sure_largest(values, errors)
+        return sure_votes(values, errors, n_classes, getattr(self, "tie_order_", None))

@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from widemargin.kernels.errors import ErrorTerms, multiplicative, of_product, of_sum, scaled, unit_of
+from widemargin.kernels.errors import ErrorTerms, is_normal, multiplicative, of_product, of_sum, scaled, unit_of
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.kernels.samples.raw import read_precision
 
@@ -228,7 +228,7 @@ class Constant(Kernel):
 
     def errors(self, samples: Samples) -> ErrorTerms:
         constants = cast(Counted, samples)
-        size = np.full(constants.n, np.sqrt(self.value))
+        size = np.full(constants.n, np.sqrt(self.value) if is_normal(self.value, constants.dtype) else np.inf)
         return multiplicative(unit_of(constants.dtype), size, size)
 
     def representation(self) -> str:

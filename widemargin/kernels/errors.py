@@ -147,11 +147,10 @@ def gaussian_by_products(gamma: float, d: int, norms: Vector, dtype: DTypeLike, 
 
 def _within(share: Vector, norms: Vector, gamma: float, d: int, dtype: DTypeLike) -> Vector:
     """Infinite where sums of squares could overflow, gamma is no normal number, or counts are not small."""
-    limits = np.finfo(dtype)
-    if gamma and not float(limits.tiny) < gamma < 0.25 * float(limits.max) or d * unit_of(dtype) > SMALL:
+    if not is_normal(gamma, dtype) or d * unit_of(dtype) > SMALL:
         return np.full(len(norms), np.inf)
     with np.errstate(over="ignore"):
-        return np.where(norms**2 * max(1.0, gamma) < float(limits.max) / 16, share, np.inf)
+        return np.where(norms**2 * max(1.0, gamma) < float(np.finfo(dtype).max) / 16, share, np.inf)
 
 
 def exponential_of_l1(
@@ -184,13 +183,10 @@ def inner_product(
     """
     u, limits = unit_of(dtype), np.finfo(dtype)
     factor = norms + float(np.sqrt(float(limits.tiny) / u))
-    terms = multiplicative((d + (2 if rounded else 0)) * u, _bounded(factor, 2, d, dtype), SECOND_ORDER * factor)
-    if not np.any(exact):
-        return terms
-    wrong = ~np.asarray(exact)[:, None]  # 1 where either is not exact is at most the sum of two columns
-    with np.errstate(invalid="ignore"):
-        left, right = (np.nan_to_num(side * wrong, nan=0.0, posinf=np.inf) for side in terms[:2])
-    return ErrorTerms(np.hstack([left, terms.left]), np.hstack([terms.right, right]), terms.size)
+    terms = multiplicative((d + (2 if rounded else 0)) * u, _bounded(factor, d, dtype), SECOND_ORDER * factor)
+    inexact = np.broadcast_to(~np.asarray(exact), norms.shape)[:, None]  # max(I_i, I_j) = I_i + (1 - I_i) I_j
+    left = np.hstack([np.where(inexact, terms.left, 0.0), np.where(inexact, 0.0, terms.left)])
+    return ErrorTerms(left, np.hstack([terms.right, np.where(inexact, terms.right, 0.0)]), terms.size)
 
 
 def power(degree: int, gamma: float, coef0: float, d: int, norms: Vector, dtype: DTypeLike) -> ErrorTerms:
@@ -204,14 +200,15 @@ def power(degree: int, gamma: float, coef0: float, d: int, norms: Vector, dtype:
     with np.errstate(over="ignore"):
         factor = base**degree + smallest
     count = degree * (d + 8)
-    return multiplicative(count * u, _bounded(factor, 2, count, dtype), SECOND_ORDER * factor)
+    return multiplicative(count * u, _bounded(factor, count, dtype, gamma, coef0), SECOND_ORDER * factor)
 
 
 def sigmoid(gamma: float, coef0: float, d: int, norms: Vector, dtype: DTypeLike) -> ErrorTerms:
     """tanh has slopes of one and less: (d + 6) u (|gamma| r_i r_j + |coef0|), and nine roundings of its own."""
-    u = unit_of(dtype)
-    product = multiplicative((d + 6) * u * abs(gamma), _bounded(norms, 2, d, dtype), np.ones(len(norms)))
-    constant = np.full(len(norms), 0.5 * u * ((d + 6) * abs(coef0) + 9.0))
+    u, limits = unit_of(dtype), np.finfo(dtype)
+    factor = np.sqrt(abs(gamma)) * (norms + float(np.sqrt(float(limits.tiny) / u)))
+    product = multiplicative((d + 6) * u, _bounded(factor, d, dtype, gamma, coef0), np.ones(len(norms)))
+    constant = np.full(len(norms), 0.5 * u * ((d + 6) * abs(coef0) + 9.0) + float(limits.tiny))
     return stacked([product, additive(constant, np.ones(len(norms)))], np.ones(len(norms)))
 
 
@@ -223,12 +220,18 @@ def cosine(d: int, squares: Vector, dtype: DTypeLike) -> ErrorTerms:
     return additive(share, np.ones(len(squares)))
 
 
-def _bounded(factor: Vector, power: int, count: float, dtype: DTypeLike) -> Vector:
-    """Infinite where a product of `power` factors could overflow, or the count of roundings is not small."""
-    limits = np.finfo(dtype)
-    if count * unit_of(dtype) > SMALL:
+def _bounded(factor: Vector, count: float, dtype: DTypeLike, *parameters: float) -> Vector:
+    """Infinite where a product of two factors could overflow, the count of roundings is not small, or a parameter is no
+    normal number of the precision."""
+    if count * unit_of(dtype) > SMALL or not all(is_normal(parameter, dtype) for parameter in parameters):
         return np.full(len(factor), np.inf)
-    return np.where(factor < (float(limits.max) / 16) ** (1.0 / power), factor, np.inf)
+    return np.where(factor < np.sqrt(float(np.finfo(dtype).max) / 16), factor, np.inf)
+
+
+def is_normal(parameter: float, dtype: DTypeLike) -> bool:
+    """Whether a number is rounded to a precision with a relative error of u at most."""
+    limits = np.finfo(dtype)
+    return parameter == 0.0 or float(limits.tiny) < abs(parameter) < float(limits.max) / 16
 
 
 def stacked(parts: list[ErrorTerms], size: Vector) -> ErrorTerms:
@@ -262,6 +265,8 @@ def of_product(parts: list[ErrorTerms], dtype: DTypeLike) -> ErrorTerms:
 def scaled(factor: float, terms: ErrorTerms, dtype: DTypeLike) -> ErrorTerms:
     """Of factor * k: the factor and the product are rounded."""
     size = np.sqrt(factor) * terms.size
+    if not is_normal(factor, dtype):
+        size = np.full(len(size), np.inf)
     return stacked(
         [ErrorTerms(factor * terms.left, terms.right, size), multiplicative(2 * unit_of(dtype), size, size)], size
     )
