@@ -9,7 +9,7 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check install -qq --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check cover bench platt clean
+.PHONY: help demo test check cover fuzz bench platt clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -49,6 +49,10 @@ check: $(VENV)/stamp-dev  ## lint, format, types and the fast tests, in about a 
 cover: $(VENV)/stamp-dev  ## coverage, with compiled functions run as plain Python for half a second per test
 	NUMBA_DISABLE_JIT=1 $(RUN) -m coverage run -m pytest -q -p no:xdist -p tests.project.interpreted \
 	    -m "not slow and not needs_compiler"; code=$$?; $(RUN) -m coverage report; exit $$code
+
+# ARGS: anything `python -m tests.fuzz --help` lists, for example ARGS="--seed 139 --count 1" to repeat one case
+fuzz: $(VENV)/stamp-test  ## attack the certificates with hostile data; MINUTES=n
+	$(RUN) -m tests.fuzz --minutes $(or $(MINUTES),5) $(ARGS)
 
 # The peers are no dependencies of ours: each that has no wheel for this machine is left out, and the report says so.
 $(VENV)/stamp-peers: benchmarks/peers/requirements.txt $(VENV)/stamp-test

@@ -1,0 +1,227 @@
+"""What is true of an answer: violation, primal and dual of the signed dual, from their definitions, each with an error.
+
+Solves      minimise 1/2 b'(K + D) b + c'b + sum_i e_i |b_i|,  lo <= b <= hi,  the sums of b over the groups given
+Violation   in every group  max{slope : can fall} - min{slope : can rise},  and against the model's own level r
+            max{fall} - r and r - min{rise};  without groups each slope against zero
+Dual        -(1/2 b'(K + D) b + c'b + e'|b|)
+Primal      s^2/2 b'Kb + sum_i loss_i(s F_i - r) - sum_g r_g s_g,  loss_i(t) = max_b -(t + c_i) b - D_i b^2/2 - e_i |b|,
+            at the levels given and the best scale s: no certificate taken at these levels can have a lower one
+
+(Letters and formulas as in widemargin/problems/dual.py; nothing is imported from there.) All answers are intervals: F
+is known up to e_i, float64 first and extended precision where float64 leaves a claim open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.fuzz.kernel_sums import LONG, KernelFormula, Vector, kernel_sums
+
+MOST_LONG_TERMS = 6_000_000  # kernel values times features in extended precision: about a second
+SCALES = np.concatenate([[0.0], 2.0 ** np.arange(-12.0, 13.0)])  # where the search for the best s begins
+GOLDEN = (LONG(5.0) ** LONG(0.5) - 1) / 2
+SEARCH_STEPS = 80  # golden section: the bracket shrinks to 2e-17 of itself, so that kinks of P do not matter
+
+Interval = tuple[float, float]
+
+
+@dataclass(eq=False)
+class Problem:
+    """One signed dual with an answer to it.
+
+    row : sample of each variable; sign : +1, -1 where the variable is sign * b; sums : of b over each group
+    offset : constant in F, the penalised bias of machines without groups
+    levels : candidates for the primal; `level`, if given, is the model's own and must be within tol of the slopes
+    sums_error : relative, where the sums are computed here from nu and weights and not taken from a starting point
+    slack : relative distance from a bound that counts as on it
+    split_known : False where the model tells its multipliers up to overlaps only: slopes cannot be judged
+    """
+
+    kernel: KernelFormula
+    X: NDArray
+    beta: Vector
+    shift: Vector
+    lo: Vector
+    hi: Vector
+    ridge: Vector
+    kink: Vector
+    group: NDArray[np.int64]
+    n_groups: int
+    sums: Vector
+    row: NDArray[np.int64] | None = None
+    sign: Vector | None = None
+    offset: float = 0.0
+    level: Vector | None = None
+    levels: Sequence[Vector] = ()
+    sums_error: float = 0.0
+    slack: float = 1e-15
+    split_known: bool = True
+    F: Vector = field(default_factory=lambda: np.empty(0))
+    error: Vector = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        n = len(self.X)
+        b = self.beta if self.sign is None else self.sign * self.beta
+        self.coefficients = b if self.row is None else np.bincount(self.row, weights=b, minlength=n)
+        self.support = np.flatnonzero(self.coefficients)
+        self.F, self.error = self._evaluate(np.arange(n), np.float64)
+        self.exact = np.zeros(n, bool)
+        self.sums = self.sums.astype(LONG)
+
+    def _evaluate(self, rows: Vector, real: type) -> tuple[Vector, Vector]:
+        F, error = kernel_sums(self.kernel, self.X, rows, self.support, self.coefficients[self.support], real)
+        return F + self.offset, error + abs(self.offset) * 1e-15
+
+    def refine(self, rows: Vector) -> bool:
+        """Extended precision at some samples; False where that would take too long."""
+        rows = rows[~self.exact[rows]]
+        cost = len(rows) * max(1, len(self.support)) * max(1, self.X.shape[1])
+        if self.kernel.name == "linear":
+            cost = (len(rows) + len(self.support)) * self.X.shape[1]
+        if cost > MOST_LONG_TERMS:
+            return False
+        if len(rows):
+            self.F, self.error = self.F.astype(LONG), self.error.astype(LONG)
+            self.F[rows], self.error[rows] = self._evaluate(rows, LONG)
+            self.exact[rows] = True
+        return True
+
+    def _seen(self, values: Vector) -> Vector:
+        return values if self.row is None else values[self.row]
+
+    # ----- optimality conditions
+    def violation(self, tol: float) -> Interval:
+        """Bounds on the largest violation, narrow enough to compare with tol where that can be had."""
+        if not self.split_known:
+            return 0.0, np.inf
+        low, high, doubtful = self._violation()
+        if low <= tol < high and self.refine(np.unique(doubtful if self.row is None else self.row[doubtful])):
+            low, high, doubtful = self._violation()
+            if low <= tol < high and self.refine(np.unique(doubtful if self.row is None else self.row[doubtful])):
+                low, high, _ = self._violation()
+        return low, high
+
+    def _violation(self) -> tuple[float, float, Vector]:
+        """Lower and upper bound, and the variables whose errors keep them apart."""
+        F, e = self._seen(self.F), self._seen(self.error).astype(np.float64)
+        if self.sign is not None:
+            F = self.sign * F
+        b = self.beta
+        f = F + self.ridge * b + self.shift
+        e = e + 4e-16 * (np.abs(F) + np.abs(self.ridge * b) + np.abs(self.shift)).astype(np.float64) * (
+            1.0 if F.dtype == np.float64 else 1e-3
+        )
+        size = np.where(np.isfinite(self.hi - self.lo), np.maximum(np.abs(self.hi), np.abs(self.lo)), np.abs(b))
+        can_rise, can_fall = self.hi - b > self.slack * size, b - self.lo > self.slack * size
+        rise = np.where(can_rise, f + np.where(b >= 0, self.kink, -self.kink), np.inf)
+        fall = np.where(can_fall, f + np.where(b > 0, self.kink, -self.kink), -np.inf)
+        low, high, doubtful = 0.0, 0.0, []
+        for g in range(max(1, self.n_groups)):
+            mine = np.flatnonzero(self.group == g) if self.n_groups > 1 else np.arange(len(b))
+            if len(mine) == 0:
+                continue
+            up_low, up_high = (fall[mine] - e[mine]).max(), (fall[mine] + e[mine]).max()
+            down_low, down_high = (rise[mine] - e[mine]).min(), (rise[mine] + e[mine]).min()
+            if self.n_groups:
+                pairs = [(up_low - down_high, up_high - down_low)]
+                if self.level is not None:
+                    r = float(self.level[g])
+                    pairs += [(up_low - r, up_high - r), (r - down_high, r - down_low)]
+            else:
+                pairs = [(up_low, up_high), (-down_high, -down_low)]
+            low = max(low, *(float(p[0]) for p in pairs))
+            high = max(high, *(float(p[1]) for p in pairs))
+            in_doubt = (fall[mine] + e[mine] >= up_low) | (rise[mine] - e[mine] <= down_high)
+            doubtful.append(mine[in_doubt])
+        return (low, high, np.concatenate(doubtful)) if not np.isnan(low + high) else (0.0, np.inf, np.arange(len(b)))
+
+    # ----- the two objectives
+    def objectives(self, tol: float) -> tuple[Interval, Interval, Interval]:
+        """Bounds on primal (at the best scale), dual, and relative gap; extended precision where tol is in doubt."""
+        found = self._objectives()
+        gap = found[2]
+        if not gap[1] - gap[0] <= 1e-3 * tol and self.refine(np.arange(len(self.X))):
+            found = self._objectives()
+        return found
+
+    def _objectives(self) -> tuple[Interval, Interval, Interval]:
+        b, c = self.beta.astype(LONG), self.coefficients.astype(LONG)
+        F, e = self.F.astype(LONG), self.error.astype(LONG)
+        u = float(np.finfo(LONG).eps) * (len(b) + 8)
+        square, square_error = c @ F, np.abs(c) @ (e + u * np.abs(F))
+        rest = 0.5 * self.ridge * b * b + self.shift * b + self.kink * np.abs(b)
+        dual = -(0.5 * square + rest.sum())
+        dual_error = 0.5 * square_error + u * np.abs(rest).sum()
+        seen, seen_error = self._seen(F), self._seen(e)
+        if self.sign is not None:
+            seen = self.sign * seen
+        primal, primal_error, off = LONG(np.inf), LONG(0.0), LONG(0.0)
+        for level in self.levels or [np.zeros(self.n_groups)]:
+            value, error = self._best_primal(seen, seen_error, square, square_error, np.asarray(level, LONG), u)
+            if value < primal:
+                primal, primal_error = value, error
+            if self.split_known:  # the dual of a point that misses its sums is off by level times the miss
+                miss = [b[self.group == g].sum() - self.sums[g] for g in range(self.n_groups)]
+                off = max(off, sum((abs(level[g] * miss[g]) for g in range(self.n_groups)), LONG(0.0)))
+        dual_error += 2 * off
+        size = max(abs(primal), abs(dual), LONG(1e-4900))
+        gap, gap_error = (primal - dual) / size, 1.01 * (primal_error + dual_error) / size
+        if not np.isfinite(primal):
+            return (np.inf, np.inf), _around(dual, dual_error), (0.0, np.inf)
+        low, high = _around(gap, gap_error)
+        if low > 1.0:  # objectives of different sign: a larger primal would have a smaller relative gap, down to 1
+            low = 1.0
+        return _around(primal, primal_error), _around(dual, dual_error), (low, high)
+
+    def _best_primal(
+        self, F: Vector, e: Vector, square: LONG, square_error: LONG, level: Vector, u: float
+    ) -> tuple[LONG, LONG]:
+        """Smallest primal over the scales and its error; convex in s."""
+        r = level[self.group] if self.n_groups else LONG(0.0)
+        constant = -(level[: self.n_groups] @ self.sums) if self.n_groups else LONG(0.0)
+        constant_error = (u + self.sums_error) * (np.abs(level[: self.n_groups]) @ np.abs(self.sums[: self.n_groups]))
+
+        def at(s: float) -> tuple[LONG, LONG]:
+            v = -(s * F - r + self.shift)
+            excess = np.abs(v) - self.kink
+            end = np.where(v > 0, self.hi, -self.lo).astype(LONG)
+            with np.errstate(all="ignore"):
+                inner = np.where(self.ridge > 0, np.minimum(excess / self.ridge, end), end)
+            inner = np.where(excess > 0, inner, 0)
+            curved = np.where(self.ridge > 0, 0.5 * self.ridge * inner * inner, 0)
+            with np.errstate(invalid="ignore"):
+                losses = np.where(excess > 0, excess * inner, 0) - curved
+                sizes = np.where(inner > 0, inner * (s * e + u * (abs(s * F) + abs(r) + np.abs(self.shift))), 0)
+            error = sizes.sum() + u * losses.sum() + 0.5 * s * s * square_error + constant_error
+            return 0.5 * s * s * max(square, LONG(0.0)) + losses.sum() + constant, error
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = [float(at(s)[0]) for s in SCALES]
+            if np.isnan(values).all():
+                return LONG(np.inf), LONG(0.0)
+            best = int(np.nanargmin(values))
+            a, z = LONG(SCALES[max(0, best - 1)]), LONG(SCALES[min(len(SCALES) - 1, best + 1)])
+            tried = [SCALES[best], 1.0]
+            inner_left, inner_right = z - GOLDEN * (z - a), a + GOLDEN * (z - a)
+            left, right = at(inner_left)[0], at(inner_right)[0]
+            for _ in range(SEARCH_STEPS):
+                if left < right:
+                    z, inner_right, right = inner_right, inner_left, left
+                    inner_left = z - GOLDEN * (z - a)
+                    left = at(inner_left)[0]
+                else:
+                    a, inner_left, left = inner_left, inner_right, right
+                    inner_right = a + GOLDEN * (z - a)
+                    right = at(inner_right)[0]
+            tried += [inner_left, inner_right]
+            return min((at(s) for s in tried), key=lambda found: float(found[0]))
+
+
+def _around(value: LONG, error: LONG) -> Interval:
+    """Bounds as float64, rounded outwards."""
+    spare = abs(value) * 2.3e-16
+    return float(value - error - spare), float(value + error + spare)
