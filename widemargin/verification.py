@@ -4,10 +4,10 @@ Only the public face of the model is used: support_, dual_coef_, intercept_ and 
 are read back from dual_coef_, the levels r of the problem from intercept_, so that a wrong bias shows as a violation:
 
     SVC, SVR, OneClassSVM   b = dual_coef,  r = -intercept
-    NuSVC                   the model was divided by its margin rho; the multipliers of a problem sum to nu m in
-                            absolute value, which gives rho back; r = -rho intercept +- rho
-    NuSVR                   alpha and alpha* from the signs of b; the tube is the share nu of the absolute errors;
-                            r = -intercept -+ epsilon
+    NuSVC                   the model was divided by its margin rho, unless that was zero to rounding; the multipliers
+                            of a problem sum to nu m in absolute value, which gives rho back; r = -rho intercept +- rho
+    NuSVR                   alpha and alpha* from the signs of b; the tube is the model's epsilon_, or the share nu of
+                            the absolute errors; r = -intercept -+ epsilon
     fixed bias              (solver="adatron" and its kin) there is no level; the intercept is part of the function, in
                             place of tau^2 sum b, so that a wrong one shows as well
 """
@@ -189,7 +189,13 @@ def _verify_classifier(
             dual = without_bias(dual) if _has_fixed_bias(model) else dual
             beta, level = coefficients, np.array([-bias])
         part = samples if problem.index is None else samples.take(problem.index)
-        certificates.append(_certify(dual, kernel, part, beta, level, tol))
+        certificate = _certify(dual, kernel, part, beta, level, tol)
+        if machine == "NuSVC" and abs(margin - 1.0) <= ROUNDING and not certificate.holds:
+            # A model whose margin is zero to rounding is not divided by it: half the distance of its levels is free.
+            best = certify(dual, kernel, part, _on_bounds(dual, beta), tol, n_threads=available_cores()).level
+            half = 0.5 * (best[0] - best[1])
+            certificate = _certify(dual, kernel, part, beta, np.array([half - bias, -half - bias]), tol)
+        certificates.append(certificate)
     return certificates
 
 
@@ -215,7 +221,7 @@ def _verify_single(
     expansion = Expansion(kernel, vectors, coefficients[None, support], np.array([bias]))
     error = np.abs(expansion.decision(data.X)[:, 0] - y)
     beta = _split(coefficients, bound, model.nu * bound.sum() / 2.0, error)
-    tube = _tube(error, bound, model.nu)
+    tube = model.epsilon_ if hasattr(model, "epsilon_") else _tube(error, bound, model.nu)
     level = np.array([-bias - tube, -bias + tube])
     return _certify(nu_regression(y, bound, model.nu), kernel, samples, beta, level, tol)
 
@@ -229,11 +235,11 @@ def _certify(
 
 
 def _on_bounds(dual: SignedDual, beta: Vector) -> Vector:
-    """The multipliers with those that differ from a bound by rounding put on it."""
-    size = np.maximum(np.abs(dual.lo), np.abs(dual.hi))
-    near = ROUNDING * np.where(np.isfinite(size), size, np.abs(beta))
-    beta = np.where(np.abs(beta - dual.hi) <= near, dual.hi, beta)
-    return np.where(np.abs(beta - dual.lo) <= near, dual.lo, beta)
+    """The multipliers with those that differ from a bound by rounding put on it; none is small enough to be zero."""
+    for bound in (dual.lo, dual.hi):
+        with np.errstate(invalid="ignore"):
+            beta = np.where(np.abs(beta - bound) <= ROUNDING * np.abs(beta), bound, beta)
+    return beta
 
 
 def _has_fixed_bias(model: Any) -> bool:

@@ -6,8 +6,8 @@ import pytest
 
 from tests.fuzz.attack import LARGE_EVERY, Outcome, attack
 
-SMALL = [seed for seed in range(165) if seed % LARGE_EVERY != LARGE_EVERY - 1]
-LARGE = (19, 139, 199, 409, 909, 1499)  # far groups, several machines; false or wrong before errors were bounded
+SMALL = [seed for seed in range(83) if seed % LARGE_EVERY != LARGE_EVERY - 1]
+LARGE = (19, 139, 409)  # far groups, several machines; false or wrong before errors were bounded
 
 
 def outcome_of(seed: int) -> Outcome:

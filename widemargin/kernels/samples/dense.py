@@ -9,7 +9,7 @@ rounding errors: |x - z|^2 = |x|^2 + |z|^2 - 2 x'z loses about |x|^2 / |x - z|^2
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -117,17 +117,19 @@ class DenseColumns(Samples):
     def squares(self) -> NDArray[np.float64]:
         """|x|^2 of each sample as stored, for bounds on rounding errors."""
         with np.errstate(over="ignore"):
-            return self._total(feature.astype(np.float64) ** 2 for feature in self.view())
+            return self._total(np.square)
 
     @cached_property
     def sums(self) -> NDArray[np.float64]:
         """|x|_1 of each sample as stored, for bounds on rounding errors."""
-        return self._total(np.abs(feature) for feature in self.view())
+        return self._total(np.abs)
 
-    def _total(self, terms: Iterable[NDArray]) -> NDArray[np.float64]:
-        total = np.zeros(len(self))
-        for term in terms:
-            total += term
+    def _total(self, term: Callable[[NDArray], NDArray]) -> NDArray[np.float64]:
+        """Sum of the terms of all features, in float64 and some thousand samples at a time."""
+        total, values = np.empty(len(self)), self.view()
+        for start in range(0, len(self), CONVERSION_ROWS):
+            part = slice(start, start + CONVERSION_ROWS)
+            np.sum(term(values[:, part].astype(np.float64)), axis=0, out=total[part])
         return total
 
 
