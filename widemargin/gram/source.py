@@ -2,7 +2,7 @@
 
 up to FULL samples in all     the whole matrix in float64, shared by every problem of the fit
 pairs of classes              rows on demand, those within a class shared by all pairs of that class (gram/pair.py);
-                              float64 up to FULL samples in all, beyond that float32 where safe
+                              float64 up to FULL samples in all, beyond that float32 where it proves enough
 anything larger               rows on demand with a cache; float32 where safe
 
 Float32 rows are used where the kernel bounds the error of its values by SAFE_ROUNDING of their size: with larger errors
@@ -27,12 +27,14 @@ from widemargin.gram.gram import Gram, kernel_scores
 from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.pair import ClassRows, PairGram
 from widemargin.gram.scores import Scores
-from widemargin.kernels.errors import ErrorTerms
+from widemargin.kernels.errors import ErrorTerms, unit_of
 from widemargin.kernels.kernel import Kernel, Samples
 
 FULL = 2048  # samples up to which the whole matrix is held in float64: 32 MB
 TINY = 512  # samples in all up to which pairs of classes are gathered from one matrix
 SAFE_ROUNDING = 1e-3  # largest error of a kernel value, relative to the mean k(x, x), with which float32 rows are used
+PAIR_ROUNDING = 2e-6  # largest error of float32 values with which rows of pairs of classes are float32: beyond, most of
+# their few samples would need float64 values to be certified; direct differences are below, matrix products above
 
 Index = NDArray[np.int64]
 Parts = tuple[Index, ...]
@@ -97,10 +99,14 @@ class GramSource:
         parts = {id(part): part for pair in pairs for part in pair}
         largest = max(len(part) for part in parts.values())
         entries = sum(len(part) ** 2 for part in parts.values()) + self.n_threads * (2 * largest) ** 2
-        samples = self._pair_samples
+        samples = self.exact
+        arrange, errors = self.kernel.row_layout(samples)
+        proves_enough = unit_of(np.float32) / unit_of(np.float64) * errors.largest() <= PAIR_ROUNDING
+        if len(self) > self.in_memory and (proves_enough or 8 * entries > self.budget):
+            samples = self.fast
+            arrange, errors = self.kernel.row_layout(samples)
         dtype = self._dtype(samples)
         if entries * dtype.itemsize <= self.budget:
-            arrange, errors = self.kernel.row_layout(samples)
             self.classes = {
                 key: ClassRows(self.kernel, samples.take(part), dtype, arrange, errors.take(part))
                 for key, part in parts.items()
@@ -156,11 +162,6 @@ class GramSource:
     @cached_property
     def _exact_errors(self) -> ErrorTerms:
         return self.kernel.errors(self.exact)
-
-    @property
-    def _pair_samples(self) -> Samples:
-        """Pairs are float64 as long as the whole matrix would be."""
-        return self.exact if len(self) <= self.in_memory else self.fast
 
     def _dtype(self, samples: Samples) -> np.dtype:
         return np.dtype(np.float64 if samples is self._exact else np.float32)
