@@ -85,8 +85,8 @@ def test_the_certificate_in_words(tmp_path, two_classes):
     certificate = model.certificate_
     assert 'class="verdict good">certified<' in text
     told = next(told for told in page.paragraphs if told.startswith("The model is optimal"))
-    assert f"is {certificate.violation:.3g}, within the tolerance of 0.001" in told
-    assert page.fact("Objective of this model (primal)") == f"{certificate.primal:.10g}"
+    assert f"is at most {certificate.violation:.3g}, within the tolerance of 0.001" in told
+    assert page.fact("Upper bound on the optimum (primal)") == f"{certificate.primal:.10g}"
     with pytest.warns(match="max_iter|steps"):
         unfinished = SVC(C=10.0, max_iter=3).fit(X, y)
     page, text = report(tmp_path, unfinished, X, y)

@@ -24,24 +24,27 @@ def sentences(certificate: Certificate) -> list[str]:
     told = [
         "The model is optimal to the accuracy that was asked for."
         if holds
+        else "The model may be optimal to the accuracy that was asked for, but rounding keeps that from being proven."
+        if certificate.is_undecided
         else "The model is not optimal to the accuracy that was asked for: treat it as a preliminary answer."
     ]
     if math.isfinite(certificate.gap):
         if certificate.gap <= 0:
             told.append("Upper and lower bound of the training problem agree: no other model could do better on it.")
         else:
+            condition = "" if certificate.is_psd else "if the kernel is positive semi-definite, "
             told.append(
-                f"On the training problem no other model could do better by more than {percent(certificate.gap)}: that "
-                "is how far the bounds of the optimum, computed from this model, lie apart."
+                f"On the training problem, {condition}no other model could do better by more than "
+                f"{percent(certificate.gap)}: that is the duality gap of this model, with rounding errors counted."
             )
     else:
         told.append(
             "The training problem has no finite lower bound here, so the distance from the optimum is not known."
         )
-    compare = "within" if certificate.violation <= certificate.tol * (1 + 1e-9) else "more than"
+    compare = "within" if certificate.violation <= certificate.tol else "more than"
     told.append(
-        f"The largest violation of the optimality conditions is {number(certificate.violation, 3)}, {compare} the "
-        f"tolerance of {number(certificate.tol, 3)}."
+        f"The largest violation of the optimality conditions is at most {number(certificate.violation, 3)}, {compare} "
+        f"the tolerance of {number(certificate.tol, 3)}."
     )
     if certificate.status is not None and certificate.status is not Status.OPTIMAL:
         told.append(certificate.status.value)
@@ -75,9 +78,10 @@ def certificate_section(certificate: Any, source: str, diagnosis: str = "") -> S
     rows = [
         ("Largest violation of the optimality conditions", number(certificate.violation, 3)),
         ("Tolerance", f"{number(certificate.tol, 3)} (rule: {certificate.criterion})"),
-        ("Objective of this model (primal)", number(certificate.primal, 10)),
-        ("Lower bound of any model's objective (dual)", number(certificate.dual, 10)),
-        ("Relative distance of the two", number(certificate.gap, 3)),
+        ("Objective of this model (dual value)", number(certificate.objective, 10)),
+        ("Upper bound on the optimum (primal)", number(certificate.primal, 10)),
+        ("Lower bound on the optimum (dual)", number(certificate.dual, 10)),
+        ("Relative duality gap, at most", number(certificate.gap, 3)),
         ("Violation of the constraints", number(certificate.infeasibility, 2)),
         ("Steps of the solver", number(certificate.iterations)),
         ("Rows of the kernel matrix computed", number(certificate.rows_computed)),
