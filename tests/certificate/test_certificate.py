@@ -247,3 +247,15 @@ def test_certify_needs_nothing_but_multipliers_kernel_and_data(rng):
     one = certify(dual, GivenMatrix(K), None, trained.solution.beta, TOL * 1.01)
     assert one.holds and one.status is None and np.isnan(one.drift)
     assert one.dual == pytest.approx(trained.certificate.dual, rel=1e-12)
+
+
+def test_levels_lie_between_the_thresholds_whatever_the_rounding_of_their_mean():
+    """A mean of many equal slopes is off by rounding; the level must not violate what the slopes themselves meet."""
+    slopes = np.full(1001, 10000.1)
+    dual = hinge(np.where(np.arange(1001) % 2, 1.0, -1.0), np.ones(1001))
+    beta = 0.5 * dual.hi + 0.5 * dual.lo
+    beta[-1] = 0.0
+    dual = dataclasses.replace(dual, start=beta)
+    known = certify_function(dual, beta, slopes - dual.shift, 1e-3, diagonal=1.0)
+    again = certify_function(dual, beta, slopes - dual.shift, 1e-3, level=np.array(known.level), diagonal=1.0)
+    assert again.violation == known.violation

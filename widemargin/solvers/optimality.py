@@ -101,7 +101,8 @@ def levels_of(table: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
     for g in range(n_groups):
         lowest, highest = table[g, 0], table[g, 1]
         if table[g, 3] > 0.0:
-            levels[g] = table[g, 2] / table[g, 3]
+            mean = table[g, 2] / table[g, 3]  # between the two, but for the rounding of a sum
+            levels[g] = min(max(mean, min(lowest, highest)), max(lowest, highest))
         elif lowest < np.inf and highest > -np.inf:
             levels[g] = 0.5 * (lowest + highest)
         elif lowest < np.inf:
