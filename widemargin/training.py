@@ -229,7 +229,7 @@ class Training:
         return Trained(solution, certificate, self._train_without(task, gram, solution, stopping))
 
     def _train_one(self, task: Task, stopping: Stopping, watch: Watch) -> Trained:
-        """Solve, certify on a fresh function, and go on from that function while the certificate fails."""
+        """Solve and certify, and go on from the function that decided it where the certificate fails."""
         if self.linear is not None and task.start is None and not self.cancelled.is_set():
             answer = self.linear.train(task.dual, task.index, stopping, watch)
             if answer is not None:
@@ -459,7 +459,7 @@ def most_steps(n_variables: int, vain: bool) -> int:
 def resume(
     solve: Callable[..., Solution], dual: SignedDual, gram: Gram, stopping: Stopping, before: Solution, watch: Watch
 ) -> Solution:
-    """Go on from an answer and its fresh function, within what is left of the budgets; costs are added up."""
+    """Go on from an answer and its certified function, within what is left of the budgets; costs are added up."""
     max_iter = stopping.max_iter if stopping.max_iter < 0 else max(0, stopping.max_iter - before.iterations)
     time_limit = None if stopping.time_limit is None else max(0.0, stopping.time_limit - before.seconds)
     rest = replace(stopping, max_iter=max_iter, time_limit=time_limit)

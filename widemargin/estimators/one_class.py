@@ -59,7 +59,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         by name or as an object with options (`widemargin.solvers.reference`).
     stopping : {"kkt", "gap", "objective"}, default "kkt"
         What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth
-        of the dual objective.
+        of the dual objective. Kernels not known to be positive semi-definite are trained by the first in any case.
     time_limit : float or None, default None
         Seconds after which the best machine so far is returned, with a warning.
     n_jobs : int or None, default None

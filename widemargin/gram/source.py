@@ -1,4 +1,4 @@
-"""Which Gram a problem gets, and its function computed afresh: the precision policy in one place.
+"""Which Gram a problem gets, and its function in float64: the precision policy in one place.
 
 up to FULL samples in all     the whole matrix in float64, shared by every problem of the fit
 pairs of classes              rows on demand, those within a class shared by all pairs of that class (gram/pair.py);
