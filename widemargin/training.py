@@ -234,6 +234,9 @@ class Training:
             answer = self.linear.train(task.dual, task.index, stopping, watch)
             if answer is not None:
                 solution, certificate = answer
+                if certificate.holds and solution.status is not Status.INTERRUPTED:
+                    solution.status = Status.OPTIMAL  # it may have stalled where it had come near enough
+                    certificate = replace(certificate, status=Status.OPTIMAL)
                 if certificate.holds or solution.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
                     return Trained(solution, certificate, self._train_linear_without(task, solution, stopping, watch))
                 task = replace(task, start=solution.beta)
@@ -346,15 +349,15 @@ class Training:
         if takes(task.dual, gram, stopping.criterion):
             is_psd = self.source.kernel.is_psd
             certificate, scores = certify_rows(task.dual, gram, solution, stopping.tol, is_psd)  # type: ignore[arg-type]
-        else:
-            scores, drift = solution.scores, np.nan
-            if self.solve is not solve_blocks:  # nobody else's word is taken
-                scores = Scores.untracked(solution.function)
-            if isinstance(gram, FullGram | PairGram):
-                scores = gram.scores(task.dual.per_sample(solution.beta))
-                drift = float(np.abs(scores.values - solution.function).max(initial=0.0))
-            certificate = self._certify_scores(task, gram, solution, scores, drift, stopping)
-        return self._settled(task, gram, solution, stopping, certificate, scores)
+            return self._settled(task, gram, solution, stopping, certificate, scores)
+        scores, drift = solution.scores, np.nan
+        if self.solve is not solve_blocks:  # nobody else's word is taken
+            scores = Scores.untracked(solution.function)
+        if isinstance(gram, FullGram | PairGram):
+            scores = gram.scores(task.dual.per_sample(solution.beta))
+            drift = float(np.abs(scores.values - solution.function).max(initial=0.0))
+        scores, seen = self._settle(task, solution, stopping, scores)
+        return self._certify_scores(task, gram, solution, scores, float(np.fmax(drift, seen)), stopping)
 
     def _settled(
         self,
@@ -365,33 +368,41 @@ class Training:
         certificate: Certificate,
         scores: Scores,
     ) -> Certificate:
-        """The certificate after float64 values have decided what it left open; the solution keeps the scores."""
+        """The certificate made from rows in memory, or another one where float64 values decide what it left open."""
         if not certificate.holds:
-            coefficients = task.dual.per_sample(solution.beta)
-            try:
-                settled, seen = settle(
-                    task.dual, solution.beta, scores, lambda at: self.source.exactly(coefficients, task.index, at),
-                    stopping.tol, stopping.criterion,
-                )  # fmt: skip
-            except KeyboardInterrupt:  # someone who will not wait for float64 values
-                self.cancelled.set()
-                solution.status = Status.INTERRUPTED
-                settled, seen = scores, np.nan
+            settled, seen = self._settle(task, solution, stopping, scores)
             if settled is not scores or solution.status is not certificate.status:
-                drift, scores = float(np.fmax(certificate.drift, seen)), settled
-                certificate = self._certify_scores(task, gram, solution, scores, drift, stopping)
+                drift = float(np.fmax(certificate.drift, seen))
+                return self._certify_scores(task, gram, solution, settled, drift, stopping)
         solution.function, solution.error = scores
         solution.level = np.array(certificate.level)
         return certificate
 
+    def _settle(self, task: Task, solution: Solution, stopping: Stopping, scores: Scores) -> tuple[Scores, float]:
+        """`settle` with values of this fit's kernel, unless the user will not wait for them."""
+        coefficients = task.dual.per_sample(solution.beta)
+        try:
+            return settle(
+                task.dual, solution.beta, scores, lambda at: self.source.exactly(coefficients, task.index, at),
+                stopping.tol, stopping.criterion,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            self.cancelled.set()
+            solution.status = Status.INTERRUPTED
+            return scores, np.nan
+
     def _certify_scores(
         self, task: Task, gram: Gram, solution: Solution, scores: Scores, drift: float, stopping: Stopping
     ) -> Certificate:
-        return certify_function(
+        """The certificate of a solution with these scores, which the solution keeps."""
+        certificate = certify_function(
             task.dual, solution.beta, scores.values, stopping.tol,
             error=scores.error, criterion=stopping.criterion, is_psd=self.source.kernel.is_psd,
             diagonal=float(gram.diag.max(initial=0.0)), solution=solution, drift=drift,
         )  # fmt: skip
+        solution.function, solution.error = scores
+        solution.level = np.array(certificate.level)
+        return certificate
 
 
 def aiming(stopping: Stopping, gram: Gram, certificate: Certificate | None = None) -> Stopping:

@@ -127,10 +127,17 @@ def draw(seed: int) -> Case:
     criterion = str(rng.choice(["kkt", "gap", "objective"], p=[0.7, 0.2, 0.1]))
     if large and sample.shape.startswith("far") and rng.random() < 0.7:  # where float32 rows are worst
         C, tol, kernel, criterion = generate.power(rng, 2.0, 5.0), 1e-3, "rbf", "kkt"
+    if sample.shape == "late_crowds":
+        C, tol, kernel, criterion = generate.power(rng, 3.0, 5.0), 1e-3, "rbf", "kkt"
+        machine = "epsilon_insensitive" if how == "training" else "SVR"
+    if sample.shape == "bits" and rng.random() < 0.7:
+        kernel = "linear"
     weight = generate.weights(rng, n) if not ordinary and rng.random() < 0.2 else None
     parameters: dict[str, Any] = {"C": C, "tol": tol, "kernel": kernel, "n_jobs": int(rng.choice([1, 1, 1, 2]))}
     parameters |= _kernel_parameters(rng, kernel, sample)
     parameters |= {"nu": float(rng.uniform(0.02, 0.6)), "epsilon": float(rng.choice([0.0, 0.1, 1e-3]))}
+    if sample.shape == "late_crowds":
+        parameters["epsilon"] = generate.TUBE
     parameters |= {"stopping": criterion, "time_limit": SECONDS[large]}
     _draw_rare(rng, parameters, machine, how, n, ordinary)
     n_classes = int(rng.choice([2, 2, 3, 4])) if machine in ("SVC", "NuSVC", "LinearSVC") else 2

@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 
 FAR_FROM = 2048  # samples beyond which half of all hostile data have far groups, the weak spot of float32 rows
 FAR = 15.0  # units from the origin
+TUBE = 0.1  # epsilon of regressions on `late_crowds`
 MOST_ENTRIES = 4_000_000  # of a matrix of samples: 32 MB
 
 
@@ -69,6 +70,40 @@ def far_crowd(rng: Rng, n: int) -> tuple[Any, float]:
     group = power(rng, 1.8, 3.0) + 0.5 * rng.normal(size=(m // 2, 2))
     X[:m] = np.vstack([group, -group])
     return X[rng.permutation(n)], 1.0
+
+
+def far_wide(rng: Rng, n: int) -> tuple[Any, float]:
+    """More features than are compared one by one, and a few samples far away that lie close together: their distances
+    are differences of large products, and multipliers must be large to tell them apart."""
+    d = int(rng.choice([65, 80, 120]))
+    X = rng.normal(size=(n, d)) / np.sqrt(d)
+    m = min(n, int(rng.integers(2, 9)))
+    centre = rng.normal(size=d)
+    centre *= power(rng, 1.2, 1.7) / np.linalg.norm(centre)
+    X[rng.choice(n, m, replace=False)] = centre + power(rng, -2.5, 0.0) * rng.normal(size=(m, d)) / np.sqrt(d)
+    return X, 1.0
+
+
+def late_crowds(rng: Rng, n: int) -> tuple[Any, float]:
+    """Samples that a regression fits at once, far crowds whose multipliers grow to C afterwards, and grid points that
+    never matter and have been left out by then (see `targets`)."""
+    X = rng.integers(-40, 40, (n, 2)) / 8.0
+    first, then = _parts_of_late_crowds(n)
+    far = power(rng, 1.8, 3.0)
+    X[:first] = -far + 60.0 * rng.uniform(-1.0, 1.0, (first, 2))
+    centres = far + 60.0 * rng.uniform(-1.0, 1.0, (then // 16 + 1, 2))
+    X[first : first + then] = centres[np.arange(then) // 16] + 0.5 * rng.normal(size=(then, 2))
+    return X, 1.0
+
+
+def _parts_of_late_crowds(n: int) -> tuple[int, int]:
+    """Samples that are fitted first, at most the first block of a solver, and samples of the crowds."""
+    return min(n // 8, 128), min(n // 16, 320)
+
+
+def bits(rng: Rng, n: int) -> tuple[Any, float]:
+    """Zeros and ones, whose inner products are exact: what is left are roundings of sums."""
+    return rng.integers(0, 2, (n, int(rng.integers(2, 20)))).astype(np.float64), 1.0
 
 
 def isolated(rng: Rng, n: int) -> tuple[Any, float]:
@@ -173,8 +208,8 @@ def standard(rng: Rng, n: int) -> tuple[Any, float]:
 Shape = Callable[[Rng, int], tuple[Any, float]]
 ORDINARY: tuple[Shape, ...] = (moons, blobs, standard)
 HOSTILE: tuple[Shape, ...] = (
-    far_groups, far_groups, far_crowd, far_crowd, isolated, mixed_scales, heavy_tails, duplicates,
-    near_duplicates, offset, tiny, huge, binary, text, wide, wide, moons, standard,
+    far_groups, far_groups, far_crowd, far_crowd, far_wide, late_crowds, bits, isolated, mixed_scales, heavy_tails,
+    duplicates, near_duplicates, offset, tiny, huge, binary, text, wide, wide, moons, standard,
 )  # fmt: skip
 
 
@@ -182,7 +217,7 @@ def points(rng: Rng, n: int, ordinary: bool) -> Points:
     """n samples of a random shape."""
     shapes = ORDINARY if ordinary else HOSTILE
     if n > FAR_FROM and not ordinary and rng.random() < 0.5:
-        shapes = (far_groups, far_crowd)
+        shapes = (far_groups, far_crowd, far_wide, late_crowds)
     make = shapes[rng.integers(len(shapes))]
     X, unit = make(rng, n)
     if not sparse.issparse(X) and X.shape[1] * n > MOST_ENTRIES:
@@ -210,14 +245,21 @@ def labels(rng: Rng, sample: Points, n_classes: int, ordinary: bool) -> NDArray[
         near = sample.dense[:, [0, -1]] / sample.unit
         y = (near[:, 0] > 0).astype(np.int64) + (near[:, 1] > 0)
         y = np.where(y == 1, 0, y // 2 + n_classes - 2)
-        distant = np.abs(near).max(axis=1) > FAR
+        distant = np.linalg.norm(sample.dense / sample.unit, axis=1) > FAR
         y[distant] = rng.integers(0, n_classes, int(distant.sum()))
     y[rng.choice(n, n_classes, replace=False)] = np.arange(n_classes)  # no class without a sample
     return y.astype(np.int64)
 
 
 def targets(rng: Rng, sample: Points, ordinary: bool) -> Array:
-    """A function of the samples with noise; hostile ones have any scale and offset, and an outlier."""
+    """A function of the samples with noise; hostile ones have any scale and offset, and an outlier.
+
+    Of `late_crowds`: well inside the tube, or beyond it by more than those of the crowds, so that they come first.
+    """
+    if sample.shape == "late_crowds":
+        n = sample.X.shape[0]
+        first, then = _parts_of_late_crowds(n)
+        return TUBE * np.repeat([1.6, 1.25, 0.4], [first, then, n - first - then]) * rng.choice([-1.0, 1.0], n)
     scores = _scores(rng, sample)
     y = scores + 0.2 * rng.normal(size=len(scores))
     if ordinary:

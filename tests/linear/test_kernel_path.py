@@ -8,6 +8,7 @@ from sklearn.datasets import make_classification, make_regression
 import widemargin
 from widemargin import SVC, SVR, LinearSVC
 from widemargin.linear import kernel_path
+from widemargin.solvers import Status
 from widemargin.training import Training
 
 
@@ -132,3 +133,14 @@ def test_features_that_are_not_scaled_leave_no_sum_behind(seed):
     certificate = SVC(kernel="linear").fit(X.round(), np.arange(1200) >= 1190).certificate_
     assert certificate.holds
     assert certificate.infeasibility <= 1e-12
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_class_of_one_sample_among_thousands(n_classes):
+    """Every STRIDE-th sample may lack a class; and what holds is called optimal."""
+    samples = np.random.default_rng(0).integers(-9, 10, (2 * n_classes - 1, 2073, 1))[-1].astype(np.float64)
+    y = np.zeros(2073, np.int64)
+    y[:n_classes] = np.arange(n_classes)
+    machine = SVC(kernel="linear", C=0.0057).fit(samples, y)
+    assert machine.certificate_.holds
+    assert machine.status_ is Status.OPTIMAL

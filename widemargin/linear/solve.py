@@ -138,7 +138,10 @@ def _passes(problem: LinearProblem, budget: Budget, seed: int, accept: Accept | 
 def _from_subsample(problem: LinearProblem, budget: Budget, accept: Accept | None = None) -> LinearAnswer:
     """Newton from the optimum of every STRIDE-th sample."""
     loose = replace(budget, gap=max(1e-2 if problem.squared else 3e-3, budget.gap), watch=None)
-    few = solve_newton(problem.every(STRIDE), loose)
+    some = problem.every(STRIDE)
+    if problem.free_bias and not (some.dual.hi.any() and some.dual.lo.any()):  # a rare class is missing
+        return solve_newton(problem, budget, accept=accept)
+    few = solve_newton(some, loose)
     if problem.squared:
         return solve_newton(problem, budget, weights=few.weights, done=few.iterations, accept=accept)
     s = 10.0
