@@ -223,15 +223,22 @@ def _verify_single(
     beta = _split(coefficients, bound, model.nu * bound.sum() / 2.0, error)
     tube = model.epsilon_ if hasattr(model, "epsilon_") else _tube(error, bound, model.nu)
     level = np.array([-bias - tube, -bias + tube])
-    return _certify(nu_regression(y, bound, model.nu), kernel, samples, beta, level, tol)
+    return _certify(nu_regression(y, bound, model.nu), kernel, samples, beta, level, tol, coefficients)
 
 
 def _certify(
-    dual: SignedDual, kernel: Kernel, samples: Samples, beta: Vector, level: Vector, tol: float
+    dual: SignedDual,
+    kernel: Kernel,
+    samples: Samples,
+    beta: Vector,
+    level: Vector,
+    tol: float,
+    coefficients: Vector | None = None,
 ) -> Certificate:
     """Certificate at the model's own levels; without groups, minus the level is its bias."""
-    where = {"level": level} if dual.n_groups else {"offset": -float(level[0])}
-    return certify(dual, kernel, samples, _on_bounds(dual, beta), tol, **where, n_threads=available_cores())
+    where: dict[str, Any] = {"level": level} if dual.n_groups else {"offset": -float(level[0])}
+    where |= {"coefficients": coefficients, "n_threads": available_cores()}
+    return certify(dual, kernel, samples, _on_bounds(dual, beta), tol, **where)
 
 
 def _on_bounds(dual: SignedDual, beta: Vector) -> Vector:

@@ -141,6 +141,16 @@ def test_nu_regression_without_a_tube():
     assert verify(model, X, y).holds
 
 
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_nu_regression_whose_coefficients_are_tiny_beside_their_multipliers(C):
+    """alpha and alpha* are both large; their difference must not drown in the rounding of either."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(33, 97)), rng.normal(size=33)
+    model = widemargin.NuSVR(C=C, nu=0.5, kernel="poly", degree=4, gamma=1.0, tol=1e-4).fit(X, y)
+    assert model.certificate_.holds
+    assert verify(model, X, y, tol=1e-4).holds
+
+
 def test_tolerance_can_be_asked_for():
     model, X, y = fitted(sklearn.svm, "SVC")
     assert verify(model, X, y).holds

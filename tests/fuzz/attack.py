@@ -184,7 +184,7 @@ def _kernel_parameters(rng: np.random.Generator, kernel: str, sample: generate.P
         gamma /= max(sample.unit, 1e-150)
     if kernel in ("poly", "sigmoid"):
         size = float(np.sqrt(np.mean(np.square(sample.dense / sample.unit))))
-        gamma = generate.power(rng, -2.0, 0.5) / max(size * sample.unit, 1e-150) ** 2
+        gamma = generate.power(rng, -2.0, 0.5) / float(np.clip(size * sample.unit, 1e-150, 1e150)) ** 2
     gamma = float(np.clip(gamma, 1e-300, 1e300))
     coef0 = float(rng.choice([0.0, 1.0] if kernel == "poly" else [0.0, -1.0]))
     return {"gamma": gamma, "degree": int(rng.integers(2, 5)), "coef0": coef0}

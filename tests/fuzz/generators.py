@@ -285,8 +285,8 @@ def weights(rng: Rng, n: int) -> Array:
 def _scores(rng: Rng, sample: Points) -> Array:
     """A smooth function of the samples on their own length, of size about one."""
     X = sample.X
-    direction = rng.normal(size=X.shape[1]) / (np.sqrt(X.shape[1]) * sample.unit)
     with np.errstate(over="ignore", invalid="ignore"):
+        direction = rng.normal(size=X.shape[1]) / (np.sqrt(X.shape[1]) * sample.unit)
         along = np.asarray(X @ direction, np.float64)
         scores = np.sin(along) + 0.3 * np.cos(3.0 * along + 1.0)
     return np.where(np.isfinite(scores), scores, 0.0) + 1e-3 * rng.normal(size=X.shape[0])

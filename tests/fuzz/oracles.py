@@ -218,7 +218,7 @@ class Problem:
                     inner_right = a + GOLDEN * (z - a)
                     right = at(inner_right)[0]
             tried += [inner_left, inner_right]
-            return min((at(s) for s in tried), key=lambda found: float(found[0]))
+            return min((at(s) for s in tried), key=lambda found: found[0])
 
 
 def _around(value: LONG, error: LONG) -> Interval:

@@ -258,14 +258,16 @@ def certify(
     *,
     level: Vector | None = None,
     offset: float = 0.0,
+    coefficients: Vector | None = None,
     n_threads: int = 1,
 ) -> Certificate:
     """Certificate of any multipliers beta of a signed dual on raw data X, computed from nothing else, all in float64.
 
     offset : added to F = K b; the bias of a machine without groups, whose kernel is K plus a constant.
+    coefficients : b of each sample where beta has it only up to rounding: two large variables of one sample
     """
     samples = X if isinstance(X, Samples) else kernel.prepare(X, np.float64)
-    coefficients = dual.per_sample(beta)
+    coefficients = dual.per_sample(beta) if coefficients is None else coefficients
     support = np.flatnonzero(coefficients)
     with single_threaded_blas():
         scores = kernel_scores(kernel, samples, samples.take(support), coefficients[support], n_threads)
