@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from widemargin.kernels import ChiSquared, Cosine, Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid
-from widemargin.threads import single_threaded_blas
+from widemargin.parallel.tiles import single_threaded_blas
 
 ROWS, TILE = 256, 1024
 REPEATS = 7

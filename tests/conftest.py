@@ -28,9 +28,9 @@ def rng() -> np.random.Generator:
 def compiled() -> None:
     """Compile what tests with short time limits use, so that they time the solver and not the compiler."""
     from widemargin.kernels import Gaussian, Linear, Polynomial
+    from widemargin.monitor.stopping import Stopping
     from widemargin.problems import hinge
-    from widemargin.stopping import Stopping
-    from widemargin.training import Task, Training
+    from widemargin.training.fit import Task, Training
 
     source = np.random.default_rng(0)
     X, y = source.normal(size=(30, 3)), np.tile([1.0, -1.0], 15)

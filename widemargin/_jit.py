@@ -22,8 +22,6 @@ import numba
 from numba import config
 from numba.core.registry import CPUDispatcher
 
-from widemargin.collector import collector_held
-
 #: Fast-math for reductions. Without "nnan" and "ninf": infinities are sentinels in the solvers.
 REASSOCIATE = frozenset({"reassoc", "contract", "arcp", "nsz", "afn"})
 
@@ -90,7 +88,7 @@ def jit(
 
     The entry from C, which Numba adds to every function and nobody uses here, is left out: 20 ms for ten arguments.
     So is the one from Python where a function is `inner`, called by compiled ones only: five of them take 0.3 of the
-    5.4 s of a first fit. Python's collector is held while a function is compiled (collector.py).
+    5.4 s of a first fit.
     """
     if function is None:
         return functools.partial(jit, fastmath=fastmath, cache=cache, inner=inner)
@@ -98,10 +96,8 @@ def jit(
     options["no_cfunc_wrapper"] = True
     options["no_cpython_wrapper"] = inner
     dispatcher = numba.njit(**options)(function)
-    if not INTERPRETED:
-        dispatcher.compile = collector_held()(dispatcher.compile)
-        if inner:
-            dispatcher.__class__ = _Inner
+    if inner and not INTERPRETED:
+        dispatcher.__class__ = _Inner
     if cache and hasattr(dispatcher, "_cache"):
         dispatcher._cache = _OpenedLater(dispatcher)
     return dispatcher
@@ -132,8 +128,7 @@ class _OpenedLater:
         return self.dispatcher._cache
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        with collector_held():
-            return self.open().load_overload(signature, target)
+        return self.open().load_overload(signature, target)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.open(), name)

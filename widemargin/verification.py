@@ -27,10 +27,11 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from widemargin.certificate import Certificate, certify, combine
 from widemargin.estimators.base import is_precomputed, takes_objects
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
-from widemargin.expansion import Expansion
 from widemargin.kernels import Kernel, make_kernel
 from widemargin.kernels.kernel import Samples
-from widemargin.multiclass import read_out, two_class_problems
+from widemargin.models.expansion import Expansion
+from widemargin.models.multiclass import read_out, two_class_problems
+from widemargin.parallel.tiles import available_cores
 from widemargin.problems import (
     SignedDual,
     epsilon_insensitive,
@@ -41,10 +42,9 @@ from widemargin.problems import (
     squared_epsilon_insensitive,
     squared_hinge,
 )
-from widemargin.problems.bias import without_bias
 from widemargin.problems.classification import fill_up, largest_nu
+from widemargin.problems.fixed_bias import without_bias
 from widemargin.solvers import solver_named
-from widemargin.threads import available_cores
 
 MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 ROUNDING = 1e-9  # relative: a multiplier this close to a bound is on it; scaling a nu-machine back rounds

@@ -87,7 +87,7 @@ class Worker:
         """Seconds of one pass K[:, SV] @ coefficients with our own fast evaluation, samples prepared before."""
         from widemargin.gram import kernel_product
         from widemargin.kernels import make_kernel
-        from widemargin.threads import single_threaded_blas
+        from widemargin.parallel.tiles import single_threaded_blas
 
         task = Problem(**problem)
         kernel = make_kernel(task.kernel, gamma=task.gamma, degree=task.degree, coef0=task.coef0)

@@ -28,10 +28,10 @@ from widemargin.gram.cached import CachedGram
 from widemargin.kernels import Gaussian, Kernel, Linear
 from widemargin.kernels.samples.dense import dense_rows
 from widemargin.kernels.samples.sparse import sparse_rows
+from widemargin.monitor.stopping import Stopping
+from widemargin.parallel.tiles import single_threaded_blas
 from widemargin.problems import hinge
 from widemargin.solvers.reference import Chunking, Platt
-from widemargin.stopping import Stopping
-from widemargin.threads import single_threaded_blas
 
 TOL = 2e-3  # between two thresholds: Platt's 1e-3 to either side
 VARIANCE = 10.0  # read as exp(-|x - z|^2 / (2 variance)): only so do the support vector counts on adult agree

@@ -19,10 +19,10 @@ from tests.oracles import (
     values_at,
 )
 from widemargin.certificate import certify, certify_function, combine
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
-from widemargin.solvers import Status
-from widemargin.stopping import Stopping
-from widemargin.training import Task, Training
+from widemargin.training.fit import Task, Training
 
 N = 60
 TOL = 1e-6

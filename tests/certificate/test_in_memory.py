@@ -11,9 +11,9 @@ from widemargin.gram.full import FullGram
 from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.pair import ClassRows, PairGram
 from widemargin.kernels import Gaussian
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge, nu_classification
 from widemargin.solvers.begin import solve_blocks
-from widemargin.stopping import Stopping
 
 STOP = Stopping(tol=0.8e-3)
 SIGN = np.where(np.arange(160) < 70, 1.0, -1.0)

@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV
 
 from tests.small_blocks import solve_in_small_blocks
 from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status
-from widemargin.progress import ProgressBar
+from widemargin.monitor.progress import ProgressBar
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -138,7 +138,7 @@ def test_the_bar_says_objective_gap_rows_and_what_is_left(in_rounds, monkeypatch
 
     console = Console(file=io.StringIO(), force_terminal=False, width=200)
     monkeypatch.setattr(run, "ProgressBar", lambda label, always: ProgressBar(label, always=True, console=console))
-    monkeypatch.setattr("widemargin.progress.SECONDS_PER_LINE", 0.0)
+    monkeypatch.setattr("widemargin.monitor.progress.SECONDS_PER_LINE", 0.0)
     X, y = make_classification(200, 5, flip_y=0.1, random_state=0)
     SVC(C=10.0, verbose=True).fit(X, y)
     lines = console.file.getvalue().splitlines()

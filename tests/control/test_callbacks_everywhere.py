@@ -23,7 +23,7 @@ from widemargin import (
     Status,
 )
 from widemargin.kernels import Gaussian
-from widemargin.linear.problem import Budget
+from widemargin.problems.linear import Budget
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
 

@@ -12,11 +12,11 @@ import pytest
 from sklearn.datasets import make_classification
 
 from widemargin import SVC, NuSVC, Status
-from widemargin.interrupt import CtrlC
 from widemargin.kernels import Gaussian
+from widemargin.monitor.interrupt import CtrlC
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
-from widemargin.stopping import Stopping
-from widemargin.training import Task, Training
+from widemargin.training.fit import Task, Training
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 

@@ -15,6 +15,8 @@ from tests.oracles import (
     without_groups,
 )
 from widemargin.kernels import Gaussian, Linear, Polynomial
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems import (
     epsilon_insensitive,
     hinge,
@@ -24,9 +26,7 @@ from widemargin.problems import (
     squared_epsilon_insensitive,
     squared_hinge,
 )
-from widemargin.solvers import Status
-from widemargin.stopping import Stopping
-from widemargin.training import Task, Training
+from widemargin.training.fit import Task, Training
 
 pytestmark = pytest.mark.usefixtures("compiled")
 

@@ -5,10 +5,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.oracles import KERNELS, MACHINES, GivenMatrix, noisy_scores, solve_qp, values_at
-from widemargin.problems.bias import without_bias
-from widemargin.solvers import Status
-from widemargin.stopping import Stopping
-from widemargin.training import Task, Training
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
+from widemargin.problems.fixed_bias import without_bias
+from widemargin.training.fit import Task, Training
 
 TOL = 1e-4
 

@@ -9,10 +9,10 @@ from tests.oracles import GivenMatrix, noisy_scores, signs, solve_qp, values_at,
 from tests.small_blocks import solve_in_small_blocks
 from widemargin.gram import source
 from widemargin.kernels import Gaussian, Linear, Polynomial
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems import epsilon_insensitive, hinge, squared_hinge
-from widemargin.solvers import Status
-from widemargin.stopping import Stopping
-from widemargin.training import Task, Training
+from widemargin.training.fit import Task, Training
 
 pytestmark = pytest.mark.usefixtures("compiled")
 

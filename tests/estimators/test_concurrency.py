@@ -11,8 +11,9 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_info
 
-from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, threads
+from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from widemargin.kernels import Gaussian
+from widemargin.parallel import tiles as threads
 
 pytestmark = pytest.mark.needs_compiler  # fits too large for interpreted code
 

@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels, rbf_kernel
 
-from widemargin.expansion import COLUMN_TILE, FEW_ROWS, ROW_TILE, Expansion
 from widemargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed
+from widemargin.models.expansion import COLUMN_TILE, FEW_ROWS, ROW_TILE, Expansion
 
 RNG = np.random.default_rng(0)
 VECTORS = RNG.normal(size=(COLUMN_TILE + 37, 6))
@@ -100,7 +100,7 @@ def test_decision_values_are_float64(scale, dtype):
 
 
 def test_wide_linear_machines_are_not_collapsed(monkeypatch):
-    monkeypatch.setattr("widemargin.expansion.COLLAPSE_LIMIT", 1)
+    monkeypatch.setattr("widemargin.models.expansion.COLLAPSE_LIMIT", 1)
     X = RNG.normal(size=(40, 6))
     f = Expansion(Linear(), VECTORS, COEFFICIENTS, INTERCEPT)
     np.testing.assert_allclose(f.decision(X), X @ VECTORS.T @ COEFFICIENTS.T + INTERCEPT, atol=1e-9)

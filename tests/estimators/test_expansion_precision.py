@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from widemargin import single_precision
-from widemargin.expansion import Expansion
 from widemargin.kernels import Gaussian, Laplacian, Linear, Polynomial
-from widemargin.multiclass import sure_largest, sure_sign, sure_votes, votes
-from widemargin.two_value_rows import rows_of_two_values
+from widemargin.models import single_precision
+from widemargin.models.expansion import Expansion
+from widemargin.models.multiclass import sure_largest, sure_sign, sure_votes, votes
+from widemargin.models.two_value_rows import rows_of_two_values
 
 LONG = np.longdouble
 N_SUPPORT = single_precision.SINGLE_SUPPORT + 30

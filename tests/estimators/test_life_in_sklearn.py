@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from widemargin.problems import hinge, nu_classification
-from widemargin.restart import restart
+from widemargin.problems.warm_start import restart
 
 pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
 

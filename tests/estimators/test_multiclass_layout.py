@@ -6,9 +6,9 @@ import sklearn.svm
 from sklearn.datasets import load_iris, make_blobs
 
 from widemargin import SVC
-from widemargin.expansion import Expansion
 from widemargin.kernels import Gaussian
-from widemargin.multiclass import lay_out, one_against_rest_confidence, read_out, two_class_problems, votes
+from widemargin.models.expansion import Expansion
+from widemargin.models.multiclass import lay_out, one_against_rest_confidence, read_out, two_class_problems, votes
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from widemargin import OneClassSVM
-from widemargin.density_marks import MARKS, density_marks, probability_of_normal
+from widemargin.calibration.one_class import MARKS, density_marks, probability_of_normal
 
 pytestmark = pytest.mark.needs_compiler
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from widemargin import SVC, SVR, OneClassSVM
-from widemargin.single_precision import FEWEST_ROWS, SINGLE_SUPPORT
+from widemargin.models.single_precision import FEWEST_ROWS, SINGLE_SUPPORT
 
 N_ROWS = 2 * FEWEST_ROWS
 

@@ -14,8 +14,9 @@ from sklearn.metrics import brier_score_loss
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, NuSVC
-from widemargin.calibration import PlattScaling, agreeing_with, couple_pairs, fit_sigmoid
-from widemargin.held_out import assign_folds
+from widemargin.calibration import PlattScaling
+from widemargin.calibration.held_out import assign_folds
+from widemargin.calibration.sigmoid import agreeing_with, couple_pairs, fit_sigmoid
 
 
 def test_sigmoid_against_a_general_optimiser():

@@ -27,9 +27,9 @@ from tests.fuzz.oracles import Problem
 from tests.fuzz.verdicts import Verdict, judge, judge_linear
 from widemargin import problems as duals
 from widemargin.kernels import make_kernel
-from widemargin.solvers import Status
-from widemargin.stopping import Stopping
-from widemargin.training import Task, Training
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
+from widemargin.training.fit import Task, Training
 
 IN_MEMORY = 2048  # samples up to which estimators hold the whole matrix in float64
 LARGE_EVERY = 10  # seeds

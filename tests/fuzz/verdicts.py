@@ -19,7 +19,7 @@ import numpy as np
 from tests.fuzz.kernel_sums import Vector
 from tests.fuzz.linear_oracle import LinearProblem
 from tests.fuzz.oracles import Problem
-from widemargin.solvers import Status
+from widemargin.monitor.status import Status
 
 
 @dataclass

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from widemargin.io import from_sklearn, load, save, to_onnx, to_sklearn
 from widemargin.report import write_report
 
-linear = pytest.importorskip("widemargin.linear")
+linear = pytest.importorskip("widemargin.estimators")
 
 X, SPECIES = load_iris(return_X_y=True)
 X = X - X.mean(axis=0)

@@ -20,11 +20,12 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.svm import SVC as ScikitLearnSVC
 
 from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from widemargin.io import FileError, archive, load, model_file, save
-from widemargin.io.archive import read_archive, write_archive
+from widemargin.io import FileError, load, model_file, save
 from widemargin.io.kernel_text import kernel_from_text
 from widemargin.io.packing import pack, unpack
 from widemargin.kernels import BlockKernel, Gaussian, Linear
+from widemargin.storage import archive
+from widemargin.storage.archive import read_archive, write_archive
 
 IRIS = load_iris(return_X_y=True)
 BINARY = IRIS[0][:100], IRIS[1][:100]
@@ -188,7 +189,7 @@ def test_kill_9_while_saving_leaves_the_old_file_whole(tmp_path):
     script = """
         import os, signal, sys, zipfile
         import numpy as np
-        from widemargin.io import archive
+        from widemargin.storage import archive
         path = sys.argv[1]
         def die(*_, **__):
             os.kill(os.getpid(), signal.SIGKILL)

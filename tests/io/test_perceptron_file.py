@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 
 from widemargin import KernelPerceptron
 from widemargin.io import FileError, load, save
-from widemargin.io.archive import read_archive, write_archive
+from widemargin.storage.archive import read_archive, write_archive
 
 pytestmark = pytest.mark.needs_compiler
 

@@ -9,11 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.kernel_system import extended
 from tests.oracles import GivenMatrix
 from widemargin import LSSVR, GaussianProcessRegressor, KernelRidge
-from widemargin.kernel_system import KernelSystem, Rule
-from widemargin.kernel_system.bounds import energy_by_noise
+from widemargin.certificate.system_bounds import energy_by_noise
 from widemargin.kernels import ChiSquared, Cosine, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
-from widemargin.least_squares.bias import certificate_with_bias
-from widemargin.solvers.solution import Status
+from widemargin.monitor.status import Status
+from widemargin.training.kernel_system import KernelSystem, Rule
+from widemargin.training.kernel_system.bias import certificate_with_bias
 
 pytestmark = pytest.mark.skipif(not extended.IS_EXTENDED, reason="long double is no wider than double here")
 

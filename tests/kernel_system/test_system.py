@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles import GivenMatrix
-from widemargin.kernel_system import KernelSystem, NotPositiveDefinite, Rule
-from widemargin.kernel_system.conjugate_gradient import descend
-from widemargin.kernel_system.preconditioner import PartialFactor, Preconditioner
 from widemargin.kernels import Gaussian, Laplacian, Linear
-from widemargin.solvers.solution import Status
+from widemargin.monitor.status import Status
+from widemargin.solvers.kernel_system.conjugate_gradient import descend
+from widemargin.solvers.kernel_system.preconditioner import PartialFactor, Preconditioner
+from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, Rule
 
 
 def problem(n=200, d=3, m=1, seed=0):

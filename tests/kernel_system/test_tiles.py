@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from widemargin.kernel_system.tiles import (
+from widemargin.gram.tiles import (
     TILE,
     KernelTiles,
     bounded_cross_product,

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import KernelLMS
 from widemargin.kernels import BlockKernel, Gaussian
-from widemargin.solvers.solution import Status
+from widemargin.monitor.status import Status
 
 quiet = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

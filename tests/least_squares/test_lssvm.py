@@ -6,8 +6,8 @@ from scipy import sparse
 from sklearn.datasets import load_iris, make_moons
 
 from widemargin import LSSVC, LSSVR
-from widemargin.kernel_system import NotPositiveDefinite
 from widemargin.kernels import Gaussian, Sigmoid
+from widemargin.training.kernel_system import NotPositiveDefinite
 
 
 def dense_machine(K, y, ridge):

@@ -6,9 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from widemargin import LinearSVC, LinearSVR
-from widemargin.linear.problem import LinearProblem, linear_problem
-from widemargin.linear.rows import rows_of
+from widemargin.linalg.rows import rows_of
 from widemargin.problems.dual import SignedDual
+from widemargin.problems.linear import LinearProblem, linear_problem
 
 CLASSIFIERS = ("hinge", "squared_hinge")
 REGRESSORS = ("epsilon_insensitive", "squared_epsilon_insensitive")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from widemargin.linear.classes import MOST, classes_and_numbers
+from widemargin.estimators.classes import MOST, classes_and_numbers
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int64, np.int32, "U4"])

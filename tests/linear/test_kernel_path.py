@@ -7,9 +7,9 @@ from sklearn.datasets import make_classification, make_regression
 
 import widemargin
 from widemargin import SVC, SVR, LinearSVC
-from widemargin.linear import kernel_path
-from widemargin.solvers import Status
-from widemargin.training import Training
+from widemargin.monitor.status import Status
+from widemargin.training import linear_path as kernel_path
+from widemargin.training.fit import Training
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from sklearn.preprocessing import StandardScaler
 
 from tests.linear.machines import LOSSES, estimator, problem, samples
 from widemargin import LinearSVC, LinearSVR, Status
-from widemargin.linear.certify import certify_linear
-from widemargin.linear.coordinate import solve_coordinates
-from widemargin.linear.newton import solve_newton
-from widemargin.linear.problem import Budget
+from widemargin.certificate.linear import certify_linear
+from widemargin.problems.linear import Budget
+from widemargin.solvers.linear.coordinate import solve_coordinates
+from widemargin.solvers.linear.newton import solve_newton
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])

@@ -11,14 +11,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tests.linear.machines import LOSSES, problem
 from widemargin import LinearSVC, LinearSVR, Status
-from widemargin.linear.certify import Judge, prove
-from widemargin.linear.certify_joint import prove_joint
-from widemargin.linear.certify_l1 import prove_l1
-from widemargin.linear.newton import solve_newton
-from widemargin.linear.problem import Budget, Point, Undecidable, linear_problem
-from widemargin.linear.rounding import function_error, times_error, transposed_error, transposed_sizes
-from widemargin.linear.rows import rows_of
+from widemargin.certificate.linear import Judge, prove
+from widemargin.certificate.linear_joint import prove_joint
+from widemargin.certificate.linear_l1 import prove_l1
+from widemargin.certificate.linear_rounding import function_error, times_error, transposed_error, transposed_sizes
+from widemargin.linalg.rows import rows_of
 from widemargin.problems.dual import SignedDual
+from widemargin.problems.linear import Budget, Point, Undecidable, linear_problem
+from widemargin.solvers.linear.newton import solve_newton
 
 LONG = np.longdouble
 EXTENDED = np.finfo(LONG).eps < 1e-18

@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 
 from tests.linear.machines import LOSSES, problem
 from widemargin.certificate import certify_function
+from widemargin.certificate.linear import certify_linear
+from widemargin.certificate.linear_rounding import function_error
 from widemargin.certificate.prove import proven_violation
 from widemargin.gram.scores import Scores
-from widemargin.linear import coordinate, newton, newton_system, solve
-from widemargin.linear import rows as rows_module
-from widemargin.linear.certify import certify_linear
-from widemargin.linear.coordinate import arrange, solve_coordinates
-from widemargin.linear.crammer_singer import balance
-from widemargin.linear.newton import solve_newton
-from widemargin.linear.problem import Budget, linear_problem
-from widemargin.linear.responses import answers, bias_change
-from widemargin.linear.rounding import function_error
-from widemargin.linear.rows import rows_of
-from widemargin.linear.solve import solve_linear
+from widemargin.linalg import rows as rows_module
+from widemargin.linalg.rows import rows_of
+from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
-from widemargin.solvers.solution import Status
+from widemargin.problems.linear import Budget, linear_problem
+from widemargin.solvers.linear import coordinate, newton, newton_system, solve
+from widemargin.solvers.linear.coordinate import arrange, solve_coordinates
+from widemargin.solvers.linear.crammer_singer import balance
+from widemargin.solvers.linear.newton import solve_newton
+from widemargin.solvers.linear.responses import answers, bias_change
+from widemargin.solvers.linear.solve import solve_linear
 
 GAP = 1e-6
 

@@ -11,8 +11,9 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
-from widemargin import SVC, SVR, NuSVC, NuSVR, Status, training
-from widemargin.training import most_steps, rounding_of
+from widemargin import SVC, SVR, NuSVC, NuSVR, Status
+from widemargin.training import fit as training
+from widemargin.training.fit import most_steps, rounding_of
 
 pytestmark = pytest.mark.needs_compiler
 

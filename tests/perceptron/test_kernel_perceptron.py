@@ -8,8 +8,9 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from widemargin import KernelPerceptron
+from widemargin.estimators import perceptron as estimator
 from widemargin.kernels import PairKernel, Spectrum
-from widemargin.perceptron import MistakeBound, estimator
+from widemargin.training.mistake_bound import MistakeBound
 
 pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
 

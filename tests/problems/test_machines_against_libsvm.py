@@ -5,6 +5,8 @@ import pytest
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from tests.oracles import KERNELS, noisy_scores, signs, values_at
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems import (
     epsilon_insensitive,
     hinge,
@@ -14,9 +16,7 @@ from widemargin.problems import (
     nu_tube,
     one_class,
 )
-from widemargin.solvers import Status
-from widemargin.stopping import Stopping
-from widemargin.training import Task, Training
+from widemargin.training.fit import Task, Training
 
 N = 500
 

@@ -16,11 +16,11 @@ from tests.oracles import (
     values_at,
     without_groups,
 )
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
-from widemargin.problems.bias import safe_tau, without_bias
-from widemargin.solvers import Status
-from widemargin.stopping import Stopping
-from widemargin.training import Task, Training
+from widemargin.problems.fixed_bias import safe_tau, without_bias
+from widemargin.training.fit import Task, Training
 
 N = 50
 TIGHT = Stopping(tol=1e-7, time_limit=60.0)  # seconds: compiling counts too

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import coverage
 import pytest
 
-from widemargin import threads
+from widemargin.parallel import tiles as threads
 
 SECONDS = float(os.environ.get("SECONDS_PER_TEST", "0.5"))
 CUTS = 2  # per test function

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from widemargin._jit import jit
-from widemargin.between_threads import next_turn
-from widemargin.threads import run_tiles
+from widemargin.parallel.atomics import next_turn
+from widemargin.parallel.tiles import run_tiles
 
 
 @jit(cache=False)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from widemargin.cholesky import (
+from widemargin.linalg.cholesky import (
     PANEL,
     NotPositiveDefinite,
     factor_in_place,

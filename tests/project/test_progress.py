@@ -6,7 +6,7 @@ import threading
 import pytest
 from rich.console import Console
 
-from widemargin.progress import Approach, ProgressBar
+from widemargin.monitor.progress import Approach, ProgressBar
 
 
 def round_info(violation, *, seconds=0.0, n_support=7, **more):

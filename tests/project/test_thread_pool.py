@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from widemargin.thread_pool import Helpers
-from widemargin.threads import run_tiles
+from widemargin.parallel.pool import Helpers
+from widemargin.parallel.tiles import run_tiles
 
 
 @pytest.fixture
@@ -81,5 +81,5 @@ def test_tiles_on_threads_raise_what_a_tile_raises():
 
 
 def test_a_process_ends_at_once_after_work_on_threads():
-    script = "from widemargin.threads import run_tiles\nrun_tiles(lambda k: None, 8, 4)"
+    script = "from widemargin.parallel.tiles import run_tiles\nrun_tiles(lambda k: None, 8, 4)"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

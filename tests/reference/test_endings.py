@@ -9,9 +9,10 @@ import pytest
 from tests.oracles import GivenMatrix, signs, values_at
 from tests.reference.solvers import ALL, GENERAL, PAIRS, SINGLES, needs, small_problem, suited
 from widemargin.gram import CachedGram, FullGram
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems import epsilon_insensitive, hinge, nu_classification, one_class, squared_hinge
 from widemargin.problems.primal import best_primal
-from widemargin.solvers import Status
 from widemargin.solvers.reference import (
     Adatron,
     Chunking,
@@ -23,7 +24,6 @@ from widemargin.solvers.reference import (
     Platt,
     QuadraticProgramme,
 )
-from widemargin.stopping import Stopping
 
 ITERATIVE = [name for name in ALL if name != "qp"]
 

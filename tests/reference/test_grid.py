@@ -7,8 +7,9 @@ from tests.oracles import MACHINES, values_at
 from tests.reference.solvers import GENERAL, NO_SUM, ONE_SUM, PAIRS, SINGLES, needs, small_problem
 from widemargin.certificate import certify_function
 from widemargin.gram import FullGram
-from widemargin.solvers import Status, solve_blocks
-from widemargin.stopping import Stopping
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
+from widemargin.solvers import solve_blocks
 
 TOL = 1e-3
 RULE = Stopping(tol=TOL)

@@ -9,8 +9,9 @@ from tests.oracles import KERNELS, noisy_scores, signs, solve_qp, values_at
 from tests.reference.solvers import small_problem
 from widemargin.gram import CachedGram, FullGram
 from widemargin.kernels import Gaussian, Laplacian, Linear, Polynomial
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
-from widemargin.solvers import Status
 from widemargin.solvers.reference import (
     Adatron,
     Coordinate,
@@ -26,7 +27,6 @@ from widemargin.solvers.reference.gradient import project
 from widemargin.solvers.reference.kernel_values import add_point, kernel_value, load, product, unload, values_of
 from widemargin.solvers.reference.pair_move import pair_move
 from widemargin.solvers.reference.qp import QuadraticProgramme, matrices
-from widemargin.stopping import Stopping
 
 
 # ----- the pair step

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import RVC, RVR, SVC, SVR
 from widemargin.kernels import Gaussian
-from widemargin.relevance.evidence import maximise_evidence
+from widemargin.solvers.evidence import maximise_evidence
 
 
 def sinc(n=100, noise=0.1, seed=0):

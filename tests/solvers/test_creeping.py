@@ -5,10 +5,10 @@ import pytest
 
 from widemargin.gram.full import FullGram
 from widemargin.kernels import Gaussian
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
 from widemargin.solvers import block
 from widemargin.solvers.interior import interior_cost
-from widemargin.stopping import Stopping
 
 
 @pytest.fixture

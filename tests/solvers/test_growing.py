@@ -10,13 +10,13 @@ from widemargin.gram import FullGram
 from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.pair import ClassRows, PairGram
 from widemargin.kernels import Gaussian, Linear
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge, nu_classification
+from widemargin.problems.optimality import violation_of
 from widemargin.solvers import growing
 from widemargin.solvers.begin import solve_blocks
 from widemargin.solvers.growing import evaluate, look, slopes_outside, solve_growing, take_worst
-from widemargin.solvers.optimality import violation_of
-from widemargin.solvers.solution import Status
-from widemargin.stopping import Stopping
 
 
 def problem(rng, kernel, sizes=(90, 140), shift=1.5, d=6, dtype=np.float64):

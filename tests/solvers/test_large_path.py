@@ -16,10 +16,11 @@ from tests.oracles import (
 )
 from tests.small_blocks import solve_in_small_blocks
 from widemargin.gram import CachedGram, FullGram, source
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
-from widemargin.solvers import Status, block, solve_blocks
-from widemargin.stopping import Stopping
-from widemargin.training import Task, Training
+from widemargin.solvers import block, solve_blocks
+from widemargin.training.fit import Task, Training
 
 N = 300
 TOL = 1e-4

@@ -8,10 +8,11 @@ from scipy import sparse
 
 from tests.oracles import KERNELS, MACHINES, WITHOUT_BIAS, GivenMatrix, noisy_scores, signs, values_at, without_groups
 from widemargin.certificate import certify_function
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge, nu_classification, nu_margin, nu_regression, nu_tube, one_class
-from widemargin.solvers import Status, solve_blocks
-from widemargin.stopping import Stopping
-from widemargin.training import Task, Training
+from widemargin.solvers import solve_blocks
+from widemargin.training.fit import Task, Training
 
 TOL = 1e-8  # a violation of TOL leaves decision values within about TOL times the condition of the free part
 NEAR = {"rtol": 1e-5, "atol": 1e-5}

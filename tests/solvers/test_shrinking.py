@@ -8,11 +8,12 @@ import pytest
 from tests.oracles import KERNELS, MACHINES, WITHOUT_BIAS, noisy_scores, signs, values_at, without_groups
 from tests.small_blocks import solve_in_small_blocks
 from widemargin.gram import CachedGram, FullGram, cached, source
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
-from widemargin.solvers import Status, block, solve_blocks
+from widemargin.solvers import block, solve_blocks
 from widemargin.solvers.shrinking import active_part, active_variables
-from widemargin.stopping import Stopping
-from widemargin.training import Task, Training
+from widemargin.training.fit import Task, Training
 
 N = 400
 TOL = 1e-4

@@ -5,10 +5,10 @@ import pytest
 
 from tests.oracles import MACHINES, values_at
 from widemargin.kernels import Gaussian
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.solvers import block
-from widemargin.solvers.solution import Status
-from widemargin.stopping import Stopping
-from widemargin.training import Task, Training
+from widemargin.training.fit import Task, Training
 
 
 def solved(machine, X, target, weight, **rule):

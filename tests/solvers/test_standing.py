@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from widemargin.problems.dual import SignedDual
+from widemargin.problems.optimality import scan_groups, standing
 from widemargin.solvers.newton import is_free
-from widemargin.solvers.optimality import scan_groups, standing
 from widemargin.solvers.selection import free_variables
 
 

@@ -11,10 +11,11 @@ from tests.oracles import KERNELS, MACHINES, GivenMatrix, noisy_scores, signs, s
 from tests.small_blocks import solve_in_small_blocks
 from widemargin import solvers
 from widemargin.gram import FullGram
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
-from widemargin.solvers import Solution, Status, block, solve_blocks
-from widemargin.stopping import Stopping
-from widemargin.training import Task, Training
+from widemargin.solvers import Solution, block, solve_blocks
+from widemargin.training.fit import Task, Training
 
 N = 120
 

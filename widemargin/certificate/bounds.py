@@ -27,7 +27,7 @@ from widemargin.kernels.errors import UNIT
 
 ROUNDINGS = 4.0 * UNIT  # of a gradient or an argument of a loss, relative to the sizes of its terms
 
-# Columns of a table of thresholds: those of solvers/optimality.py, then bounds.
+# Columns of a table of thresholds: those of problems/optimality.py, then bounds.
 LOWEST, HIGHEST, FREE_SUM, FREE, LOWEST_LOW, HIGHEST_HIGH, LOWEST_HIGH, HIGHEST_LOW = range(8)
 COLUMNS = 8
 VALUE, VALUE_ERROR, SQUARED_LENGTH, LENGTH_ERROR, INFEASIBILITY, UNBALANCED, MENDING, SIZE = range(8)

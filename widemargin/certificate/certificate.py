@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from widemargin.solvers.solution import Solution, Status
+from widemargin.monitor.status import Status
+from widemargin.solvers.solution import Solution
 
 FEASIBILITY = 1e-9  # relative error of a group's sum; bounds on the optimum allow for it, boxes are kept exactly
 

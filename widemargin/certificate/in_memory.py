@@ -35,8 +35,8 @@ from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import SECOND_ORDER, UNIT
 from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.problems.dual import SignedDual
+from widemargin.problems.optimality import compiled_levels_of
 from widemargin.problems.primal import soft_primal
-from widemargin.solvers.optimality import compiled_levels_of
 from widemargin.solvers.solution import Solution
 
 FACTS = 7  # numbers that `evaluate_rows` returns beside those of `evaluate_point`

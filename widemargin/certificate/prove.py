@@ -49,11 +49,11 @@ from widemargin.gram.gram import kernel_scores
 from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import UNIT
 from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.parallel.tiles import single_threaded_blas
 from widemargin.problems.dual import SignedDual
+from widemargin.problems.optimality import levels_of
 from widemargin.problems.primal import hard_primal, soft_primal
-from widemargin.solvers.optimality import levels_of
 from widemargin.solvers.solution import Solution
-from widemargin.threads import single_threaded_blas
 
 LOOKS = 3  # times that samples in doubt are looked for: values computed afresh can move the middle
 FRESH_SHARE = 0.7  # of the samples in doubt from which all are computed

@@ -45,7 +45,7 @@ def command(**given: Any) -> int:
 def bench(options: SimpleNamespace) -> int:
     """Measure both and show them side by side."""
     from widemargin.cli.train import prepared_machine
-    from widemargin.solvers.solution import Status
+    from widemargin.monitor.status import Status
 
     if options.kernel not in THEIR_KERNELS or options.loss != "linear" or options.kernel in STRING_KERNELS:
         raise ValueError("scikit-learn has no such machine to compare with: choose a kernel of LIBSVM, linear loss.")

@@ -40,7 +40,7 @@ def convert(options: SimpleNamespace) -> int:
     """Read, write, say what was done."""
     from pathlib import Path
 
-    from widemargin.io.archive import check_writable
+    from widemargin.storage.archive import check_writable
 
     screen = Screen(quiet=options.quiet, as_json=options.as_json)
     to = options.to or BY_ENDING.get(Path(options.destination).suffix.lower(), "widemargin")
@@ -55,7 +55,7 @@ def convert(options: SimpleNamespace) -> int:
 
 def _read(options: SimpleNamespace) -> Any:
     from widemargin.cli.models import kind_of_model, open_model
-    from widemargin.io.errors import FileError
+    from widemargin.storage.errors import FileError
 
     if not (options.trust_pickle and kind_of_model(options.source) == "pickle"):
         return open_model(options.source)

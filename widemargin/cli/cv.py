@@ -106,7 +106,7 @@ def _begin(options: SimpleNamespace) -> tuple[Screen, Any, Any, Any, list]:
     from sklearn.model_selection import KFold, StratifiedKFold
 
     from widemargin.cli.train import prepared_machine
-    from widemargin.io.errors import FileError
+    from widemargin.storage.errors import FileError
 
     screen = Screen(quiet=options.quiet, as_json=options.as_json)
     data: Data = read_training(options.data, options, screen, precomputed=options.kernel == "precomputed")

@@ -63,7 +63,7 @@ def data_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def read_training(path: str, options: SimpleNamespace, screen: Screen, *, precomputed: bool = False) -> Data:
     """Data to learn from, as the options say."""
-    from widemargin.io.errors import FileError
+    from widemargin.storage.errors import FileError
 
     between_strings = options.kernel in STRING_KERNELS
     kind = format_of(path, options.format, "strings" if between_strings else "libsvm")
@@ -90,7 +90,7 @@ def read_training(path: str, options: SimpleNamespace, screen: Screen, *, precom
 
 def read_like(path: str, model: Any, options: SimpleNamespace, screen: Screen) -> Data:
     """Data for a model that was trained before: features in the places where it expects them."""
-    from widemargin.io.errors import FileError
+    from widemargin.storage.errors import FileError
 
     preparation = getattr(model, "preparation_", None) or {}
     trained_on = "csv" if preparation.get("format") == "table" else preparation.get("format", "libsvm")
@@ -124,7 +124,7 @@ def targets_for(model: Any, data: Data, path: str) -> Any:
     """Targets as the model needs them: class labels as they are called, or numbers."""
     import numpy as np
 
-    from widemargin.io.errors import FileError
+    from widemargin.storage.errors import FileError
 
     if data.y is None:
         raise FileError(f"{path} has no labels: say which column they are with --target.")
@@ -150,9 +150,9 @@ def labels_as_written(y: Any) -> Any:
 
 
 def _training_table(path: str, kind: str, options: SimpleNamespace, report: Callable[[float], None]) -> Data:
-    from widemargin.io.errors import FileError
     from widemargin.io.preparation import Preparation
     from widemargin.io.tables import read_table
+    from widemargin.storage.errors import FileError
 
     texts = [*options.categorical, *options.drop]
     table = read_table(path, kind, header=not options.no_header, texts=texts, report=report)
@@ -222,7 +222,7 @@ def _kernel_matrix(X: Any, name: str, n_trained: int | None) -> Any:
     """A kernel matrix in LIBSVM's notation: 0:number of the row, then a value for each training sample."""
     import numpy as np
 
-    from widemargin.io.errors import FileError
+    from widemargin.storage.errors import FileError
 
     numbers = X[:, [0]].toarray().ravel() if X.shape[1] else np.zeros(X.shape[0])
     if n_trained is None and not np.array_equal(numbers, np.arange(1, X.shape[0] + 1)):

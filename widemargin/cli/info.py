@@ -26,7 +26,7 @@ def command(**given: Any) -> int:
 def info(options: SimpleNamespace) -> int:
     """Show everything."""
     from widemargin.gram.budget import cache_budget, free_memory
-    from widemargin.threads import available_cores
+    from widemargin.parallel.tiles import available_cores
 
     folder = cache_folder()
     facts = {

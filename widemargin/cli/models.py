@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin.io.errors import FileError
+from widemargin.storage.errors import FileError
 
 ZIP, PICKLES = b"PK", (b"\x80", b"(", b"ccopy_reg", b"\x78\x9c")  # first bytes; the last is joblib's zlib
 LIBSVM_HEADS = (b"svm_type", b"kernel_type", b"nr_class")

@@ -40,7 +40,7 @@ def command(**given: Any) -> int:
 def plot(options: SimpleNamespace) -> int:
     """Draw and write."""
     from widemargin.cli.models import open_model
-    from widemargin.io.archive import check_writable
+    from widemargin.storage.archive import check_writable
 
     screen = Screen(quiet=options.quiet, as_json=options.as_json)
     check_writable(options.output)

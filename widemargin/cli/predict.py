@@ -134,7 +134,7 @@ def _word(value: Any) -> str:
 
 def _write(text: str, output: str | None) -> None:
     """Write to a file, or to standard output."""
-    from widemargin.io.errors import FileError
+    from widemargin.storage.errors import FileError
 
     if output is None or output == "-":
         sys.stdout.write(text)

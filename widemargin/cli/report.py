@@ -30,7 +30,7 @@ def command(**given: Any) -> int:
 def report(options: SimpleNamespace) -> int:
     """Read, write."""
     from widemargin.cli.models import open_model
-    from widemargin.io.archive import check_writable
+    from widemargin.storage.archive import check_writable
 
     screen = Screen(quiet=options.quiet, as_json=options.as_json)
     check_writable(options.output)

@@ -61,8 +61,8 @@ def command(**given: Any) -> int:
 
 def scale(options: SimpleNamespace) -> int:
     """Read, find or restore the ranges, write."""
-    from widemargin.io.errors import FileError
     from widemargin.io.libsvm_text import read_libsvm, write_libsvm
+    from widemargin.storage.errors import FileError
 
     screen = Screen(quiet=options.quiet, as_json=options.as_json)
     if options.save and options.restore:
@@ -174,8 +174,8 @@ def format_ranges(ranges: Ranges) -> str:
 
 def read_ranges(path: str) -> Ranges:
     """A file of ranges, ours or svm-scale's."""
-    from widemargin.io.errors import FileError
     from widemargin.io.raw_bytes import read_bytes
+    from widemargin.storage.errors import FileError
 
     lines = read_bytes(path).decode("utf-8", "replace").splitlines()
     number = 0
@@ -208,7 +208,7 @@ def read_ranges(path: str) -> Ranges:
 
 
 def _write_text(path: str, text: str) -> None:
-    from widemargin.io.errors import FileError
+    from widemargin.storage.errors import FileError
 
     try:
         with open(path, "w", encoding="ascii") as stream:

@@ -53,8 +53,8 @@ def command(**given: Any) -> int:
 
 def train(options: SimpleNamespace) -> int:
     """Train and save; the exit code says whether the certificate holds."""
-    from widemargin.io.archive import check_writable
     from widemargin.io.model_file import save
+    from widemargin.storage.archive import check_writable
 
     screen = Screen(quiet=options.quiet, as_json=options.as_json)
     output = options.output or options.model or default_output(options.data)

@@ -41,7 +41,7 @@ def verify(options: SimpleNamespace) -> int:
     """Show the certificate; the exit code says whether it holds."""
     import widemargin
     from widemargin.cli.models import find_support, kind_of_model, open_model, take_rows_for_vectors
-    from widemargin.io.errors import FileError
+    from widemargin.storage.errors import FileError
 
     screen = Screen(quiet=options.quiet, as_json=options.as_json)
     model = open_model(options.model)

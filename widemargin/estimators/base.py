@@ -25,23 +25,23 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, validate_data
 
 from widemargin.certificate import combine as combine_certificates
-from widemargin.diagnosis import causes, meaning
-from widemargin.estimators.callbacks import CallbackMixin
 from widemargin.estimators.not_finite import warn_not_finite
 from widemargin.estimators.notebook import ShowsCertificate
 from widemargin.estimators.plain_data import is_plain_matrix, is_plain_sparse
 from widemargin.estimators.rebuilding import rebuild_expansion
 from widemargin.estimators.run import Run, Show
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
-from widemargin.expansion import Expansion, rows_not_finite
-from widemargin.interrupt import CtrlC
 from widemargin.kernels import KERNEL_NAMES, Kernel, Linear, Precomputed, make_kernel
+from widemargin.models.expansion import Expansion, rows_not_finite
+from widemargin.monitor.callbacks import CallbackMixin
+from widemargin.monitor.interrupt import CtrlC
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import CRITERIA, Stopping
+from widemargin.monitor.user_warning import warn_user
 from widemargin.problems.dual import SignedDual
-from widemargin.restart import restart
-from widemargin.solvers.solution import Status
-from widemargin.stopping import CRITERIA, Stopping
-from widemargin.training import Task, Trained, Training
-from widemargin.user_warning import warn_user
+from widemargin.problems.warm_start import restart
+from widemargin.training.diagnosis import causes, meaning
+from widemargin.training.fit import Task, Trained, Training
 
 WITHOUT_GAMMA = {"linear", "cosine", "precomputed"}  # no pass over X for a number they do not use
 FLOATS = (np.float64, np.float32)  # float32 stays as it is: no second copy of the data in double precision

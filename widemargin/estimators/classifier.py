@@ -16,14 +16,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin import calibration
+from widemargin.calibration.held_out import Folds
+from widemargin.calibration.sigmoid import agreeing_with, probabilities
 from widemargin.estimators.base import KernelMachine, Vector
 from widemargin.estimators.not_finite import warn_not_finite
 from widemargin.estimators.plain_data import are_plain_labels, class_numbers
 from widemargin.estimators.run import Answer, Run, present_coefficients
 from widemargin.estimators.training_set import TrainingSet
-from widemargin.held_out import Folds
-from widemargin.multiclass import (
+from widemargin.models.multiclass import (
     TwoClass,
     lay_out,
     one_against_rest_confidence,
@@ -34,11 +34,11 @@ from widemargin.multiclass import (
     two_class_problems,
     votes,
 )
+from widemargin.models.single_precision import find_classes
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
-from widemargin.restart import restart
-from widemargin.single_precision import find_classes
-from widemargin.stopping import Stopping
-from widemargin.training import Task, Trained
+from widemargin.problems.warm_start import restart
+from widemargin.training.fit import Task, Trained
 
 
 def _offers_probabilities(machine: Any) -> bool:
@@ -237,8 +237,8 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
             )
         n_classes = len(self.classes_)
         signed = -values if n_classes == 2 else values
-        found = calibration.probabilities(signed, self._probA, self._probB, n_classes, self.multi_class)
-        return calibration.agreeing_with(self._class_numbers(values), found)
+        found = probabilities(signed, self._probA, self._probB, n_classes, self.multi_class)
+        return agreeing_with(self._class_numbers(values), found)
 
     @available_if(_offers_probabilities)
     def predict_log_proba(self, X: Any) -> Vector:

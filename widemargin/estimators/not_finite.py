@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.user_warning import warn_user
+from widemargin.monitor.user_warning import warn_user
 
 NAMED_ROWS = 5  # rows that the warning lists
 

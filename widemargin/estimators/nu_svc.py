@@ -10,10 +10,10 @@ from sklearn.utils._param_validation import Interval
 
 from widemargin.estimators.base import Vector
 from widemargin.estimators.classifier import KernelClassifier
+from widemargin.monitor.stopping import Stopping
+from widemargin.monitor.user_warning import warn_user
 from widemargin.problems.classification import largest_nu, nu_classification, nu_margin
 from widemargin.problems.dual import SignedDual
-from widemargin.stopping import Stopping
-from widemargin.user_warning import warn_user
 
 SMALLEST_MARGIN = 1e-12  # of the levels: below it the classes are not separated and the machine is left unscaled
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 
-from widemargin.density_marks import density_marks, probability_of_normal
+from widemargin.calibration.one_class import density_marks, probability_of_normal
 from widemargin.estimators.base import KernelMachine, Vector
 from widemargin.estimators.run import Answer, Run, present_coefficients
 from widemargin.problems.one_class import one_class
-from widemargin.restart import restart
-from widemargin.training import Task
+from widemargin.problems.warm_start import restart
+from widemargin.training.fit import Task
 
 ON_THE_BOUNDARY = (
     1e-9  # of the offset: decision values this close to zero are zero, so that rounding does not judge them

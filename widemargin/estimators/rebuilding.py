@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.expansion import Expansion
 from widemargin.kernels import Precomputed, make_kernel
+from widemargin.models.expansion import Expansion
 
 FLOATS = (np.float64, np.float32)
 

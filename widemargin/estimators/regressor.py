@@ -18,8 +18,8 @@ from widemargin.estimators.run import Answer, Run, present_coefficients
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.regression import epsilon_insensitive, nu_regression, nu_tube, squared_epsilon_insensitive
-from widemargin.restart import restart
-from widemargin.training import Task
+from widemargin.problems.warm_start import restart
+from widemargin.training.fit import Task
 
 
 class KernelRegressor(RegressorMixin, KernelMachine):

@@ -1,7 +1,7 @@
 """One call of `fit` or `resume`: what it may spend, where it starts, and who is told how it goes.
 
 Those who are told are the progress bar (`verbose`), the history (`trace`) and scikit-learn's callbacks. All listen to
-the same `watch` of the solvers (progress.py), and nothing listens unless it was asked for.
+the same `watch` of the solvers (monitor/progress.py), and nothing listens unless it was asked for.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.callbacks import Steps, attributes_set
 from widemargin.estimators.training_set import TrainingSet
+from widemargin.monitor.callbacks import Steps, attributes_set
+from widemargin.monitor.progress import ProgressBar, tell_all
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
-from widemargin.progress import ProgressBar, tell_all
-from widemargin.solvers.optimality import levels_of, scan_groups
-from widemargin.solvers.solution import Status
-from widemargin.stopping import Stopping
-from widemargin.training import Task, Trained, Training, Watch
+from widemargin.problems.optimality import levels_of, scan_groups
+from widemargin.training.fit import Task, Trained, Training, Watch
 
 #: multipliers and levels of one problem
 Answer = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -52,7 +52,7 @@ class Run:
         listeners: list[Watch] = []
         history = None
         if machine.trace:
-            from widemargin.trace import History
+            from widemargin.monitor.history import History
 
             history = History()
             listeners.append(history)

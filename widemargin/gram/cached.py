@@ -21,7 +21,7 @@ from widemargin.gram.memory import SPARE, Piece, ThreadMemory, shaped
 from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.row_sums import add_weighted_rows
-from widemargin.threads import run_tiles
+from widemargin.parallel.tiles import run_tiles
 
 SLAB_ROWS = 256
 USUAL_BLOCK = 4096  # samples of the largest block to be expected

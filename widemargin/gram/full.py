@@ -15,7 +15,7 @@ from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import ErrorTerms, unknown
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.row_sums import add_weighted_rows
-from widemargin.threads import run_tiles
+from widemargin.parallel.tiles import run_tiles
 
 FEW_ENTRIES = 1 << 14  # up to here NumPy sums rows in at most 5 us more, and a first fit need not compile half a second
 WORTH_THREADS = 500_000  # entries of a block from which it is gathered on threads

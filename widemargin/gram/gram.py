@@ -17,7 +17,7 @@ from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import ErrorTerms, rounding_of_sum
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.mirror import mirror
-from widemargin.threads import run_tiles
+from widemargin.parallel.tiles import run_tiles
 
 ROW_TILE = 256  # rows of a tile: with COLUMN_TILE columns of float32 it is 1 MB, the size of a second-level cache
 COLUMN_TILE = 1024

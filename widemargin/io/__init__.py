@@ -1,7 +1,6 @@
 """Files: data in, models out and in again, and models of other libraries."""
 
 from widemargin.io.arrays import read_arrays
-from widemargin.io.errors import FileError
 from widemargin.io.libsvm_model import read_libsvm_model, write_libsvm_model
 from widemargin.io.libsvm_text import read_libsvm, write_libsvm
 from widemargin.io.model_file import load, save
@@ -10,6 +9,7 @@ from widemargin.io.preparation import Preparation
 from widemargin.io.sequences import read_fasta, read_strings
 from widemargin.io.sklearn_models import from_sklearn, to_sklearn
 from widemargin.io.tables import Table, read_table
+from widemargin.storage.errors import FileError
 
 __all__ = [
     "FileError",

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from widemargin.io.errors import FileError
 from widemargin.io.raw_bytes import Report, read_bytes, shown_name
+from widemargin.storage.errors import FileError
 
 SAMPLES, TARGETS = ("X", "x", "data"), ("y", "Y", "target", "targets", "labels")  # names people give the arrays
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")

@@ -12,8 +12,8 @@ import operator
 from typing import Any
 
 import widemargin.kernels as kernels
-from widemargin.io.errors import FileError
 from widemargin.kernels import Kernel
+from widemargin.storage.errors import FileError
 
 OPERATORS = {ast.Add: operator.add, ast.Mult: operator.mul}
 WITH_FUNCTION = (kernels.BlockKernel, kernels.PairKernel)  # no text can stand for a function

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from widemargin.io.atomic import replacing
-from widemargin.io.errors import FileError
 from widemargin.io.libsvm_model_text import LibsvmModel, format_model, parse_model
 from widemargin.io.pair_order import Pairs
 from widemargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
+from widemargin.storage.atomic import replacing
+from widemargin.storage.errors import FileError
 
 MACHINES: dict[str, type] = {
     "c_svc": SVC,

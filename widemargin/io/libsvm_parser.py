@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.io.decimal_number import ODD, WRONG, parse_number
-from widemargin.threads import run_tiles
+from widemargin.parallel.tiles import run_tiles
 
 SMALLEST_CHUNK = 1 << 18  # bytes: handing over a chunk costs 0.1-0.2 ms, parsing this many about 1 ms
 CHUNKS_PER_THREAD = 4  # so that a thread with easy lines takes over from one with hard lines

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from widemargin.io.errors import FileError
 from widemargin.io.raw_bytes import Report, as_text_array, read_bytes, shown_name
-from widemargin.threads import resolve_n_jobs
+from widemargin.parallel.tiles import resolve_n_jobs
+from widemargin.storage.errors import FileError
 
 LARGEST_INDEX = 10**18 - 1  # indices have up to 18 digits, and so fit into 64 bits
 LONGEST_QUOTE = 40  # characters of a wrong token shown in an error

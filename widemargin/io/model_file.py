@@ -27,9 +27,9 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin import __version__
-from widemargin.io.archive import read_archive, write_archive
-from widemargin.io.errors import FileError
 from widemargin.io.packing import Arrays, pack, pack_parameter, unpack
+from widemargin.storage.archive import read_archive, write_archive
+from widemargin.storage.errors import FileError
 
 FORMAT, FORMAT_VERSION = "widemargin model", 1
 #: Estimators that a file can hold, each with the module it is imported from; one line adds one (CONTRIBUTING.md).
@@ -39,15 +39,15 @@ MACHINES = {
     "SVR": "widemargin.estimators",
     "NuSVR": "widemargin.estimators",
     "OneClassSVM": "widemargin.estimators",
-    "LinearSVC": "widemargin.linear",
-    "LinearSVR": "widemargin.linear",
-    "KernelRidge": "widemargin.least_squares",
-    "LSSVC": "widemargin.least_squares",
-    "LSSVR": "widemargin.least_squares",
-    "KernelLMS": "widemargin.least_squares",
-    "RVC": "widemargin.relevance",
-    "RVR": "widemargin.relevance",
-    "KernelPerceptron": "widemargin.perceptron",
+    "LinearSVC": "widemargin.estimators",
+    "LinearSVR": "widemargin.estimators",
+    "KernelRidge": "widemargin.estimators",
+    "LSSVC": "widemargin.estimators",
+    "LSSVR": "widemargin.estimators",
+    "KernelLMS": "widemargin.estimators",
+    "RVC": "widemargin.estimators",
+    "RVR": "widemargin.estimators",
+    "KernelPerceptron": "widemargin.estimators",
 }
 ATTRIBUTE = re.compile(r"[a-zA-Z]\w*_")  # the only names, with an estimator's _kept_private, that a file may set
 PREPARATION = "preparation_"

@@ -26,9 +26,9 @@ import widemargin
 from widemargin.estimators import OneClassSVM
 from widemargin.estimators.base import KernelMachine
 from widemargin.estimators.one_class import ON_THE_BOUNDARY
-from widemargin.io.atomic import replacing
 from widemargin.io.onnx_kernels import Graph, Tensor, kernel_matrix
 from widemargin.kernels import Linear, Precomputed
+from widemargin.storage.atomic import replacing
 
 OPSET = 15  # old enough for runtimes of 2021, new enough for every operator used
 IR_VERSION = 8  # the file format that goes with it
@@ -76,7 +76,7 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
         import onnx.numpy_helper
     except ImportError:
         raise ImportError("Exporting to ONNX needs the package onnx: pip install 'widemargin[onnx]'.") from None
-    if not (isinstance(model, KernelMachine) or type(model).__module__.startswith("widemargin.linear")):
+    if not (isinstance(model, KernelMachine) or type(model).__module__.startswith("widemargin.estimators")):
         raise TypeError(
             "ONNX export knows SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC and LinearSVR of widemargin; got "
             f"{type(model)}."

@@ -22,17 +22,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.io.errors import FileError
 from widemargin.io.kernel_text import kernel_from_text
 from widemargin.kernels import Kernel
-from widemargin.solvers.solution import Status
+from widemargin.monitor.status import Status
+from widemargin.storage.errors import FileError
 
 #: Dataclasses that a file can hold, each with the module it is imported from; one line adds one (CONTRIBUTING.md).
 RECORDS = {
     "Certificate": "widemargin.certificate.certificate",
-    "SystemCertificate": "widemargin.kernel_system.certificate",
-    "SparseModel": "widemargin.relevance.evidence",
-    "History": "widemargin.perceptron.history",
+    "SystemCertificate": "widemargin.certificate.system_certificate",
+    "SparseModel": "widemargin.solvers.evidence",
+    "History": "widemargin.models.perceptron_history",
 }
 SPARSE_PARTS = ("data", "indices", "indptr")
 

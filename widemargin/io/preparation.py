@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from widemargin.io.errors import FileError
 from widemargin.io.libsvm_text import shortest
 from widemargin.io.tables import Table
+from widemargin.storage.errors import FileError
 
 SCALINGS = ("none", "standard", "minmax")
 DENSE_FROM = 0.25  # share of features that are not zero from which on the matrix is dense

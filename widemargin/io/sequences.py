@@ -13,8 +13,8 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.io.errors import FileError
 from widemargin.io.raw_bytes import Report, read_bytes, shown_name
+from widemargin.storage.errors import FileError
 
 _LABEL = re.compile(r"\blabel\s*=\s*(\S+)", re.IGNORECASE)
 

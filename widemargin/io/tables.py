@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.io.errors import FileError
 from widemargin.io.raw_bytes import Report, read_bytes, shown_name, without_compression
+from widemargin.storage.errors import FileError
 
 MOSTLY = 0.9  # share of numbers from which on the other cells of a column count as slips
 SEPARATORS = ",;\t|"  # tried on the first line of a CSV file, the most frequent one is taken

@@ -13,14 +13,14 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
-from widemargin.between_threads import next_turn
 from widemargin.kernels.distances import exponential_block
 from widemargin.kernels.mirror import mirror
 from widemargin.kernels.popcount import Different, table_block
 from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.dense import DenseColumns
-from widemargin.threads import run_tiles
+from widemargin.parallel.atomics import next_turn
+from widemargin.parallel.tiles import run_tiles
 
 HEIGHT, WIDTH = 128, 512  # rows and columns evaluated at a time: 256 KB of float32, half a second-level cache
 SQUARE_HEIGHT = 64  # rows of a square at a time: enough turns for several threads in blocks of 1,000

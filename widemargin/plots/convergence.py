@@ -40,7 +40,7 @@ class ConvergenceDisplay:
     >>> from sklearn.datasets import make_moons
     >>> from widemargin import SVC
     >>> from widemargin.plots import ConvergenceDisplay
-    >>> from widemargin.trace import Trace
+    >>> from widemargin.monitor.history import Trace
     >>> X, y = make_moons(100, noise=0.2, random_state=0)
     >>> trace = Trace()
     >>> machine = SVC(solver=trace.of("platt")).fit(X, y)
@@ -79,7 +79,7 @@ class ConvergenceDisplay:
         if history is None:
             raise ValueError(
                 f"This {type(machine).__name__} kept no history of its fit: fit it with trace=True, or with "
-                "solver=Trace().of('auto') from widemargin.trace."
+                "solver=Trace().of('auto') from widemargin.monitor.history."
             )
         return cls.from_history(history, tol=getattr(machine, "tol", None), problem=problem)
 
@@ -194,7 +194,7 @@ def plot_convergence(
     >>> from sklearn.datasets import make_moons
     >>> from widemargin import SVC
     >>> from widemargin.plots import plot_convergence
-    >>> from widemargin.trace import Trace
+    >>> from widemargin.monitor.history import Trace
     >>> X, y = make_moons(100, noise=0.2, random_state=0)
     >>> machine = SVC(solver=Trace().of("platt")).fit(X, y)
     >>> plot_convergence(machine, x="seconds").get_ylabel()

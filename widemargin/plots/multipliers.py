@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from widemargin.estimators.base import is_precomputed
-from widemargin.multiclass import read_out, two_class_problems
+from widemargin.models.multiclass import read_out, two_class_problems
 from widemargin.plots.reading import check_length, class_numbers, dense, kind_of, prepared, unwrap
 
 AT_BOUND = 1e-6  # relative distance from C at which a multiplier counts as being at its bound

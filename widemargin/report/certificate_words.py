@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from widemargin.certificate import Certificate
+from widemargin.monitor.status import Status
 from widemargin.report.html import Section, facts, number, percent, section, tag
-from widemargin.solvers.solution import Status
 
 
 def sentences(certificate: Certificate) -> list[str]:

@@ -19,7 +19,6 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 import widemargin
 from widemargin.certificate import Certificate
-from widemargin.io.atomic import replacing
 from widemargin.report import quality as measures
 from widemargin.report.advice import scaling_section
 from widemargin.report.certificate_words import certificate_section, sentences
@@ -27,6 +26,7 @@ from widemargin.report.convergence import convergence_section
 from widemargin.report.hardest import hardest_section
 from widemargin.report.html import Html, Section, join, number, percent, section, tag
 from widemargin.report.trained import reproduce_section, support_section, trained_section, training_size
+from widemargin.storage.atomic import replacing
 from widemargin.verification import verify
 
 # No script, no font, no picture from elsewhere can load, whatever a label contains.

@@ -17,7 +17,7 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from widemargin.multiclass import one_against_rest_confidence
+from widemargin.models.multiclass import one_against_rest_confidence
 from widemargin.report.charts import Axis, Series, axis, chart
 from widemargin.report.html import Html, facts, number, percent, table, tag
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from widemargin.solvers.begin import solve_blocks
-from widemargin.solvers.solution import Solution, Status
+from widemargin.solvers.solution import Solution
 
 SOLVERS: dict[str, Callable[..., Solution]] = {"auto": solve_blocks, "block": solve_blocks}
 
@@ -45,4 +45,4 @@ def solver_named(solver: str | Callable[..., Solution] | Any) -> Callable[..., S
     return getattr(reference, REFERENCE[solver])()
 
 
-__all__ = ["REFERENCE", "SOLVERS", "Solution", "Status", "solve_blocks", "solver_named"]
+__all__ = ["REFERENCE", "SOLVERS", "Solution", "solve_blocks", "solver_named"]

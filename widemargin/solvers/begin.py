@@ -20,13 +20,14 @@ from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram
 from widemargin.gram.pair import PairGram
 from widemargin.gram.scores import Scores
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
+from widemargin.problems.optimality import levels_of, violation_of
 from widemargin.solvers.growing import solve_growing
-from widemargin.solvers.optimality import levels_of, violation_of
 from widemargin.solvers.packed import key_limits
-from widemargin.solvers.solution import Solution, Status
+from widemargin.solvers.solution import Solution
 from widemargin.solvers.whole import solve_whole
-from widemargin.stopping import Stopping
 
 
 def solve_blocks(

@@ -24,18 +24,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.gram.gram import Gram
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
+from widemargin.problems.optimality import levels_of, standing, violation_of
 from widemargin.problems.primal import best_primal
 from widemargin.solvers.interior import LARGEST, interior_cost, interior_point
 from widemargin.solvers.newton import is_free, newton_cost, newton_step
-from widemargin.solvers.optimality import levels_of, standing, violation_of
 from widemargin.solvers.packed import key_limits
 from widemargin.solvers.pair_team import Team
 from widemargin.solvers.selection import Selector, free_variables
 from widemargin.solvers.shrinking import ActivePart, Shrunk, active_part, active_variables
 from widemargin.solvers.single_steps import solve_singles
-from widemargin.solvers.solution import Solution, Status
-from widemargin.stopping import Stopping
+from widemargin.solvers.solution import Solution
 
 FIRST_BLOCK = 128  # variables of the first block; doubled every round up to the cap
 SMALLEST_CAP, USUAL_CAP, LARGEST_CAP = 1008, 4080, 6640  # variables; larger blocks measured slower, and so did powers

@@ -20,7 +20,7 @@ from widemargin.gram.pair import PairGram, evaluate, gather_square
 from widemargin.kernels.compiled_rows import can_fill
 from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.problems.dual import SignedDual
-from widemargin.solvers.optimality import scan_groups, violation_of
+from widemargin.problems.optimality import scan_groups, violation_of
 from widemargin.solvers.packed import key_limits, larger
 from widemargin.solvers.pair_steps import solve_pairs
 

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from widemargin.cholesky import NotPositiveDefinite, factor_in_place
 from widemargin.gram.full import FullGram, gather_block_of
 from widemargin.gram.memory import ThreadMemory
+from widemargin.linalg.cholesky import NotPositiveDefinite, factor_in_place
 
 REGULARISATION = {
     np.dtype(np.float32): 1e-5,

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import INTERPRETED, jit
-from widemargin.between_threads import add_word, next_turn, read_word, write_word
+from widemargin.parallel.atomics import add_word, next_turn, read_word, write_word
+from widemargin.parallel.tiles import run_tiles
 from widemargin.solvers.pair_steps import (
     CLOSED_32,
     NEGATIVE_32,
@@ -32,7 +33,6 @@ from widemargin.solvers.pair_steps import (
     open_directions,
     solve_pairs,
 )
-from widemargin.threads import run_tiles
 
 SHARE = 900  # variables per thread at least: half a step on so many takes as long as the two meetings
 LINE = 8  # numbers in a line of the processor's cache: what two threads write must not lie in one

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from widemargin._jit import jit
-from widemargin.solvers.optimality import scan_groups, violation_of
+from widemargin.problems.optimality import scan_groups, violation_of
 from widemargin.solvers.pair_steps import solve_pairs
 
 ROUNDS = 10

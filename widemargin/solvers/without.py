@@ -21,9 +21,9 @@ from widemargin.gram.gram import Gram
 from widemargin.gram.pair import ABSENT, PairGram
 from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.problems.dual import SignedDual
-from widemargin.restart import nearest_feasible, sums_of
+from widemargin.problems.optimality import compiled_levels_of, scan_groups, violation_of
+from widemargin.problems.warm_start import nearest_feasible, sums_of
 from widemargin.solvers.growing import improve
-from widemargin.solvers.optimality import compiled_levels_of, scan_groups, violation_of
 from widemargin.solvers.packed import key_limits
 from widemargin.solvers.solution import Solution
 

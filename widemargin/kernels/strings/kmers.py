@@ -24,7 +24,7 @@ from scipy import sparse
 
 from widemargin._jit import jit
 from widemargin.kernels.strings.letters import ALIEN, BREAK, Letters
-from widemargin.threads import available_cores, run_tiles
+from widemargin.parallel.tiles import available_cores, run_tiles
 
 PRIME = (1 << 61) - 1
 FINGERPRINT_BASE = 1_113_861_935_729_468_241  # below PRIME; drawn once at random, fixed so that results repeat

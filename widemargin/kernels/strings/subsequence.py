@@ -28,7 +28,7 @@ from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.raw import read_precision
 from widemargin.kernels.strings.kmer_kernel import check_whole
 from widemargin.kernels.strings.letters import ALIEN, check_alphabet, code_points, encode, read_strings
-from widemargin.threads import available_cores, run_tiles
+from widemargin.parallel.tiles import available_cores, run_tiles
 
 PAIRS_PER_TASK = 64  # self-similarities per task; one takes some microseconds and more
 STEP_ERROR = 16.0  # four roundings of a step of the recursion, of terms that add up to at most four times its result

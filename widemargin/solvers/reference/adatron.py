@@ -23,10 +23,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
 from widemargin.solvers.reference.visits import Visitor, refuse_groups
-from widemargin.solvers.solution import Status
 
 ORDERS = ("sequential", "violators", "nonbound", "ascending")
 ENOUGH_GROWTH = 1e-4  # relative growth of the objective below which the support vectors are left for the other points

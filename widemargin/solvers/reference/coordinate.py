@@ -20,10 +20,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
 from widemargin.solvers.reference.visits import Visitor, refuse_groups
-from widemargin.solvers.solution import Status
 
 ORDERS = ("cyclic", "random", "greedy")
 

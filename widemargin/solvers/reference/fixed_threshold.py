@@ -18,10 +18,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
 from widemargin.solvers.reference.visits import Visitor, refuse_groups
-from widemargin.solvers.solution import Status
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
+from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run, Vector
 from widemargin.solvers.reference.variables import move, repair_sum
-from widemargin.solvers.solution import Status
 
 POWER_ITERATIONS = 20  # products with K to find its largest eigenvalue; an estimate is enough, the step is checked
 HALVINGS = 60  # of the rate in one step, before rounding must be the reason that the objective does not fall

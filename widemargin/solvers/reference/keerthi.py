@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from widemargin._jit import jit
+from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.kernel_values import kernel_value, load, unload, values_of
 from widemargin.solvers.reference.pair_move import ETA_FLOOR, open_slopes, pair_move
@@ -42,7 +43,6 @@ from widemargin.solvers.reference.smo_state import (
     refresh,
     refuse_several_groups,
 )
-from widemargin.solvers.solution import Status
 
 UP, LOW = 0, 1  # places in `holder` and `threshold`
 RETRIES = 3  # times a finished run is taken up again from gradients computed afresh

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.monitor.status import Status
 from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
 from widemargin.solvers.reference.working_set import (
     LOWEST_THRESHOLD,
@@ -25,7 +26,6 @@ from widemargin.solvers.reference.working_set import (
     check_inner,
     worst_violators,
 )
-from widemargin.solvers.solution import Status
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ An algorithm is a generator. It changes the point of its `Run`, says `yield PASS
 `yield SLICE` where it only wants the clock and Ctrl-C to be looked at, and returns when it can do no more: then the
 tolerance decides whether that was the optimum, and otherwise the returned status is given as the reason.
 
-Stops    the three criteria of Cristianini & Shawe-Taylor (2000), section 7.1 (stopping.py), checked after every pass
+Stops    the criteria of Cristianini & Shawe-Taylor (2000), section 7.1 (monitor/stopping.py), checked after every pass
 Ends     always: by the criterion, max_iter, max_passes, time, Ctrl-C, a hard margin that does not exist (UNBOUNDED), or
          STALL_PASSES passes that did not lower the objective (STALLED, or INDEFINITE after a negative curvature)
 Point    (beta, F = K b) is one attribute and changes at once, so that an interrupt finds a consistent pair
@@ -23,11 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.gram.gram import Gram
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
+from widemargin.problems.optimality import levels_of, scan_groups, violation_of
 from widemargin.problems.primal import best_primal
-from widemargin.solvers.optimality import levels_of, scan_groups, violation_of
-from widemargin.solvers.solution import Solution, Status
-from widemargin.stopping import Stopping
+from widemargin.solvers.solution import Solution
 
 STALL_PASSES = 3  # passes in a row without a lower objective before a solver is stalled
 NO_GROWTH = 1e-15  # relative change of the objective that is only rounding
@@ -97,7 +98,7 @@ class Run:
         return self.dual.gradient(self.beta, self.function)
 
     def table(self) -> NDArray:
-        """Thresholds of every group at the point (solvers/optimality.py)."""
+        """Thresholds of every group at the point (problems/optimality.py)."""
         d = self.dual
         return scan_groups(self.gradient(), self.beta, d.lo, d.hi, d.kink, self.starts, d.n_groups, 0.0)
 

@@ -20,11 +20,11 @@ from typing import ClassVar
 import numpy as np
 
 from widemargin._jit import jit
+from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run
 from widemargin.solvers.reference.variables import block_of, move
 from widemargin.solvers.reference.visits import chunks_of, refuse_groups
-from widemargin.solvers.solution import Status
 
 
 @jit

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from widemargin._jit import jit
+from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.kernel_values import kernel_value, load, unload, values_of
 from widemargin.solvers.reference.pair_move import ETA_FLOOR, open_slopes, pair_move
@@ -47,7 +48,6 @@ from widemargin.solvers.reference.smo_state import (
     refresh,
     refuse_several_groups,
 )
-from widemargin.solvers.solution import Status
 
 WORK_PER_SLICE = 2**23  # kernel values between two looks at the clock: about a tenth of a second
 RETRIES = 3  # times a finished run is taken up again, from gradients computed afresh and the best threshold

@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
-from widemargin.solvers.optimality import levels_of, scan_groups
+from widemargin.problems.optimality import levels_of, scan_groups
 from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, Vector
 from widemargin.solvers.reference.variables import block_of, move, repair_sum
-from widemargin.solvers.solution import Status
 
 PACKAGES = ("clarabel", "cvxopt")
 ACCURACY = 1e-10  # gap and feasibility asked of the package

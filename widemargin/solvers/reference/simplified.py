@@ -20,13 +20,13 @@ from typing import ClassVar
 import numpy as np
 
 from widemargin._jit import jit
+from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.pair_move import open_slopes, pair_move
 from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run
 from widemargin.solvers.reference.smo_state import refuse_several_groups
 from widemargin.solvers.reference.variables import block_of, diagonal_of, move
 from widemargin.solvers.reference.visits import WHOLE
-from widemargin.solvers.solution import Status
 
 PAIRS = 256  # pairs whose rows are brought up to date together where the whole matrix is not held
 

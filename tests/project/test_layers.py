@@ -1,0 +1,109 @@
+"""The layers of the package: a module imports from its own layer or from lower ones, and folders form no circle.
+
+Imports inside functions count; imports for type checkers only do not. EXCEPTIONS lists the edges that still point
+upwards: it may only shrink.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import widemargin
+
+ROOT = Path(widemargin.__file__).parent
+LAYERS = (
+    ("_jit", "costs", "storage"),
+    ("parallel",),
+    ("linalg",),
+    ("monitor",),
+    ("problems", "kernels"),
+    ("gram",),
+    ("solvers",),
+    ("certificate",),
+    ("training", "calibration", "models"),
+    ("estimators", "_moved"),
+    ("", "verification", "model_selection", "io", "plots", "report", "dask", "sklearn_patch"),
+    ("cli", "__main__"),
+)
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+EXCEPTIONS: set[tuple[str, str]] = {
+    ("estimators.run", "verification"),
+    ("models.margins", "estimators.base"),
+    ("monitor.history", "problems.dual"),
+    ("monitor.history", "problems.optimality"),
+    ("monitor.history", "problems.primal"),
+    ("monitor.history", "solvers"),
+    ("solvers.linear.crammer_singer", "certificate"),
+    ("solvers.linear.crammer_singer", "certificate.linear"),
+    ("solvers.linear.crammer_singer", "certificate.linear_joint"),
+    ("solvers.linear.l1", "certificate"),
+    ("solvers.linear.l1", "certificate.linear"),
+    ("solvers.linear.l1", "certificate.linear_l1"),
+}
+
+
+def modules() -> dict[str, ast.Module]:
+    """Module name without the package's -> its source."""
+    found = {}
+    for path in ROOT.rglob("*.py"):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        found[name.removesuffix("__init__").removesuffix(".")] = ast.parse(path.read_text())
+    return found
+
+
+MODULES = modules()
+
+
+def imports_of(tree: ast.Module) -> Iterator[str]:
+    """Modules of the package that a module imports at run time."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            node.body = [ast.Pass()]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "widemargin":
+            yield from (nearest(f"{node.module}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (nearest(alias.name) for alias in node.names if alias.name.split(".")[0] == "widemargin")
+
+
+def nearest(dotted: str) -> str:
+    """The module that a dotted name is, or is defined in."""
+    name = dotted.removeprefix("widemargin").removeprefix(".")
+    while name not in MODULES:
+        name = name.rpartition(".")[0]
+    return name
+
+
+EDGES = {name: set(imports_of(tree)) - {name} for name, tree in MODULES.items()}
+
+
+def layer(name: str) -> str:
+    return name.split(".")[0]
+
+
+@pytest.mark.parametrize("name", sorted({layer(name) for name in MODULES}))
+def test_every_folder_has_a_layer(name):
+    assert name in RANK
+
+
+def test_no_import_points_upwards():
+    upward = {
+        (name, other) for name, others in EDGES.items() for other in others if RANK[layer(other)] > RANK[layer(name)]
+    }
+    # every module may ask the package itself for its version or a public name
+    upward = {edge for edge in upward if edge[1] != ""}
+    assert upward - EXCEPTIONS == set(), "imports that point upwards"
+    assert EXCEPTIONS - upward == set(), "exceptions that are no longer needed"
+
+
+def test_folders_of_one_layer_do_not_import_each_other_in_a_circle():
+    below: dict[str, set[str]] = {}
+    for name, others in EDGES.items():
+        allowed = {layer(other) for other in others if other != "" and (name, other) not in EXCEPTIONS}
+        below.setdefault(layer(name), set()).update(allowed - {layer(name)})
+    while below:
+        lowest = {name for name, others in below.items() if not others & below.keys()}
+        assert lowest, f"a circle among {sorted(below)}"
+        below = {name: others for name, others in below.items() if name not in lowest}

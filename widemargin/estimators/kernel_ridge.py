@@ -1,0 +1,252 @@
+"""Kernel ridge regression: squared errors, a penalty on the norm of the function, no bias.
+
+    minimise  sum_i w_i (y_i - f(x_i))^2 + alpha |f|^2,        f(x) = sum_i a_i k(x, x_i),        (K + alpha W^-1) a = y
+
+Source: Saunders, Gammerman & Vovk (1998); Cristianini & Shawe-Taylor (2000), section 2.2.2 and equation (6.10).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from inspect import isfunction
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from widemargin.estimators.base import WITHOUT_GAMMA, is_precomputed
+from widemargin.estimators.kernel_system_model import KernelSystemModel
+from widemargin.estimators.training_set import TrainingSet, resolve_gamma
+from widemargin.kernels import KERNEL_NAMES, BlockKernel, Kernel, PairKernel, make_kernel
+from widemargin.training.kernel_system import KernelSystem, SystemCertificate
+
+ALIASES = {"polynomial": "poly"}  # scikit-learn's KernelRidge knows it by both names
+THEIRS = ("additive_chi2",)  # kernels that scikit-learn evaluates for us
+
+Vector = NDArray[np.float64]
+
+
+class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
+    """Kernel ridge regression: the parameters of scikit-learn's KernelRidge, and some more.
+
+        minimise  sum_i w_i (y_i - f(x_i))^2 + alpha |f|^2
+
+    Solved by a Cholesky factor or by conjugate gradients, whichever is faster and fits the memory; either way
+    `certificate_` bounds how far any prediction can be from the exact one.
+
+    Parameters
+    ----------
+    alpha : float or array of shape (n_targets,), default 1.0
+        Weight of the penalty, for all targets or for each; it equals the noise variance of a Gaussian process.
+    kernel : str, Kernel or callable, default "linear"
+        A name as in SVC, a `Kernel` with its own parameters, or a function of two samples that returns a number. For a
+        function of two sets of samples use `widemargin.kernels.BlockKernel`. With "precomputed" X is the kernel matrix.
+    gamma : float, {"scale", "auto"} or None, default None
+        Scale of the named kernels that have one. None means 1 / n_features, and 1 for "chi2".
+    degree : float, default 3
+        Degree of "poly".
+    coef0 : float, default 1
+        Constant of "poly" and "sigmoid".
+    kernel_params : dict or None, default None
+        Further arguments of a kernel function.
+    solver : {"auto", "cholesky", "cg"}, default "auto"
+        How the linear system is solved.
+    tol : float, default 1e-6
+        Largest error of any prediction, relative to the targets' root mean square, that `certificate_` is to prove and
+        conjugate gradients stop at.
+    max_iter : int, default -1
+        Largest number of steps of conjugate gradients; -1 leaves it to the method.
+    time_limit : float or None, default None
+        Seconds after which conjugate gradients return what they have, with a warning.
+    cache_size : float or None, default None
+        Megabytes for the kernel matrix; what does not fit is evaluated again in every step. None takes a share of
+        the free memory.
+    n_jobs : int or None, default None
+        Threads; None means all cores.
+    verbose : bool, default False
+        Show a progress bar for conjugate gradients.
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (n_samples,) or (n_samples, n_targets)
+        Coefficients of the training samples.
+    X_fit_ : the training samples, or the kernel matrix
+    certificate_ : SystemCertificate
+        Bounds on the error, from a fresh residual. With several values of alpha, the worst of `certificates_`.
+    n_iter_ : int
+        Steps of conjugate gradients; a Cholesky factor counts as one.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import KernelRidge
+    >>> X = np.linspace(0.0, 3.0, 40)[:, None]
+    >>> model = KernelRidge(alpha=1e-3, kernel="rbf", gamma=1.0).fit(X, np.sin(X[:, 0]))
+    >>> model.predict([[1.5]]).round(2).tolist()
+    [1.0]
+    """
+
+    _kept_private = ("_gamma", "_fitted_kernel", "_vectors", "_coefficients", "_kept")
+    _parameter_constraints: dict = {
+        **KernelSystemModel._parameter_constraints,
+        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
+        "kernel": [StrOptions({*KERNEL_NAMES, *ALIASES, *THEIRS}), Kernel, callable],
+        "gamma": [Interval(Real, 0, None, closed="left"), StrOptions({"scale", "auto"}), None],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
+    }
+
+    def __init__(
+        self,
+        alpha: Any = 1,
+        *,
+        kernel: Any = "linear",
+        gamma: float | str | None = None,
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict | None = None,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = -1,
+        time_limit: float | None = None,
+        cache_size: float | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
+        """Solve for the coefficients.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples) if precomputed
+            With a kernel function of your own: any sequence of samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : float or array-like of shape (n_samples,), default None
+            Weight of each squared error: weight 2 equals the sample given twice, weight 0 the sample left out.
+
+        Returns
+        -------
+        self
+        """
+        steps = self._begin_steps(X, y, sample_weight)
+        data, targets, single = self._read_targets(X, y, sample_weight)
+        alphas = self._read_alphas(targets.shape[1])
+        self._fitted_kernel = self._make_kernel(data)
+        system = KernelSystem(self._fitted_kernel, data.X, self.cache_size, self.n_jobs)
+
+        coefficients = np.zeros_like(targets)
+        certificates = []
+        for alpha in np.unique(alphas):  # targets that share alpha share every product with the matrix
+            chosen = np.flatnonzero(alphas == alpha)
+
+            def expose(shadow: KernelRidge, found: Vector, chosen: Any = chosen) -> None:
+                so_far = coefficients.copy()
+                so_far[:, chosen] = found
+                shadow._expose(X, data, so_far, single)
+
+            noise = alpha / data.weights()
+            solved = self._solve_or_least_squares(system, noise, targets[:, chosen], steps, expose)
+            coefficients[:, chosen] = solved.coefficients
+            certificates.append(solved.certificate)
+
+        self._expose(X, data, coefficients, single)
+        self.certificates_: Any = certificates
+        self._publish(max(certificates, key=_how_bad))
+        if steps is not None:
+            steps.finish()
+        return self
+
+    def _expose(self, X: Any, data: TrainingSet, coefficients: Vector, single: bool) -> None:
+        """Set the attributes that predict."""
+        self._vectors, self._coefficients = data.X, coefficients
+        self.dual_coef_ = _at_given_places(data, coefficients)
+        if single:
+            self.dual_coef_ = self.dual_coef_[:, 0]
+        self.X_fit_ = data.X if data.kept is None else X
+        self._kept = data.kept
+
+    def predict(self, X: Any) -> Vector:
+        """Predicted targets of the samples in X, shape (n_samples,) or (n_samples, n_targets)."""
+        X = self._check_new(X)
+        if self._kept is not None and is_precomputed(self.kernel):
+            X = X[:, self._kept]
+        values = self._values(X, self._fitted_kernel, self._vectors, self._coefficients)
+        return values[:, 0] if self.dual_coef_.ndim == 1 else values
+
+    def _read_alphas(self, n_targets: int) -> Vector:
+        """One penalty per target."""
+        alphas = np.atleast_1d(np.asarray(self.alpha, np.float64))
+        if alphas.shape not in ((1,), (n_targets,)):
+            raise ValueError(
+                f"Number of targets and number of penalties do not correspond: alpha has shape {alphas.shape} and y "
+                f"has {n_targets} target(s). Give one alpha, or one per target."
+            )
+        if not (np.isfinite(alphas).all() and alphas.min() >= 0):
+            raise ValueError(f"alpha must be 0 or more and finite; got {self.alpha!r}.")
+        return np.broadcast_to(alphas, (n_targets,))
+
+    def _make_kernel(self, data: TrainingSet) -> Kernel:
+        """The kernel with its numbers; a function takes two samples, as in scikit-learn's KernelRidge."""
+        if isinstance(self.kernel, Kernel):
+            return self.kernel
+        if not isinstance(self.kernel, str):
+            if isfunction(self.kernel) and not self.kernel_params:
+                return PairKernel(self.kernel)
+            return BlockKernel(_PairByPair(self.kernel, self.kernel_params or {}))
+        if self.kernel in THEIRS:
+            from sklearn.metrics.pairwise import pairwise_kernels
+
+            return BlockKernel(partial(pairwise_kernels, metric=self.kernel))
+        name = ALIASES.get(self.kernel, self.kernel)
+        if self.gamma is not None and name not in WITHOUT_GAMMA:
+            gamma = resolve_gamma(self.gamma, data.X, data.weight)
+        else:
+            gamma = 1.0 if name == "chi2" else 1.0 / data.X.shape[1]
+        if name == "poly" and not isinstance(self.degree, Integral) and self.degree != int(self.degree):
+            raise ValueError(f"degree must be a whole number; got {self.degree!r}.")
+        return make_kernel(name, gamma=gamma, degree=int(self.degree), coef0=self.coef0)
+
+
+def _how_bad(certificate: SystemCertificate) -> tuple[bool, bool, float]:
+    """Order of certificates: singular systems last, before them those that do not hold."""
+    return certificate.method == "least squares", not certificate.holds, certificate.reached
+
+
+class _PairByPair:
+    """A function of two samples as one of two sets, for functions that cannot be compiled; it can be pickled."""
+
+    def __init__(self, function: Any, parameters: dict) -> None:
+        self.function, self.parameters = function, parameters
+
+    def __call__(self, A: Any, B: Any) -> Vector:
+        return np.array([[float(self.function(a, b, **self.parameters)) for b in B] for a in A])
+
+
+def _at_given_places(data: TrainingSet, coefficients: Vector) -> Vector:
+    """Coefficients of all samples given to fit: zero for those left out."""
+    if data.kept is None:
+        return coefficients
+    everywhere = np.zeros((data.n_given, coefficients.shape[1]))
+    everywhere[data.kept] = coefficients
+    return everywhere

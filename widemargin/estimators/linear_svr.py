@@ -1,0 +1,163 @@
+"""Linear regression with a tube: the machine of LIBLINEAR, or that of SVR(kernel="linear") with a free intercept."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.utils import column_or_1d
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from widemargin.estimators.linear_model import LinearMachine, Vector
+from widemargin.estimators.plain_data import are_plain_targets
+from widemargin.linalg.rows import DenseRows, SparseRows
+from widemargin.problems.dual import SignedDual
+
+
+class LinearSVR(RegressorMixin, LinearMachine):
+    """Linear support vector regression: the parameters of scikit-learn's LinearSVR, and some more.
+
+        minimise  1/2 |w|^2 + C sum_i max(0, |y_i - w'x_i - b| - epsilon)^p
+
+    with p = 1 for "epsilon_insensitive" and 2 for "squared_epsilon_insensitive", and with a certificate of how close
+    the answer is to the optimum.
+
+    Parameters
+    ----------
+    epsilon : float, default 0.0
+        Errors up to this size cost nothing.
+    tol : float, default 1e-4
+        Largest relative duality gap, (primal - dual) / primal, proven with rounding errors counted. (scikit-learn's
+        limits a projected gradient.)
+    C : float, default 1.0
+        Weight of the errors.
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
+    fit_intercept : bool, default True
+    intercept_scaling : float, default 1.0
+        Value of the constant column whose weight carries a penalised intercept; larger penalises it less.
+    dual : bool or "auto", default "auto"
+        Accepted for compatibility: primal and dual are solved together. dual=False with the linear loss is refused, as
+        in scikit-learn.
+    verbose : bool or int, default 0
+        Show a progress bar.
+    random_state : int, RandomState instance or None, default None
+        Order in which coordinate descent visits the samples; None always takes the same.
+    max_iter : int, default 1000
+        Largest number of Newton steps or passes over the data.
+    penalize_intercept : bool, default True
+        False leaves the intercept out of |w|^2: then the linear loss gives exactly the machine of SVR(kernel="linear").
+    time_limit : float or None, default None
+        Seconds after which the best machine so far is returned, with a warning.
+    n_jobs : int or None, default None
+        Accepted as in LinearSVC; a regression is a single problem.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    intercept_ : array of shape (1,); 0.0 without intercept
+    n_iter_ : int
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    certificate_ : Certificate
+        Bounds on the distance from the optimum.
+    status_ : Status
+        How the solver ended; `fit_status_` is 0 if the tolerance is proven to be met, else 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import LinearSVR
+    >>> X = np.arange(5.0)[:, None]
+    >>> LinearSVR(C=10, penalize_intercept=False).fit(X, 2 * X[:, 0] + 1).predict([[10.0]]).round(1).tolist()
+    [21.0]
+    """
+
+    _parameter_constraints: dict = {
+        **LinearMachine._parameter_constraints,
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+        "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 0.0,
+        tol: float = 1e-4,
+        C: float = 1.0,
+        loss: str = "epsilon_insensitive",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        dual: bool | str = "auto",
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int = 1000,
+        penalize_intercept: bool = True,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.tol = tol
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.dual = dual
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.penalize_intercept = penalize_intercept
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
+        """Train on samples with real targets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default None
+            Multiplies C of each sample: weight 2 equals the sample given twice, weight 0 the sample left out.
+
+        Returns
+        -------
+        self
+        """
+        if self.loss == "epsilon_insensitive" and self.dual is False:
+            raise ValueError(
+                f"Unsupported set of arguments: penalty='l2', loss={self.loss!r}, dual=False. Use dual=True or "
+                "dual='auto' with this loss, or loss='squared_epsilon_insensitive'."
+            )
+        steps = self._begin_steps(X, y, sample_weight)
+        data = self._read(X, y, sample_weight, are_plain_targets, y_numeric=True)
+        targets = column_or_1d(data.y, warn=True).astype(np.float64, copy=False)
+        rows = self._rows(data.X)
+        self._expose(self._solve(rows, [self._build(targets, self.C * data.weights())], steps), rows)
+        if steps is not None:
+            steps.finish()
+        self._warn_unless_converged()
+        return self
+
+    def _expose(self, weights: Vector, rows: DenseRows | SparseRows) -> None:
+        self.coef_ = weights[0, :-1].copy()
+        self.intercept_ = self._intercepts(weights, rows)
+
+    def _build(self, y: Vector, bound: Vector) -> SignedDual:
+        """The signed dual; LIBLINEAR charges C times the square, not half of it."""
+        squared = self.loss == "squared_epsilon_insensitive"
+        end = np.full(len(y), np.inf) if squared else bound
+        return SignedDual(
+            shift=-y,
+            lo=-end,
+            hi=end,
+            ridge=0.5 / bound if squared else None,  # type: ignore[arg-type]
+            kink=np.full(len(y), float(self.epsilon)),
+            n_groups=self._n_groups(),
+        )
+
+    def predict(self, X: Any) -> Vector:
+        """Predicted targets of the samples in X, shape (n_samples,)."""
+        return self._values(X)

@@ -1,0 +1,315 @@
+"""Least-squares support vector machines: squared errors and an equality for every sample, with a bias.
+
+    minimise  1/2 |w|^2 + C/2 sum_i w_i e_i^2     subject to  y_i = w'phi(x_i) + b + e_i
+
+Its dual is the signed dual with one group (the sum of a is 0) and no box, a linear system
+
+    | 0  1' | | b |   | 0 |
+    | 1  A  | | a | = | y |,        A = K + diag(1 / (C w_i)),
+
+solved on the positive definite A alone: with A eta = 1 and A nu = y,   b = 1'nu / 1'eta,   a = nu - b eta.
+
+Source: Suykens & Vandewalle (1999); Suykens et al. (1999) for the two systems and conjugate gradients. With labels -1
+and +1 as targets the classifier is the same problem, because y_i e_i has the square of e_i.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from widemargin.estimators.base import is_precomputed
+from widemargin.estimators.classifier import KernelClassifier
+from widemargin.estimators.kernel_system_model import KernelSystemModel
+from widemargin.estimators.plain_data import are_plain_labels
+from widemargin.estimators.training_set import TrainingSet
+from widemargin.kernels import KERNEL_NAMES, Kernel
+from widemargin.monitor.callbacks import Steps
+from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, Rule
+from widemargin.training.kernel_system.bias import certificate_with_bias
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+class LeastSquaresMachine(KernelSystemModel):
+    """Shared face of LSSVC and LSSVR."""
+
+    _kept_private: tuple[str, ...] = ("_gamma", "_fitted_kernel", "_vectors", "_coefficients", "_columns", "_single")
+    _parameter_constraints: dict = {
+        **KernelSystemModel._parameter_constraints,
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "kernel": [StrOptions(set(KERNEL_NAMES)), Kernel, callable],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+    }
+
+    def _rule(self) -> Rule:
+        return replace(super()._rule(), bias=True)
+
+    def _fit_columns(self, data: TrainingSet, weight: Vector, targets: Matrix, steps: Steps | None) -> None:
+        """Solve for every column of targets at once and expose the machine."""
+        kernel = self._make_kernel(data)
+
+        def expose(machine: LeastSquaresMachine, found: Matrix) -> None:
+            machine._expose(data, kernel, found)
+
+        system = KernelSystem(kernel, data.X, self.cache_size, self.n_jobs)
+        noise, ones = 1.0 / (self.C * weight), np.ones((len(targets), 1))
+        try:
+            solved = self._solve(system, noise, np.hstack([targets, ones]), steps, expose)
+        except NotPositiveDefinite as error:
+            raise NotPositiveDefinite(
+                f"K + 1/C has no Cholesky factor ({error}): the kernel is not positive semi-definite on these data, or "
+                "C is so large that the matrix is singular. Use another kernel (rbf is always valid) or a smaller C."
+            ) from error
+        self._expose(data, kernel, solved.coefficients)
+        answer = self.intercept_, self._coefficients
+        self._publish(certificate_with_bias(system, noise, targets, solved, self._rule(), *answer))
+        if steps is not None:
+            steps.finish()
+
+    def _expose(self, data: TrainingSet, kernel: Kernel, solution: Matrix) -> None:
+        """Set the attributes that predict, from nu of every target and eta."""
+        nu, eta = solution[:, :-1], solution[:, -1]
+        self.intercept_ = nu.sum(axis=0) / eta.sum()
+        coefficients = nu - eta[:, None] * self.intercept_
+        self._fitted_kernel, self._vectors, self._coefficients = kernel, data.X, coefficients
+        self._columns = data.kept if is_precomputed(self.kernel) else None
+        self.support_ = data.given_places(np.arange(len(data)))
+        self.support_vectors_ = np.empty((0, 0)) if is_precomputed(self.kernel) else data.X
+        self.dual_coef_ = coefficients.T
+
+    def _machine_values(self, X: Any) -> Matrix:
+        """Values of all columns, shape (n_samples, n_columns)."""
+        X = self._check_new(X)
+        if self._columns is not None:
+            X = X[:, self._columns]
+        return self._values(X, self._fitted_kernel, self._vectors, self._coefficients) + self.intercept_
+
+
+class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
+    """Least-squares support vector regression: kernel ridge regression with a bias that is not penalised.
+
+        minimise  1/2 |w|^2 + C/2 sum_i (y_i - w'phi(x_i) - b)^2
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the squared errors.
+    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "chi2", "cosine", "precomputed"}, Kernel or callable, \
+            default "rbf"
+        As in SVR.
+    degree, gamma, coef0 : numbers
+        Of the named kernels, as in SVR.
+    solver : {"auto", "cholesky", "cg"}, default "auto"
+        How the linear system is solved.
+    tol : float, default 1e-6
+        Largest error of any prediction, relative to the targets' root mean square, that `certificate_` is to prove and
+        conjugate gradients stop at.
+    max_iter, time_limit : limits of conjugate gradients; -1 and None for none
+    cache_size : float or None, default None
+        Megabytes for the kernel matrix; None takes a share of the free memory.
+    n_jobs : int or None, default None
+        Threads; None means all cores.
+    verbose : bool, default False
+
+    Attributes
+    ----------
+    dual_coef_ : array of shape (n_targets, n_samples)
+    intercept_ : array of shape (n_targets,)
+    support_, support_vectors_ : all samples of positive weight: squared errors leave no coefficient at zero
+    certificate_ : SystemCertificate
+        Bounds on the error of the machine, bias included, from a fresh residual.
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import LSSVR
+    >>> X = np.arange(5.0)[:, None]
+    >>> LSSVR(kernel="linear", C=100).fit(X, 2 * X[:, 0] + 1).predict([[10.0]]).round(1).tolist()
+    [21.0]
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = -1,
+        time_limit: float | None = None,
+        cache_size: float | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVR:
+        """Solve for coefficients and bias.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples) if precomputed
+            With a kernel function of your own: any sequence of samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array-like of shape (n_samples,), default None
+            Multiplies C of each sample: weight 2 equals the sample given twice, weight 0 the sample left out.
+
+        Returns
+        -------
+        self
+        """
+        steps = self._begin_steps(X, y, sample_weight)
+        data, targets, self._single = self._read_targets(X, y, sample_weight)
+        self._fit_columns(data, data.weights(), targets, steps)
+        return self
+
+    def predict(self, X: Any) -> Vector:
+        """Predicted targets, shape (n_samples,) or (n_samples, n_targets)."""
+        values = self._machine_values(X)
+        return values[:, 0] if self._single else values
+
+
+class LSSVC(ClassifierMixin, LeastSquaresMachine):
+    """Least-squares support vector classification; many classes one against the rest, all in one linear system.
+
+        minimise  1/2 |w|^2 + C/2 sum_i (1 - y_i (w'phi(x_i) + b))^2,        y_i = -1 or +1
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the squared errors.
+    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "chi2", "cosine", "precomputed"}, Kernel or callable, \
+            default "rbf"
+        As in SVC.
+    degree, gamma, coef0 : numbers
+        Of the named kernels, as in SVC.
+    class_weight : dict, "balanced" or None, default None
+        Multiplies C of the samples of a class.
+    solver : {"auto", "cholesky", "cg"}, default "auto"
+        How the linear system is solved.
+    tol : float, default 1e-6
+        Largest error of any decision value that `certificate_` is to prove and conjugate gradients stop at.
+    max_iter, time_limit : limits of conjugate gradients; -1 and None for none
+    cache_size : float or None, default None
+        Megabytes for the kernel matrix; None takes a share of the free memory.
+    n_jobs : int or None, default None
+        Threads; None means all cores.
+    verbose : bool, default False
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    dual_coef_ : array of shape (1, n_samples) for two classes, else (n_classes, n_samples)
+    intercept_ : array of shape (1,) or (n_classes,)
+    support_, support_vectors_ : all samples of positive weight: squared errors leave no coefficient at zero
+    certificate_ : SystemCertificate
+        Bounds on the error of the machine, bias included, from a fresh residual.
+    n_iter_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from widemargin import LSSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LSSVC(C=10).fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **LeastSquaresMachine._parameter_constraints,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        class_weight: dict | str | None = None,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = -1,
+        time_limit: float | None = None,
+        cache_size: float | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.class_weight = class_weight
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.time_limit = time_limit
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    _read_labels = KernelClassifier._read_labels  # labels and class weights mean what they mean in SVC
+    _about_one_class = KernelClassifier._about_one_class
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVC:
+        """Solve for coefficients and bias.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or (n_samples, n_samples) if precomputed
+            With a kernel function of your own: any sequence of samples.
+        y : array-like of shape (n_samples,)
+            Class labels, numbers or strings.
+        sample_weight : array-like of shape (n_samples,), default None
+            Multiplies C of each sample: weight 2 equals the sample given twice, weight 0 the sample left out.
+
+        Returns
+        -------
+        self
+        """
+        steps = self._begin_steps(X, y, sample_weight)
+        data = self._read(X, y, sample_weight, are_plain_labels)
+        labels, weight = self._read_labels(data)
+        classes = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.array([1])
+        self._fit_columns(data, weight, np.where(labels[:, None] == classes, 1.0, -1.0), steps)
+        return self
+
+    def decision_function(self, X: Any) -> Vector:
+        """Distances from the boundary, shape (n_samples,) for two classes, else (n_samples, n_classes)."""
+        values = self._machine_values(X)
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, X: Any) -> NDArray:
+        """Class of each sample: the largest value, or the sign for two classes."""
+        values = self.decision_function(X)
+        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]

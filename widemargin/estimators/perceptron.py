@@ -1,0 +1,363 @@
+"""The kernel perceptron as an estimator of scikit-learn: fit, partial_fit, decision values, and the mistake bound."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, validate_data
+
+from widemargin.estimators.base import FLOATS, WITHOUT_GAMMA, takes_objects
+from widemargin.estimators.rebuilding import checked_vectors, finite_matrix
+from widemargin.estimators.training_set import resolve_gamma
+from widemargin.gram.gram import kernel_product
+from widemargin.kernels import KERNEL_NAMES, Kernel, Precomputed, make_kernel
+from widemargin.models.expansion import Expansion
+from widemargin.models.perceptron_history import History
+from widemargin.monitor.callbacks import CallbackMixin, Steps, attributes_set
+from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas
+from widemargin.training.mistake_bound import MistakeBound, bound_mistakes
+
+CHUNK = 512  # samples whose kernel block is held while they are gone through: 2 MB
+VOTE_ROWS = 256  # new samples whose kernel values against all support vectors are held for a vote
+
+Vector = NDArray[np.float64]
+
+
+class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
+    """Learn from mistakes only: whenever a sample is on the wrong side, its feature vector is added to the weights.
+
+    Samples are gone through one by one, so it learns from a stream as well (`partial_fit`). Several classes are learned
+    one against the rest.
+
+    Parameters
+    ----------
+    kernel : str, Kernel or callable, default "rbf"
+        As in `SVC`, apart from "precomputed".
+    degree, gamma, coef0
+        Parameters of kernels given by name, as in `SVC`; gamma="scale" is read off the first samples seen.
+    variant : {"averaged", "voted", "last"}, default "averaged"
+        What predicts: the average of all weight vectors by how long each lasted, their vote, or the last one.
+    fit_intercept : bool, default True
+        Add 1 to the kernel, so that the bias is one more weight.
+    max_iter : int, default 10
+        Passes over the data of `fit`; a pass without a mistake is the last.
+    shuffle : bool, default True
+        Go through the data in a new random order in every pass; the order given otherwise.
+    random_state : int, RandomState instance or None, default None
+    n_jobs : int or None, default None
+        Threads; None means all cores.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    support_vectors_ : the samples on which a mistake was made
+    dual_coef_ : array of shape (n_machines, n_SV)
+        Coefficients of the averaged or last vector; for "voted" those of the last.
+    mistakes_ : int array of shape (n_machines,)
+        Mistakes made so far.
+    n_iter_ : int
+        Passes over the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import KernelPerceptron
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    >>> y = np.array([0, 0, 1, 1])  # exclusive or
+    >>> machine = KernelPerceptron(gamma=2.0, variant="last", shuffle=False).fit(X, y)
+    >>> machine.predict(X).tolist()
+    [0, 0, 1, 1]
+    >>> machine.mistake_bound(X, y).holds
+    True
+    """
+
+    _kept_private = ("_gamma", "_histories")
+    _parameter_constraints: dict = {
+        "kernel": [StrOptions(set(KERNEL_NAMES) - {"precomputed"}), Kernel, callable],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "variant": [StrOptions({"averaged", "voted", "last"})],
+        "fit_intercept": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        variant: str = "averaged",
+        fit_intercept: bool = True,
+        max_iter: int = 10,
+        shuffle: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.variant = variant
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    # ---- learning
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> KernelPerceptron:
+        """Go through the data up to max_iter times, from nothing.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), or any samples that the kernel takes
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        self
+        """
+        steps = self._begin_steps(X, y)
+        X, y = self._read(X, y, reset=True)
+        self._begin(X, np.unique(y))
+        self._learn(X, self._labels(y), self.max_iter, steps=steps)
+        if steps is not None:
+            steps.finish()
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> KernelPerceptron:
+        """Go once through more data, in the order given.
+
+        Parameters
+        ----------
+        X : samples, as in `fit`
+        y : array-like of shape (n_samples,)
+        classes : array-like of shape (n_classes,), default None
+            All classes there will be; needed in the first call unless y holds them all.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "classes_")
+        X, y = self._read(X, y, reset=first)
+        if first:
+            self._begin(X, np.unique(y if classes is None else classes))
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(
+                f"classes={list(classes)!r} differ from those of the first call, {list(self.classes_)}: give the same, "
+                "or none."
+            )
+        self._learn(X, self._labels(y), 1, in_order=True)
+        return self
+
+    def _read(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray]:
+        """Validate samples and labels."""
+        if isinstance(self.kernel, Precomputed):
+            raise ValueError("KernelPerceptron needs samples, not a precomputed matrix: pass the kernel itself.")
+        if takes_objects(self.kernel):
+            check_consistent_length(X, y)
+        else:
+            X, y = validate_data(self, X, y, dtype=FLOATS, accept_sparse="csr", reset=reset)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        return X, y
+
+    def _begin(self, X: Any, classes: NDArray) -> None:
+        """Forget everything, and settle classes and kernel."""
+        if len(classes) < 2:
+            raise ValueError(
+                f"The number of classes has to be greater than one; got {len(classes)} class. With partial_fit, name "
+                "all classes there will be in the first call: classes=[...]."
+            )
+        self.classes_ = classes
+        uses_gamma = isinstance(self.kernel, str) and self.kernel not in WITHOUT_GAMMA
+        self._gamma = resolve_gamma(self.gamma, X, None) if uses_gamma else 0.0
+        self._histories = [History() for _ in range(1 if len(classes) == 2 else len(classes))]
+        self.support_vectors_ = _safe_indexing(X, np.empty(0, np.int64))
+        self.n_iter_ = 0
+
+    def _labels(self, y: NDArray) -> NDArray[np.int64]:
+        """Class numbers, or a sentence about a class that was not announced."""
+        place = np.searchsorted(self.classes_, y)
+        known = self.classes_[np.minimum(place, len(self.classes_) - 1)] == y
+        if not np.all(known):
+            raise ValueError(
+                f"y holds the class {y[~known][0]!r}, unknown so far: name all classes in the first call, with "
+                "classes=[...]."
+            )
+        return place
+
+    def _learn(
+        self, X: Any, labels: NDArray[np.int64], n_passes: int, in_order: bool = False, steps: Steps | None = None
+    ) -> None:
+        """Go through samples, and keep those on which mistakes were made."""
+        kernel = self._full_kernel()
+        n_before = _num_samples(self.support_vectors_)
+        everything = _stack(self.support_vectors_, X)
+        samples = kernel.prepare(everything, np.float64)
+        own = np.arange(n_before, len(samples))
+        random = check_random_state(self.random_state) if self.shuffle and not in_order else None
+        n_threads = resolve_n_jobs(self.n_jobs) if kernel.releases_gil else 1
+        signs = self._signs(labels)
+
+        def half_trained() -> dict[str, Any]:
+            return attributes_set(self, lambda shadow: shadow._keep(kernel, everything))
+
+        with single_threaded_blas():
+            for _ in range(n_passes):
+                order = own if random is None else random.permutation(own)
+                mistakes = 0
+                for start in range(0, len(order), CHUNK):
+                    chunk = order[start : start + CHUNK]
+                    few = samples.take(chunk)
+                    K = kernel.block(few, few, np.empty((len(chunk), len(chunk))))
+                    for history, sign in zip(self._histories, signs, strict=True):
+                        known = history.coefficients(len(samples), averaged=False)
+                        support = np.flatnonzero(known)
+                        vectors = samples.take(support)
+                        function = kernel_product(kernel, few, vectors, known[support], np.dtype(np.float64), n_threads)
+                        mistakes += history.learn(K, function, sign[chunk - n_before], chunk)
+                self.n_iter_ += 1
+                asked_to_stop = steps is not None and steps.done(half_trained)
+                if asked_to_stop or not mistakes:
+                    break
+        self._keep(kernel, everything)
+
+    def _signs(self, labels: NDArray[np.int64]) -> list[Vector]:
+        """Labels of each two-class machine, +1 or -1."""
+        positive = [1] if len(self._histories) == 1 else range(len(self.classes_))
+        return [np.where(labels == number, 1.0, -1.0) for number in positive]
+
+    def _full_kernel(self) -> Kernel:
+        """The kernel, with 1 added for the bias."""
+        kernel = make_kernel(self.kernel, gamma=self._gamma, degree=self.degree, coef0=self.coef0)
+        return kernel + 1.0 if self.fit_intercept else kernel
+
+    def _keep(self, kernel: Kernel, everything: Any) -> None:
+        """Drop samples without a mistake, and expose the rest."""
+        support = np.unique(np.concatenate([history.sample for history in self._histories]))
+        self.support_vectors_ = _safe_indexing(everything, support)
+        self._histories = [history.renumbered(support) for history in self._histories]
+        averaged = self.variant == "averaged"
+        self.dual_coef_ = np.array([history.coefficients(len(support), averaged) for history in self._histories])
+        self.mistakes_ = np.array([len(history) for history in self._histories])
+        self._expansion = Expansion(kernel, self.support_vectors_, self.dual_coef_, np.zeros(len(self._histories)))
+
+    def _rebuild(self) -> None:
+        """Make what a model file does not hold; ValueError where the attributes do not fit together."""
+        coefficients, vectors = finite_matrix("dual_coef_", self.dual_coef_), checked_vectors(self)
+        n_machines = 1 if len(self.classes_) == 2 else len(self.classes_)
+        if coefficients.shape != (n_machines, _num_samples(vectors)) or len(self._histories) != n_machines:
+            raise ValueError(
+                f"coefficients of shape {coefficients.shape} and {len(self._histories)} lists of mistakes are not "
+                f"those of {len(self.classes_)} classes and {_num_samples(vectors)} support vectors"
+            )
+        self._histories = [history.checked(_num_samples(vectors)) for history in self._histories]
+        self._expansion = Expansion(self._full_kernel(), vectors, coefficients, np.zeros(n_machines))
+
+    # ---- prediction
+
+    def decision_function(self, X: Any) -> Vector:
+        """Decision values.
+
+        Parameters
+        ----------
+        X : samples, as in `fit`
+
+        Returns
+        -------
+        values : array of shape (n_samples,) for two classes, where positive means classes_[1]; (n_samples, n_classes)
+            for more. Votes lie between -1 and 1.
+        """
+        check_is_fitted(self)
+        if not takes_objects(self.kernel):
+            X = validate_data(self, X, dtype=FLOATS, accept_sparse="csr", reset=False)
+        values = self._votes(X) if self.variant == "voted" else self._expansion.decision(X, self.n_jobs)
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def _votes(self, X: Any) -> Vector:
+        """The vote of all weight vectors of each machine."""
+        n = _num_samples(X)
+        values = np.zeros((n, len(self._histories)))
+        if not _num_samples(self.support_vectors_):
+            return values
+        kernel = self._full_kernel()
+        for start in range(0, n, VOTE_ROWS):
+            rows = slice(start, start + VOTE_ROWS)
+            K = kernel(_safe_indexing(X, rows), self.support_vectors_)
+            for number, history in enumerate(self._histories):
+                values[rows, number] = history.votes(K)
+        return values
+
+    def predict(self, X: Any) -> NDArray:
+        """Class of each sample in X.
+
+        Parameters
+        ----------
+        X : samples, as in `fit`
+
+        Returns
+        -------
+        labels : array of shape (n_samples,)
+        """
+        values = self.decision_function(X)
+        number = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
+        return self.classes_.take(number)
+
+    def mistake_bound(self, X: Any, y: Any, time_limit: float | None = None) -> MistakeBound:
+        """The mistakes made beside (R / margin)^2, the most there can be on separable data.
+
+        Parameters
+        ----------
+        X, y : the data of the fit, two classes
+        time_limit : float or None, default None
+            Seconds for the hard-margin machine that finds the margin.
+
+        Returns
+        -------
+        bound : MistakeBound
+            `print` shows it in one line.
+        """
+        check_is_fitted(self)
+        X, y = self._read(X, y, reset=False)
+        if len(self.classes_) != 2:
+            raise ValueError(
+                f"mistake_bound is about two classes; this machine has {len(self.classes_)}, each against the rest. "
+                "Fit a pair of classes."
+            )
+        sign = self._signs(self._labels(y))[0]
+        return bound_mistakes(self._full_kernel(), X, sign, int(self.mistakes_[0]), self.n_jobs, time_limit)
+
+
+def _stack(first: Any, second: Any) -> Any:
+    """The samples of two collections of one kind, one behind the other."""
+    if not _num_samples(first):
+        return second
+    if sp.issparse(first) or sp.issparse(second):
+        return sp.vstack([sp.csr_array(first), sp.csr_array(second)], format="csr")
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        return np.concatenate([first, second])
+    return [*first, *second]

@@ -1,0 +1,1 @@
+"""Linear algebra: Cholesky factors, rows of samples."""

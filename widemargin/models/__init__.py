@@ -1,0 +1,1 @@
+"""Trained models as functions: expansions over support vectors, multi-class schemes, margins."""

@@ -1,0 +1,288 @@
+"""A trained machine as a function:  f_k(x) = sum_i coefficient_ki k(x, x_i) + intercept_k, evaluated in blocks.
+
+Four ways to evaluate it, the cheapest that applies:
+
+features      for kernels with explicit features (strings): w_k = sum_i coefficient_ki phi(x_i) once, then phi(X) w
+linear        w_k = sum_i coefficient_ki x_i once, then X w
+precomputed   the support columns of the given kernel matrix times the coefficients
+any other     tiles of rows x support vectors, each kernel block multiplied by its coefficients at once, so that the
+              matrix K(X, SV) is never held as a whole
+
+All in float64. How a row is evaluated depends on the row and the support vectors only: in another batch its value
+differs by the order of sums inside BLAS and nothing else. Labels alone can be had faster: models/single_precision.py.
+
+Many classes, one against one: support vectors stand class by class and each carries n_classes - 1 coefficients
+(LIBSVM's layout; Chang & Lin 2011, section 7). Multiplying class by class costs n_SV (n_classes - 1) per row instead of
+n_SV n_classes (n_classes - 1) / 2 with one coefficient row per pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from widemargin.gram.accumulate import add_row_products
+from widemargin.kernels import FeatureKernel, Linear, Precomputed
+from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
+from widemargin.kernels.samples.binary import two_values
+from widemargin.kernels.samples.raw import read_matrix
+from widemargin.models.two_value_rows import rows_of_two_values, with_third_value
+from widemargin.parallel.tiles import resolve_n_jobs, run_tiles, single_threaded_blas
+
+ROW_TILE = 256  # rows of X per block: with COLUMN_TILE 2 MB in float64, which stay in the second-level cache
+TASK_TILES = 4  # most tiles of rows prepared at once: what preparing costs per call is then a few per cent ...
+TASKS_PER_THREAD = 4  # ... but with so many tasks left for each thread that all end at about the same time
+COLUMN_TILE = 1024  # support vectors per block; kernels prepare their tiles for this multiple
+FEW_ROWS = 16  # up to here threads and the BLAS limit cost more (about 100 us) than they bring
+FEATURE_ROWS = 16_384  # samples whose features are written out at a time
+COLLAPSE_LIMIT = 32_000_000  # largest number of entries of w for which a linear machine is collapsed (256 MB)
+
+Matrix = NDArray[np.float64]
+
+
+class Piece(NamedTuple):
+    """Rows of a tile (None: all) and the support vectors, prepared to be evaluated against each other."""
+
+    rows: NDArray[np.intp] | None
+    left: Samples
+    right: Samples
+    general: bool | None  # which preparation `right` is (see `support`); None: one made for these rows
+
+
+class Expansion:
+    """Support vectors, coefficients and intercept of a fitted machine.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    vectors : array, CSR matrix or sequence of n_SV samples
+        The support vectors; for a precomputed kernel, their columns in the matrix (int array of shape (n_SV,)).
+    coefficients : float64 array of shape (n_outputs, n_SV)
+        With `class_starts` of shape (n_classes - 1, n_SV), in LIBSVM's one-against-one layout.
+    intercept : float64 array of shape (n_outputs,), or (n_pairs,) with `class_starts`
+    class_starts : int array of shape (n_classes + 1,) or None
+        Where the support vectors of each class begin, for one-against-one machines; None for all others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.models.expansion import Expansion
+    >>> from widemargin.kernels import Gaussian
+    >>> f = Expansion(Gaussian(gamma=1.0), np.array([[0.0], [1.0]]), np.array([[1.0, -1.0]]), np.array([0.5]))
+    >>> f.decision(np.array([[0.5]])).round(3)
+    array([[0.5]])
+    """
+
+    def __init__(
+        self, kernel: Kernel, vectors: Any, coefficients: Matrix, intercept: Matrix, class_starts: NDArray | None = None
+    ) -> None:
+        self.kernel = kernel
+        self.vectors = vectors
+        self.coefficients = np.ascontiguousarray(coefficients, np.float64)
+        self.intercept = np.ascontiguousarray(intercept, np.float64)
+        self.class_starts = None if class_starts is None else [int(start) for start in class_starts]
+        self._prepared: dict[Any, Any] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Prepared samples can be made again: they are not pickled."""
+        return {**self.__dict__, "_prepared": {}}
+
+    def decision(self, X: Any, n_jobs: int | None = None) -> Matrix:
+        """Decision values of the samples in X, shape (n_samples, n_outputs) or (n_samples, n_pairs)."""
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        if self.coefficients.shape[1] == 0:
+            return np.repeat(self.intercept[None, :], n_rows, axis=0)
+        if isinstance(self.kernel, Precomputed):
+            return self._from_columns(X)
+        if isinstance(self.kernel, Linear) and self.may_collapse():
+            return self._from_weights(X)
+        if isinstance(self.kernel, FeatureKernel) and self._features_may_collapse():
+            return self._from_features(X, n_rows)
+        return self._from_blocks(X, n_rows, n_jobs)
+
+    def weights(self) -> Matrix:
+        """w of a linear machine, shape (n_outputs, n_features) or (n_pairs, n_features)."""
+        return self.once("weights", lambda: combine(self.coefficients, self.vectors, self.class_starts))
+
+    def once(self, name: Any, make: Callable[[], Any]) -> Any:
+        """What `make` returns, computed when first asked for and kept until the machine is pickled."""
+        if name not in self._prepared:
+            self._prepared[name] = make()
+        return self._prepared[name]
+
+    def may_collapse(self) -> bool:
+        return len(self.intercept) * self.vectors.shape[1] <= COLLAPSE_LIMIT
+
+    def _from_weights(self, X: Any) -> Matrix:
+        """Decision values of a linear machine."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.asarray(X @ self.weights().T, np.float64) + self.intercept
+
+    def _features_may_collapse(self) -> bool:
+        """Write out the features of the support vectors, once; whether w is then of a size to hold."""
+        if "features" not in self._prepared:
+            self._prepared["features"] = self.kernel.explicit(self.vectors)  # type: ignore[attr-defined]
+        return len(self.intercept) * self._prepared["features"].matrix.shape[1] <= COLLAPSE_LIMIT
+
+    def _from_features(self, X: Any, n_rows: int) -> Matrix:
+        """Decision values of a machine that is linear in explicit features, some thousand samples at a time."""
+        known = self._prepared["features"]
+        if "weights" not in self._prepared:
+            self._prepared["weights"] = combine(self.coefficients, known.matrix, self.class_starts)
+        values = np.empty((n_rows, len(self.intercept)))
+        for start in range(0, n_rows, FEATURE_ROWS):
+            rows = slice(start, start + FEATURE_ROWS)
+            found = self.kernel.explicit(_safe_indexing(X, rows), known.columns)  # type: ignore[attr-defined]
+            values[rows] = found.matrix @ self._prepared["weights"].T + self.intercept
+        return values
+
+    def _from_columns(self, K: Any) -> Matrix:
+        """Decision values from rows of a kernel matrix against all training samples."""
+        values = np.empty((K.shape[0], len(self.intercept)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, K.shape[0], 4 * ROW_TILE):
+                rows = slice(start, start + 4 * ROW_TILE)
+                values[rows] = self._finish(self._multiply(K[rows][:, self.vectors], 0, None))
+        return values
+
+    def _from_blocks(self, X: Any, n_rows: int, n_jobs: int | None) -> Matrix:
+        """Decision values tile by tile, on threads."""
+        if n_rows <= FEW_ROWS:
+            return self.rows(self.pieces(X, np.float64), n_rows, np.float64)
+        values = np.empty((n_rows, len(self.intercept)))
+
+        def task(rows: slice) -> None:
+            values[rows] = self.rows(self.pieces(X[rows], np.float64), rows.stop - rows.start, np.float64)
+
+        self.support(np.float64)  # the support vectors are prepared here once, not by every thread
+        self.run(task, n_rows, n_jobs)
+        return values
+
+    def run(self, task: Callable[[slice], None], n_rows: int, n_jobs: int | None) -> None:
+        """Call `task` for some tiles of rows after another, on threads."""
+        n_threads = resolve_n_jobs(n_jobs) if self.kernel.releases_gil else 1
+        step = ROW_TILE * min(max(n_rows // (TASKS_PER_THREAD * n_threads * ROW_TILE), 1), TASK_TILES)
+
+        def numbered(number: int) -> None:
+            task(slice(number * step, min((number + 1) * step, n_rows)))
+
+        with single_threaded_blas():
+            run_tiles(numbered, -(-n_rows // step), n_threads)
+
+    def rows(self, pieces: list[Piece], n_rows: int, dtype: Any) -> Matrix:
+        """Decision values of prepared rows, tile by tile, from blocks of the given precision."""
+        values = np.empty((n_rows, len(self.intercept)), order="F")
+        with np.errstate(over="ignore", invalid="ignore"):  # callers look for values that are not finite
+            for piece in pieces:
+                for start in range(0, len(piece.left), ROW_TILE):
+                    part = slice(start, min(start + ROW_TILE, len(piece.left)))
+                    left = piece.left if len(piece.left) <= ROW_TILE else piece.left.tile(part.start, part.stop)
+                    values[part if piece.rows is None else piece.rows[part]] = self._sums(left, piece.right, dtype)
+        return values
+
+    def _sums(self, left: Samples, right: Samples, dtype: Any) -> Matrix:
+        """Decision values of prepared rows, block by block of the support vectors."""
+        n_support = self.coefficients.shape[1]
+        buffer = np.empty((len(left), min(n_support, COLUMN_TILE)), dtype)
+        total: NDArray | None = None
+        one = None
+        if len(self.coefficients) == 1 and self.class_starts is None:  # summed in float64 whatever the blocks are
+            total = np.zeros((len(left), 1))
+            one = total[:, 0]
+        for start in range(0, n_support, COLUMN_TILE):
+            stop = min(start + COLUMN_TILE, n_support)
+            tile = right if stop - start == n_support else right.tile(start, stop)
+            block = self.kernel.block(left, tile, buffer[:, : stop - start])
+            if one is None:
+                total = self._multiply(block, start, total)
+            else:
+                add_row_products(buffer, self.coefficients[0, start:stop], one)
+        return self._finish(total)
+
+    def pieces(self, X: Any, dtype: Any) -> list[Piece]:
+        """Rows of X and the support vectors in one representation, chosen row by row.
+
+        Where the support vectors are bits, rows of the same two values follow them, and all others are evaluated
+        against a second preparation of the support vectors that is not made of bits.
+        """
+        right = self.support(dtype)
+        try:
+            return [Piece(None, self.kernel.prepare(X, dtype, like=right), right, False)]
+        except RepresentationMismatch:
+            values = two_values(read_matrix(self.vectors)) if isinstance(X, np.ndarray) or sp.issparse(X) else None
+        if values is None:  # not a question of bits
+            return [Piece(None, *self.kernel.prepare_both(X, self.vectors, dtype, right), None)]
+        fits = rows_of_two_values(X, values)
+        pieces = []
+        for general, rows in enumerate((np.flatnonzero(fits), np.flatnonzero(~fits))):
+            if len(rows):
+                right = self.support(dtype, bool(general))
+                pieces.append(Piece(rows, self.kernel.prepare(X[rows], dtype, like=right), right, bool(general)))
+        return pieces
+
+    def support(self, dtype: Any, general: bool = False) -> Samples:
+        """The support vectors prepared for the kernel, once per precision; `general`: so that any row can follow."""
+        if not general:
+            return self.once(dtype, lambda: self.kernel.prepare(self.vectors, dtype))
+
+        def make() -> Samples:
+            values = two_values(read_matrix(self.vectors)) or (0.0, 1.0)
+            samples = self.kernel.prepare(with_third_value(self.vectors, values), dtype)
+            return samples.tile(0, self.coefficients.shape[1])
+
+        return self.once((dtype, "general"), make)
+
+    def _multiply(self, block: NDArray, start: int, total: NDArray | None) -> NDArray:
+        """Add the contribution of the support vectors start: ... to the sums of a tile."""
+        stop = start + block.shape[1]
+        coefficients = self.coefficients
+        block = block.astype(np.float64, copy=False)  # sums of float32 products lose more than the blocks' own rounding
+        if self.class_starts is None:
+            if total is None:
+                total = np.zeros((block.shape[0], coefficients.shape[0]))
+            return np.add(total, block @ coefficients[:, start:stop].T, out=total)
+        if total is None:
+            total = np.zeros((len(self.class_starts) - 1, block.shape[0], coefficients.shape[0]))
+        for number in range(len(self.class_starts) - 1):
+            first, last = max(self.class_starts[number], start), min(self.class_starts[number + 1], stop)
+            if first < last:
+                total[number] += block[:, first - start : last - start] @ coefficients[:, first:last].T
+        return total
+
+    def _finish(self, total: NDArray | None) -> Matrix:
+        """From sums to decision values: add the intercept, and join the two halves of each pair of classes."""
+        assert total is not None  # there is at least one support vector
+        if self.class_starts is None:
+            return total + self.intercept
+        first, second = np.triu_indices(len(self.class_starts) - 1, 1)
+        return (total[first, :, second - 1] + total[second, :, first]).T + self.intercept
+
+
+def rows_not_finite(values: Matrix) -> NDArray[np.intp]:
+    """Rows in which a decision value is infinite or NaN."""
+    return np.flatnonzero(~np.isfinite(values).all(axis=1))
+
+
+def combine(coefficients: Matrix, vectors: Any, class_starts: Any = None) -> Matrix:
+    """The vectors w = coefficients @ vectors, dense; pair by pair when `class_starts` is given."""
+    if class_starts is None:
+        return np.asarray(_product(coefficients, vectors))
+    n_classes = len(class_starts) - 1
+    parts = [
+        _product(coefficients[:, class_starts[k] : class_starts[k + 1]], vectors[class_starts[k] : class_starts[k + 1]])
+        for k in range(n_classes)
+    ]
+    pairs = [parts[i][j - 1] + parts[j][i] for i in range(n_classes) for j in range(i + 1, n_classes)]
+    return np.asarray(pairs)
+
+
+def _product(coefficients: Matrix, vectors: Any) -> Matrix:
+    """coefficients @ vectors for dense and sparse vectors, always dense and in float64."""
+    if sp.issparse(vectors):
+        return np.asarray((vectors.T @ coefficients.T).T, np.float64)
+    return coefficients @ np.asarray(vectors, np.float64)

@@ -1,0 +1,65 @@
+"""Ctrl-C as a request to finish: the fit ends at its next round, with the best machine so far and its certificate.
+
+Python turns Ctrl-C into a KeyboardInterrupt wherever the interpreter happens to be. In the middle of compiling that is
+inside a callback of LLVM, which swallows the exception or turns it into an unrelated one. So while a fit runs, the
+first Ctrl-C only raises a flag that the solvers look at once per round. A second one raises KeyboardInterrupt at once,
+and the fit passes it on: nobody is kept from leaving.
+
+Signals belong to the main thread and to whoever installed a handler of their own: elsewhere nothing is changed, and
+an ordinary KeyboardInterrupt still ends the solver with what it has.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+
+from widemargin.monitor.status import Status
+
+
+class StopRequested(KeyboardInterrupt):
+    """Raised by a listener (progress.py) on behalf of a callback: solvers end as on Ctrl-C, with another status."""
+
+
+def status_of(interrupt: KeyboardInterrupt) -> Status:
+    """How a solver ended that caught this."""
+    return Status.STOPPED if isinstance(interrupt, StopRequested) else Status.INTERRUPTED
+
+
+class CtrlC:
+    """Context in which the first Ctrl-C sets `requested` instead of raising.
+
+    Examples
+    --------
+    >>> import signal
+    >>> from widemargin.monitor.interrupt import CtrlC
+    >>> with CtrlC() as ctrl_c:
+    ...     signal.raise_signal(signal.SIGINT)
+    ...     ctrl_c.requested.is_set()
+    True
+    """
+
+    def __init__(self) -> None:
+        self.requested = threading.Event()
+        self.presses = 0
+        self._installed = False
+
+    def __enter__(self) -> CtrlC:
+        in_main_thread = threading.current_thread() is threading.main_thread()
+        if in_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._pressed)
+            self._installed = True
+        return self
+
+    def _pressed(self, number: int, frame: FrameType | None) -> None:
+        self.presses += 1
+        self.requested.set()
+        if self.presses > 1:
+            raise KeyboardInterrupt
+
+    def __exit__(self, *exception: object) -> None:
+        if self._installed:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self.presses > 1 and exception[0] is None:  # a solver may have caught the second one
+            raise KeyboardInterrupt

@@ -1,0 +1,50 @@
+"""How a fit can end, each ending a sentence with advice."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Status(Enum):
+    """How a solver ended. The value is the sentence shown to the user."""
+
+    OPTIMAL = "The answer meets the tolerance."
+    MAX_ITER = (
+        "The solver used up max_iter before it met the tolerance: raise max_iter, scale the features, or lower C."
+    )
+    TIME_LIMIT = "The time limit ended the solver before it met the tolerance: raise time_limit or tol."
+    INTERRUPTED = "The fit was interrupted: this is the best model reached so far."
+    STOPPED = "A callback asked to stop: this is the best model reached so far."
+    STALLED = (
+        "Rounding errors stop further progress above the tolerance. Usual causes: features of very different or very "
+        "large scale (use StandardScaler), a very large C, or a tol finer than the kernel's values allow."
+    )
+    TOO_SLOW = (
+        "The solver took far more steps than such problems need and was stopped: this one is badly conditioned. Usual "
+        "causes: features of very different or very large scale (use StandardScaler), or a very large C."
+    )
+    UNDECIDED = (
+        "The answer meets the tolerance as far as double precision can tell, but rounding errors could exceed what is "
+        "left of it, so that nothing is proven. Raise tol, lower C, or scale the features (use StandardScaler)."
+    )
+    UNBOUNDED = (
+        "The dual grows without end: no hyperplane separates the classes with a margin that can be told from zero. "
+        "Hard margin (C=inf) needs separable data; use a finite C or loss='squared_hinge'."
+    )
+    NOT_FINITE = (
+        "Kernel values are not finite numbers, so nothing can be learned from them. Usual causes: features so large "
+        "that products overflow (use StandardScaler), or a kernel function of your own that returns NaN."
+    )
+    INDEFINITE = (
+        "The kernel is not positive semi-definite on these data, so the problem is not convex and what was found need "
+        "not be the best. Use another kernel (rbf is always valid) or other kernel parameters."
+    )
+
+    OWN_RULE = (
+        "The solver ended by its own rule before the answer met the tolerance: simplified SMO after its passes without "
+        "a change, a perceptron when a pass changes nothing. solver='auto' goes on to the tolerance."
+    )
+
+    @property
+    def converged(self) -> bool:
+        return self is Status.OPTIMAL

@@ -1,0 +1,1 @@
+"""Threads: atomic operations, a pool of workers, loops over tiles."""

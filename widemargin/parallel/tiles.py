@@ -1,0 +1,140 @@
+"""A small pool of threads above the compiled, GIL-free functions.
+
+Compiled functions are serial. Work is cut into a few large tiles (a task costs 35-100 us to hand over, 100-200 more
+where the thread must be woken) and the tiles go to the pool (parallel/pool.py). BLAS keeps to one thread meanwhile: its
+own threads fight with ours, and a small Cholesky factor on two BLAS threads of a busy machine was measured 160 times
+slower than on one.
+
+All fits of a process share the pool, which has one thread less than the cores a fit may use, because the calling thread
+works as well: k fits in k threads keep at most k + cores - 1 threads busy. joblib's and Dask's worker processes say in
+OMP_NUM_THREADS how many threads are meant for them, and that is kept to.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+
+import joblib
+from threadpoolctl import ThreadpoolController
+
+from widemargin.parallel.pool import Helpers
+
+_lock = threading.Lock()
+_pool: Helpers | None = None
+_controller: ThreadpoolController | None = None
+_blas_users = 0
+_blas_limit = None
+_inside = threading.local()
+
+
+def available_cores() -> int:
+    """Cores this process may use: those it may run on, within a container's quota and OMP_NUM_THREADS."""
+    cores = _cores_by_quota()
+    if hasattr(os, "sched_getaffinity"):
+        cores = min(cores, len(os.sched_getaffinity(0)) or 1)
+    meant = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]  # a list gives one number per nested level
+    return min(cores, int(meant)) if meant.isdecimal() and int(meant) > 0 else cores
+
+
+@cache
+def _cores_by_quota() -> int:
+    """Cores within the quota of a container; asked for once, because it takes files to be read."""
+    return joblib.cpu_count()
+
+
+def resolve_n_jobs(n_jobs: int | None) -> int:
+    """Number of threads for `n_jobs`: None means all cores, negative counts back from all cores as in joblib."""
+    if n_jobs is None:
+        return available_cores()
+    if n_jobs == 0:
+        raise ValueError("n_jobs=0 has no meaning: give a positive number of threads, or -1 for all cores.")
+    return n_jobs if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
+
+
+def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
+    """Call `task(0) ... task(count - 1)`, on `n_threads` threads where that pays; errors are raised here."""
+    if count <= 1 or n_threads <= 1 or getattr(_inside, "task", False):
+        for number in range(count):
+            task(number)
+        return
+    numbers = iter(range(count))
+    stop = threading.Event()
+
+    def work() -> None:
+        # Each thread takes the next tile until none is left; `next` on one iterator is atomic under the GIL.
+        _inside.task = True
+        try:
+            for number in numbers:
+                if stop.is_set():
+                    return
+                task(number)
+        except BaseException:
+            stop.set()
+            raise
+        finally:
+            _inside.task = False
+
+    helpers = _helpers(n_threads - 1)
+    errands = [helpers.send(work) for _ in range(min(n_threads, count) - 1)]
+    error: BaseException | None = None
+    try:
+        work()
+    except BaseException as raised:
+        error = raised
+    for errand in errands:  # every thread ends before this function does, also when Ctrl-C comes in the middle
+        while not errand.take_back():  # one that waits behind the work of another fit has nothing left to do
+            try:
+                errand.wait()
+                error = error or errand.error
+                break
+            except KeyboardInterrupt as raised:
+                stop.set()
+                error = raised
+    if error is not None:
+        raise error
+
+
+def _helpers(count: int) -> Helpers:
+    """The process-wide pool, grown when a caller wants more threads than it has."""
+    global _pool
+    with _lock:
+        if _pool is None:
+            _pool = Helpers()
+    _pool.grow(count)
+    return _pool
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Hold BLAS at one thread; counted, so that fits at the same time in several threads do not undo each other."""
+    global _controller, _blas_users, _blas_limit
+    with _lock:
+        _blas_users += 1
+        if _blas_users == 1:
+            if _controller is None:
+                import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be found)
+
+                _controller = ThreadpoolController()
+            _blas_limit = _controller.limit(limits=1, user_api="blas")
+    try:
+        yield
+    finally:
+        with _lock:
+            _blas_users -= 1
+            if _blas_users == 0 and _blas_limit is not None:
+                _blas_limit.restore_original_limits()
+                _blas_limit = None
+
+
+def _forget_after_fork() -> None:
+    """A forked child has none of its parent's threads: start over there."""
+    global _lock, _pool, _blas_users, _blas_limit
+    _lock, _pool, _blas_users, _blas_limit = threading.Lock(), None, 0, None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_after_fork)

@@ -1,0 +1,257 @@
+"""Sparse Bayesian learning: the fast marginal-likelihood algorithm, which adds basis functions one by one.
+
+Model    t = Phi w + noise of precision beta (regression), or P(t = 1) = sigmoid(Phi w) (classification), with a prior
+         N(0, 1 / alpha_m) on every weight; alpha_m = infinity leaves basis function m out
+Measures of every basis function, in the model or not, with  Sigma = (diag(alpha) + Phi'B Phi)^-1:
+
+         S_m = phi_m'B phi_m - phi_m'B Phi Sigma Phi'B phi_m      how much of it the model has already
+         Q_m = phi_m'B (t - Phi mu)                               how well it fits what the model leaves over
+         s_m, q_m = the same without m itself: alpha (S_m, Q_m) / (alpha - S_m) for those in the model
+
+Step     The evidence as a function of one alpha_m has its maximum at s^2 / (q^2 - s) if q^2 > s, else at infinity. Add,
+         re-estimate or delete, whichever raises the evidence most.
+Noise    1 / beta = |t - Phi mu|^2 / (n - sum_m (1 - alpha_m Sigma_mm)), after every step
+Ends     when nothing is to be added or deleted and no log(alpha) would change by more than tol
+Classes  B = diag(p (1 - p)) at the mode of the weights, found by Newton's method (the Laplace approximation)
+See      Tipping & Faul (2003), "Fast marginal likelihood maximisation for sparse Bayesian models"; Tipping (2001).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.special import expit
+
+from widemargin.monitor.interrupt import status_of
+from widemargin.monitor.status import Status
+
+FIRST_NOISE = 0.1  # of the targets' standard deviation: where the noise begins
+LEAST_NOISE = 1e-6  # of the targets' standard deviation: below, the evidence is ruled by rounding
+NEWTON_STEPS = 25  # for the mode of the weights; it starts close to it
+NEWTON_TOL = 1e-8  # of the norm of the gradient
+ALIGNED = 1e-9  # share of a basis function that must be new to the model: near copies make Sigma singular
+PATIENCE = 3  # deletions after which a basis function stays out: at the floor of the noise, rounding would add it again
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Watch = Callable[[dict], object]
+
+
+@dataclass
+class SparseModel:
+    """The basis functions that stayed, in the order of their numbers.
+
+    Attributes
+    ----------
+    active : int array of shape (k,)
+    mean, covariance : of the weights' posterior, shapes (k,) and (k, k)
+    alpha : precisions of the prior, shape (k,)
+    beta : precision of the noise; 1 for classification
+    iterations : steps of the algorithm
+    """
+
+    active: NDArray[np.int64]
+    mean: Vector
+    covariance: Matrix
+    alpha: Vector
+    beta: float
+    iterations: int
+    status: Status
+
+
+class Evidence:
+    """State of the algorithm: the active basis functions and the measures of all."""
+
+    def __init__(self, Phi: Matrix, targets: Vector, classify: bool) -> None:
+        self.Phi, self.t, self.classify = Phi, targets, classify
+        size = float(np.abs(targets).max())
+        spread = float(targets.std())
+        if spread <= np.finfo(float).eps * size:  # constant targets: their size is the only scale there is
+            spread = size or 1.0
+        self.floor = (LEAST_NOISE * spread) ** 2
+        self.beta = 1.0 if classify else 1.0 / (FIRST_NOISE * spread) ** 2
+        self.squared = Phi * Phi
+        self.squares = self.squared.sum(axis=0)
+        centred = targets - 0.5 if classify else targets
+        fit = np.divide((Phi.T @ centred) ** 2, self.squares, out=np.zeros(Phi.shape[1]), where=self.squares > 0)
+        first = int(np.argmax(fit))
+        self.active = [first]
+        self.deleted = np.zeros(Phi.shape[1], int)  # how often each was taken out
+        # The evidence of the first function alone has its maximum here (Tipping & Faul 2003, equation 26).
+        gain = fit[first] / max(self.squares[first], np.finfo(float).tiny) - 1.0 / (self.beta * self.squares[first])
+        self.alpha = np.array([1.0 / max(gain, 1e-3) if gain > 0 else 1e3])
+        self.mean = np.zeros(1)
+        self.column_products: dict[int, Vector] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Posterior of the active weights, then S and Q of every basis function."""
+        basis = self.Phi[:, self.active]
+        if self.classify:
+            self.mean = self._mode(basis)
+            p = expit(basis @ self.mean)
+            B = np.maximum(p * (1.0 - p), 1e-12)
+            error, scaled = self.t - p, basis * B[:, None]
+            precision = basis.T @ scaled
+            cross = self.Phi.T @ scaled
+            own = B @ self.squared
+        else:
+            cross = self.beta * self._products()
+            precision = cross[self.active]
+            own = self.beta * self.squares
+        self.covariance = self._invert(precision + np.diag(self.alpha))
+        if not self.classify:
+            self.mean = self.beta * (self.covariance @ (basis.T @ self.t))
+            error = self.beta * (self.t - basis @ self.mean)
+        self.S = own - ((cross @ self.covariance) * cross).sum(axis=1)
+        self.Q = self.Phi.T @ error
+        # Of those in the model by formulas in which nothing cancels: they follow from the definition of Sigma and mu.
+        self.S[self.active] = self.alpha * (1.0 - self.alpha * np.diagonal(self.covariance))
+        self.Q[self.active] = self.alpha * self.mean
+        self.own = own
+
+    def _products(self) -> Matrix:
+        """Phi'phi_m of the active functions, each computed once."""
+        for m in self.active:
+            if m not in self.column_products:
+                self.column_products[m] = self.Phi.T @ self.Phi[:, m]
+        return np.column_stack([self.column_products[m] for m in self.active])
+
+    @staticmethod
+    def _invert(precision: Matrix) -> Matrix:
+        corner = cholesky(precision, lower=True, check_finite=False)
+        return cho_solve((corner, True), np.eye(len(precision)), check_finite=False)
+
+    def _mode(self, basis: Matrix) -> Vector:
+        """The most likely weights of the classifier by Newton's method with halved steps."""
+        w = self.mean
+
+        def energy(w: Vector) -> float:
+            z = basis @ w
+            return float(np.logaddexp(0.0, z).sum() - self.t @ z + 0.5 * self.alpha @ (w * w))
+
+        value = energy(w)
+        for _ in range(NEWTON_STEPS):
+            p = expit(basis @ w)
+            gradient = basis.T @ (self.t - p) - self.alpha * w
+            if np.linalg.norm(gradient) <= NEWTON_TOL * len(self.t):
+                break
+            curvature = (basis * np.maximum(p * (1.0 - p), 1e-12)[:, None]).T @ basis + np.diag(self.alpha)
+            step = np.linalg.solve(curvature, gradient)
+            while True:
+                tried = energy(w + step)
+                if tried <= value or np.abs(step).max() < 1e-12:
+                    break
+                step *= 0.5
+            w, value = w + step, tried
+        return w
+
+    def best_step(self, tol: float) -> tuple[str, int, float] | None:
+        """What raises the evidence most: ("add" | "change" | "delete", function, new alpha), or None at the end."""
+        s, q = self.S.copy(), self.Q.copy()
+        at = np.array(self.active)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            own = np.diagonal(self.covariance)
+            s[at], q[at] = (1.0 - self.alpha * own) / own, self.mean / own
+            relevant = q * q > s
+            target = np.where(relevant, s * s / (q * q - s), np.inf)
+            outside = np.ones(len(s), bool)
+            outside[at] = False
+            gain = np.full(len(s), -np.inf)
+            may_add = (
+                outside
+                & relevant
+                & (self.S / np.maximum(self.own, np.finfo(float).tiny) > ALIGNED)
+                & (self.deleted < PATIENCE)
+            )
+            ratio = self.Q[may_add] ** 2 / self.S[may_add]
+            gain[may_add] = 0.5 * (ratio - 1.0 - np.log(ratio))
+            stay = relevant[at]
+            change = 1.0 / target[at] - 1.0 / self.alpha
+            S, Q = self.S[at], self.Q[at]
+            moved = 0.5 * (Q * Q * change / (S * change + 1.0) - np.log1p(S * change))
+            gone = 0.5 * (Q * Q / (S - self.alpha) - np.log(1.0 - S / self.alpha))
+        moved = np.where(np.abs(np.log(target[at]) - np.log(self.alpha)) > tol, moved, -np.inf)
+        gone = gone if len(at) > 1 else np.full(1, -np.inf)
+        gain[at] = np.where(stay, moved, gone)
+        gain[~np.isfinite(gain)] = -np.inf
+        m = int(np.argmax(gain))
+        if not gain[m] > 0.0:
+            return None
+        if outside[m]:
+            return "add", m, float(target[m])
+        return ("change", m, float(target[m])) if relevant[m] else ("delete", m, np.inf)
+
+    def apply(self, kind: str, m: int, alpha: float) -> None:
+        """Carry a step out."""
+        if kind == "add":
+            self.active.append(m)
+            self.alpha, self.mean = np.append(self.alpha, alpha), np.append(self.mean, 0.0)
+        else:
+            place = self.active.index(m)
+            if kind == "change":
+                self.alpha[place] = alpha
+            else:
+                del self.active[place]
+                self.deleted[m] += 1
+                self.alpha, self.mean = np.delete(self.alpha, place), np.delete(self.mean, place)
+
+    def update_noise(self) -> float:
+        """Re-estimate the precision of the noise; how much its logarithm changed."""
+        if self.classify:
+            return 0.0
+        error = self.t - self.Phi[:, self.active] @ self.mean
+        determined = len(self.alpha) - float(self.alpha @ np.diagonal(self.covariance))
+        variance = float(error @ error) / max(len(self.t) - determined, 1.0)
+        before, self.beta = self.beta, 1.0 / max(variance, self.floor)
+        return abs(np.log(self.beta / before))
+
+    def model(self, iterations: int, status: Status) -> SparseModel:
+        """The answer, sorted by the number of the basis function."""
+        order = np.argsort(self.active)
+        active = np.array(self.active, np.int64)[order]
+        covariance = self.covariance[np.ix_(order, order)]
+        return SparseModel(active, self.mean[order], covariance, self.alpha[order], self.beta, iterations, status)
+
+
+def maximise_evidence(
+    Phi: Matrix, targets: Vector, *, classify: bool, tol: float, max_iter: int, deadline: float, watch: Watch | None
+) -> SparseModel:
+    """Run the algorithm on basis functions Phi (n, M); targets are numbers, or 0 and 1 with `classify`."""
+    started = time.perf_counter()
+    state = Evidence(Phi, targets, classify)
+    answer = state.model(0, Status.MAX_ITER)
+    for iteration in range(1, max_iter + 1):
+        try:
+            step = state.best_step(tol)
+            if step is not None:
+                state.apply(*step)
+                state.refresh()
+            shift = state.update_noise()
+            if shift > 0.0:
+                state.refresh()
+        except LinAlgError:  # the last step made Sigma singular: the model before it is the answer
+            return replace(answer, status=Status.STALLED)
+        except KeyboardInterrupt as interrupt:
+            return replace(answer, status=status_of(interrupt))
+        answer = state.model(iteration, Status.MAX_ITER)
+        if watch is not None:
+            seconds = time.perf_counter() - started
+            info = {"violation": 1.0, "tol": tol, "n_support": len(state.active), "seconds": seconds}
+            try:
+                watch(info | {"iterate": partial(replace, answer)})
+            except KeyboardInterrupt as interrupt:
+                return replace(answer, status=status_of(interrupt))
+        if step is None and shift <= tol:
+            answer.status = Status.OPTIMAL
+            break
+        if time.perf_counter() > deadline:
+            answer.status = Status.TIME_LIMIT
+            break
+    return answer

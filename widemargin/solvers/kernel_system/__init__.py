@@ -1,0 +1,1 @@
+"""Iterative solvers for systems with a kernel matrix."""

@@ -1,0 +1,142 @@
+"""Conjugate gradients with a pair of bounds that close in on the answer.
+
+Solves   A a = y for A = K + D, several right-hand sides at once, each with its own recursion and one product per step
+Given    products with A, the preconditioner M <= A, a start
+Step     Cristianini & Shawe-Taylor (2000), Table 7.3, preconditioned; z = M^-1 r takes the place of the gradient r
+Bounds   Q = y'A^-1 y, the part of the evidence that depends on y. With the residual r = y - A a of any vector a
+
+             Q  =  2 y'a - a'A a  +  r'A^-1 r,     so that     lower = 2 y'a - a'A a   <=   Q   <=   lower + r'M^-1 r,
+
+         because M <= A. The lower bound grows by exactly (step length) r'z in a step, and r'z is the number that the
+         method computes anyway. Skilling (1993) and Gibbs & MacKay (1997, section 4) run a second iteration for
+         their upper bound; here the preconditioner gives it.
+Error    The same number bounds every prediction f(x) = k(x)'a: by Cauchy and Schwarz, with A >= K,
+
+             |f(x) - f*(x)|  <=  sqrt( k(x, x) r'M^-1 r ).
+
+         These are the bounds of exact arithmetic, and they decide when to stop; bounds.py proves them with rounding
+         errors counted, for the coefficients that were found.
+Ends     when r'M^-1 r is small enough for every right-hand side; at max_iter, at the deadline, on Ctrl-C; or STALLED
+         when rounding stops it, INDEFINITE when a direction of no or negative curvature shows that K is no kernel
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.monitor.interrupt import status_of
+from widemargin.monitor.status import Status
+
+PATIENCE = 60  # steps without a new best before rounding is taken to have stopped the method
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+@dataclass
+class Descent:
+    """What a run of conjugate gradients leaves.
+
+    Attributes
+    ----------
+    solution : (n, m) best vectors found
+    error : (m,) r'M^-1 r of each, by the recursion
+    history : per step, (lower, upper) of the first right-hand side
+    lengths, turns : (iterations, m) lambda and gamma of Table 7.3, zero once a right-hand side is done; only on request
+    """
+
+    solution: Matrix
+    error: Vector
+    status: Status
+    iterations: int
+    history: list[tuple[float, float]] = field(default_factory=list)
+    lengths: Matrix = field(default_factory=lambda: np.empty((0, 0)))
+    turns: Matrix = field(default_factory=lambda: np.empty((0, 0)))
+
+
+def descend(
+    multiply: Callable[[Matrix], Matrix],
+    precondition: Callable[[Matrix], Matrix],
+    residual: Matrix,
+    goal: Vector,
+    *,
+    lower: Vector,
+    max_iter: int,
+    deadline: float = float("inf"),
+    watch: Callable[[int, Vector, Vector, Matrix], None] | None = None,
+    hopeless: Callable[[int, Vector], bool] | None = None,
+    keep: bool = False,
+) -> Descent:
+    """Minimise the energy from a start whose residual is given; the answer is what must be added to the start.
+
+    goal : (m,) r'M^-1 r at which a right-hand side is done
+    lower : (m,) lower bounds at the start
+    watch : called with the step, lower bounds, errors, and the answer so far, which the next step changes
+    hopeless : called with the step and the errors; True ends the run as MAX_ITER, where another method waits
+    keep : whether to keep lengths and turns of all steps
+    """
+    r = residual.copy()
+    z = precondition(r)
+    direction = z.copy()
+    rho = np.einsum("ij,ij->j", r, z)
+    a = np.zeros_like(r)
+    best, best_error, waited = a.copy(), rho.copy(), 0
+    lower = lower.copy()
+    history = [(float(lower[0]), float(lower[0] + max(rho[0], 0.0)))]
+    lengths: list[Vector] = []
+    turns: list[Vector] = []
+    status, step = Status.MAX_ITER, 0
+    try:
+        while True:
+            if (best_error <= goal).all():
+                status = Status.OPTIMAL
+                break
+            if step >= max_iter or (hopeless is not None and hopeless(step, best_error)):
+                break
+            if time.perf_counter() > deadline:
+                status = Status.TIME_LIMIT
+                break
+            if waited > PATIENCE:
+                status = Status.STALLED
+                break
+            along = multiply(direction)
+            curvature = np.einsum("ij,ij->j", direction, along)
+            open_ = best_error > goal  # the others only drift on in rounding errors
+            if not np.isfinite(curvature).all():
+                status = Status.NOT_FINITE
+                break
+            if (curvature[open_] <= 0.0).any() or (rho[open_] < 0.0).any():
+                status = Status.INDEFINITE
+                break
+            length = np.divide(rho, curvature, out=np.zeros_like(rho), where=(curvature > 0.0) & open_)
+            a += length * direction
+            r -= length * along
+            lower += length * rho
+            z = precondition(r)
+            before, rho = rho, np.einsum("ij,ij->j", r, z)
+            turn = np.divide(rho, before, out=np.zeros_like(rho), where=(before > 0.0) & open_)
+            direction *= turn
+            direction += z
+            step += 1
+            if keep:
+                lengths.append(length)
+                turns.append(np.maximum(turn, 0.0))
+            improved = (rho < best_error) & open_
+            best[:, improved], best_error[improved] = a[:, improved], rho[improved]
+            waited = 0 if improved.any() else waited + 1
+            history.append((float(lower[0]), float(lower[0] + max(rho[0], 0.0))))
+            if watch is not None:
+                watch(step, lower, best_error, a)
+    except KeyboardInterrupt as interrupt:
+        status = status_of(interrupt)
+    if status in (Status.MAX_ITER, Status.TIME_LIMIT, Status.STOPPED):
+        # Every step lowers the true error |a - a*|_A, also where its bound goes up for a while: the last is the best.
+        best, best_error = a, rho
+    shape = (len(lengths), len(goal))
+    kept = np.array(lengths).reshape(shape), np.array(turns).reshape(shape)
+    return Descent(best, best_error, status, step, history, *kept)

@@ -1,0 +1,1 @@
+"""Solvers for linear machines: semismooth Newton and coordinate descent."""

@@ -1,0 +1,153 @@
+"""Newton directions -H^-1 g, H = R + s X_F' diag(r) X_F, from a system of the features or one of the free samples.
+
+features   H itself. X_F' diag(r) X_F is followed through the samples that enter and leave the free set.
+samples    for many features or few free samples. With M = X_F X_F' + diag(1 / (s r)), plus tau^2 for a penalised bias,
+           the Woodbury identity gives   dw = -g - X_F' p,   M p = db - X_F g;   sum p = 0 fixes db where the bias is
+           not penalised (its gradient is 0).
+           X_F X_F' is kept from step to step over all samples that were ever free, up to a limit; above MOST_FREE free
+           samples the system is solved by conjugate gradients with the diagonal as preconditioner.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack
+
+from widemargin._jit import jit
+from widemargin.problems.linear import LinearProblem, Vector
+from widemargin.solvers.linear.responses import list_differences
+
+MOST_FREE = 3500  # order of the largest factored system: 100 MB and a third of a second
+MOST_KEPT = 5000  # samples whose inner products are kept: 200 MB
+JITTER = 1e-12  # relative diagonal added where rounding makes H indefinite; times 100 until it factors
+CG_STEPS = 250
+CG_ACCURACY = 0.05  # of the gradient's norm: Newton directions need no more
+
+
+@jit
+def pick(K, places, out):
+    """Lower triangle of the rows and columns at `places`."""
+    for a in range(places.shape[0]):
+        for b in range(a + 1):
+            out[a, b] = K[places[a], places[b]]
+
+
+class FeatureGram:
+    """X_F' diag(r) X_F, brought up to date when a direction is asked for."""
+
+    def __init__(self, problem: LinearProblem) -> None:
+        self.problem = problem
+        n = problem.rows.n
+        self.inside = np.zeros(n, bool)
+        self.entered, self.left = np.empty(n, np.int64), np.empty(n, np.int64)
+        self.gram: Vector | None = None  # made when first needed: it may never be
+
+    def direction(self, g: Vector, free: np.ndarray, s: float) -> Vector:
+        """-H^-1 g; without free samples H does not see an unpenalised bias, which then stays."""
+        p = self.problem
+        if self.gram is None:
+            self.gram = np.zeros((len(g), len(g)))
+        n_entered, n_left = list_differences(free, self.inside, self.entered, self.left)
+        for samples, sign in ((self.entered[:n_entered], 1.0), (self.left[:n_left], -1.0)):
+            if len(samples):
+                p.rows.add_gram(samples, sign * p.rate[samples], self.gram)
+        jitter = 0.0
+        while np.isfinite(jitter):
+            H = self.gram * s
+            diagonal = np.einsum("ii->i", H)
+            diagonal[:-1] += 1.0 + jitter
+            diagonal[-1] += jitter + (0.0 if p.free_bias else 1.0)
+            if diagonal[-1] <= 0.0:
+                diagonal[-1] = 1.0
+            factor, info = lapack.dpotrf(H.T, lower=0, clean=0, overwrite_a=1)  # H.T: its upper triangle is filled
+            if info == 0:
+                return lapack.dpotrs(factor, -g, lower=0)[0]
+            jitter = max(100.0 * jitter, JITTER * float(np.abs(self.gram.diagonal()).max()) * s)
+        return -g
+
+
+class SampleGram:
+    """Inner products of the samples that were ever free."""
+
+    def __init__(self, problem: LinearProblem) -> None:
+        self.problem = problem
+        self.place = np.full(problem.rows.n, -1, np.int64)
+        self.kept = np.empty(0, np.int64)
+        self.K = np.empty((0, 0))
+
+    def direction(self, g: Vector, free: np.ndarray, s: float) -> Vector:
+        """-H^-1 g for the free samples given as a mask."""
+        F = np.flatnonzero(free)
+        if len(F) == 0:
+            return -g
+        if len(F) > MOST_FREE:
+            return self._conjugate_gradients(g, F, s)
+        p, rows = self.problem, self.problem.rows
+        M = self._among(F)
+        np.einsum("ii->i", M)[:] += 1.0 / (s * p.rate[F])
+        right = np.empty((len(F), 2), order="F")
+        right[:, 0] = -rows.take(F).times(g)
+        right[:, 1] = 1.0
+        if not p.free_bias:
+            M += rows.column**2
+        factor, info = lapack.dpotrf(M.T, lower=0, clean=0, overwrite_a=1)
+        if info != 0:
+            return self._conjugate_gradients(g, F, s)
+        solved = lapack.dpotrs(factor, right, lower=0)[0]
+        weights, bias = solved[:, 0], 0.0
+        if p.free_bias:
+            bias = -weights.sum() / solved[:, 1].sum()
+            weights = weights + bias * solved[:, 1]
+        out = -g
+        rows.add_transposed(F, -weights, out)
+        if p.free_bias:
+            out[-1] = bias
+        return out
+
+    def _among(self, F: np.ndarray) -> Vector:
+        """A copy of the lower triangle of X_F X_F', computing only what is new."""
+        new = F[self.place[F] < 0]
+        if len(self.kept) + len(new) > MOST_KEPT:
+            self.place[self.kept] = -1
+            self.kept, new = np.empty(0, np.int64), F
+        old, count = len(self.kept), len(self.kept) + len(new)
+        if count > len(self.K):
+            larger = np.empty((int(1.3 * count) + 64,) * 2)
+            larger[:old, :old] = self.K[:old, :old]
+            self.K = larger
+        if len(new):
+            self.place[new] = np.arange(old, count)
+            block = self.problem.rows.inner(new, np.concatenate([self.kept, new]))
+            self.kept = np.concatenate([self.kept, new])
+            self.K[old:count, :count] = block
+            self.K[:old, old:count] = block[:, :old].T
+        out = np.zeros((len(F), len(F)))  # the upper half too: what lies in fresh memory may warn when added to
+        pick(self.K, self.place[F], out)
+        return out
+
+    def _conjugate_gradients(self, g: Vector, F: np.ndarray, s: float) -> Vector:
+        """Approximate -H^-1 g, matrix-free."""
+        p = self.problem
+        rows, step = p.rows.take(F), s * p.rate[F]
+        everyone = np.arange(len(F))
+        R = np.ones(len(g))
+        R[-1] = 0.0 if p.free_bias else 1.0
+        x, residual = np.zeros(len(g)), -g
+        diagonal = R.copy()
+        diagonal[:-1] += rows.squared_columns(step)
+        diagonal[-1] += rows.column**2 * step.sum()
+        z = residual / diagonal
+        towards, fit = z.copy(), float(residual @ z)
+        goal = CG_ACCURACY * float(np.linalg.norm(g))
+        for _ in range(CG_STEPS):
+            product = R * towards
+            rows.add_transposed(everyone, step * rows.times(towards), product)
+            length = fit / float(towards @ product)
+            x += length * towards
+            residual -= length * product
+            if np.linalg.norm(residual) <= goal:
+                break
+            z = residual / diagonal
+            fit, before = float(residual @ z), fit
+            towards = z + (fit / before) * towards
+        return x

@@ -1,0 +1,1 @@
+"""Files: atomic writing, and archives of arrays."""

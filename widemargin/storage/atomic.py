@@ -1,0 +1,54 @@
+"""Files that appear whole or not at all, whatever happens while they are written.
+
+Writing goes to a new file in the same folder, which takes the final name only when it is safely on disk. Whoever reads
+the name sees the old file or the new one, never half of one.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from widemargin.storage.errors import FileError
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A stream to a new file beside `path`, renamed to `path` when the block ends well and removed when it does not."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        # Not tempfile: its files are readable by their owner only, and a model would keep that for ever.
+        handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(draft, path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put the rename itself on disk, where the system lets folders be opened."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)

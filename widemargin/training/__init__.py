@@ -1,0 +1,1 @@
+"""From data, a kernel and a problem to certified answers."""

@@ -1,0 +1,140 @@
+"""Why a fit did not meet its tolerance, in words: the causes that can be measured on the data and the kernel.
+
+scale        one feature is far larger than the others, or large and almost constant: the kernel sees nothing else
+precision    rounding of sums of terms as large as C K_ii exceeds the tolerance, or C makes it nearly a hard margin
+indefinite   a block of the kernel matrix has a negative eigenvalue, so the problem is not convex
+
+Called only when something went wrong, on at most a few thousand samples, so it may look closely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from widemargin.certificate import Certificate
+from widemargin.gram.source import GramSource
+from widemargin.monitor.status import Status
+from widemargin.problems.dual import SignedDual
+from widemargin.training.fit import rounding_of
+
+MOST_SAMPLES = 5_000  # rows looked at for the scale of the features
+MOST_IN_BLOCK = 300  # samples of the block whose eigenvalues are computed: a tenth of a second
+UNEQUAL = 100.0  # how many times larger than the typical feature one must be to be named
+NEARLY_CONSTANT = 1e-3  # share of its size by which a feature varies, below which it acts as a constant
+NEGATIVE = 1e-8  # of the largest eigenvalue: rounding leaves eigenvalues of valid kernels above minus this
+LOUD = 0.1  # share of tol from which rounding is a cause
+NEARLY_HARD = 1e4  # C K_ii from which the box hardly limits the multipliers
+
+
+def meaning(certificate: Certificate) -> str:
+    """How far the answer is from the optimum, in a sentence."""
+    reached = f"Reached: largest KKT violation {certificate.violation:.3g} (tol={certificate.tol:g}), "
+    if not np.isfinite(certificate.gap):
+        return reached + "and no bound on the distance from the optimum; see certificate_."
+    words = f"relative duality gap {certificate.gap:.3g}: "
+    if certificate.gap >= 0.995:
+        return reached + words + "the best possible objective may be far from this model's; see certificate_."
+    share = f"the best possible objective is at most {100 * certificate.gap:.2g} % better than this model's"
+    condition = "" if certificate.is_psd else ", if the kernel is positive semi-definite"
+    return reached + words + share + condition + "; see certificate_."
+
+
+def causes(
+    certificate: Certificate, source: GramSource, duals: Sequence[SignedDual], names: Sequence[str] | None = None
+) -> str:
+    """Sentences that name the likely causes; empty if none was found."""
+    if certificate.status in (Status.INTERRUPTED, Status.STOPPED, Status.OPTIMAL):
+        return ""
+    found = [_indefinite(source), _scale(source.X, names)] if len(source) else []
+    if certificate.status is not Status.NOT_FINITE:
+        found.append(_precision(certificate, source, duals))
+    return " ".join(sentence for sentence in found if sentence)
+
+
+def _indefinite(source: GramSource) -> str:
+    """Whether a block of the kernel matrix has a clearly negative eigenvalue."""
+    chosen = np.linspace(0, len(source) - 1, min(len(source), MOST_IN_BLOCK)).astype(np.int64)
+    samples = source.exact.take(chosen)
+    with np.errstate(all="ignore"):
+        block = source.kernel.block(samples, samples, np.empty((len(chosen), len(chosen))))
+    if not np.isfinite(block).all():
+        return ""
+    eigenvalues = np.linalg.eigvalsh(0.5 * (block + block.T))
+    lowest, highest = float(eigenvalues[0]), float(np.abs(eigenvalues).max())
+    if lowest >= -NEGATIVE * highest * len(chosen):
+        return ""
+    return (
+        f"The kernel is not positive semi-definite: a block of {len(chosen)} samples has the eigenvalues {lowest:.3g} "
+        f"to {eigenvalues[-1]:.3g}."
+    )
+
+
+def _scale(X: Any, names: Sequence[str] | None) -> str:
+    """Whether one feature outgrows the others, or is a large constant with a ripple."""
+    if not (sp.issparse(X) or isinstance(X, np.ndarray)) or X.ndim != 2 or X.shape[0] == X.shape[1]:
+        return ""
+    rows = X[:: -(-X.shape[0] // MOST_SAMPLES)]
+    size, spread = _sizes(rows)
+    used = np.flatnonzero(size > 0.0)
+    if len(used) == 0:
+        return ""
+    largest = int(used[np.argmax(size[used])])
+    typical = float(np.median(size[used]))
+    name = repr(names[largest]) if names is not None else f"{largest} (counted from 0)"
+    if size[largest] > UNEQUAL and spread[largest] < NEARLY_CONSTANT * size[largest]:
+        return (
+            f"Feature {name} is about {size[largest]:.3g} everywhere and varies by {spread[largest]:.2g} only: the "
+            "kernel sees little else. Centre and scale the features (StandardScaler)."
+        )
+    if size[largest] > UNEQUAL * typical or (len(used) <= 2 and size[largest] > UNEQUAL * float(size[used].min())):
+        return (
+            f"Feature {name} has values up to {size[largest]:.3g}, a typical feature up to {typical:.3g}: the kernel "
+            "sees little else. Scale the features (StandardScaler)."
+        )
+    if size[largest] > UNEQUAL:
+        return (
+            f"The features have values up to {size[largest]:.3g} (feature {name}): scale them (StandardScaler), or "
+            "choose the kernel's parameters to match."
+        )
+    return ""
+
+
+def _sizes(rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Largest absolute value and standard deviation of each feature."""
+    if sp.issparse(rows):
+        rows = sp.csr_matrix(rows, dtype=np.float64)
+        mean = np.asarray(rows.mean(axis=0)).ravel()
+        square = np.asarray(rows.multiply(rows).mean(axis=0)).ravel()
+        size = np.asarray(abs(rows).max(axis=0).todense()).ravel()
+        return size, np.sqrt(np.maximum(square - mean**2, 0.0))
+    if rows.dtype.kind not in "fiub":
+        return np.zeros(0), np.zeros(0)
+    rows = rows.astype(np.float64)
+    with np.errstate(over="ignore"):
+        return np.abs(rows).max(axis=0), rows.std(axis=0)
+
+
+def _precision(certificate: Certificate, source: GramSource, duals: Sequence[SignedDual]) -> str:
+    """Whether C is so large that rounding exceeds the tolerance, or that the problem is all but a hard margin."""
+    diag = source.kernel.diag(source.exact)
+    noise = max(rounding_of(dual, diag, certificate.n_support) for dual in duals)
+    ends = np.concatenate([np.maximum(dual.hi, -dual.lo) for dual in duals])
+    bound = float(ends[np.isfinite(ends)].max(initial=0.0))
+    largest = float(diag.max(initial=0.0))
+    if noise > LOUD * certificate.tol:
+        return (
+            f"C is too large for double precision: with C = {bound:.3g} and kernel values up to {largest:.3g}, "
+            f"rounding alone moves decision values by about {noise:.2g}. Lower C, or scale the features so that kernel "
+            "values are about one."
+        )
+    if bound * largest > NEARLY_HARD:
+        return (
+            f"C = {bound:.3g} with kernel values up to {largest:.3g} is nearly a hard margin, which converges slowly "
+            "where classes overlap or targets are noisy: a smaller C is faster and usually predicts better."
+        )
+    return ""

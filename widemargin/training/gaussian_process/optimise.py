@@ -1,0 +1,58 @@
+"""Maximising the log marginal likelihood over theta, from the given start and from random ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from widemargin.monitor.user_warning import warn_user
+
+Vector = NDArray[np.float64]
+Objective = Callable[..., Any]
+
+
+def maximise(
+    objective: Objective, start: Vector, bounds: NDArray, optimizer: Any, n_restarts: int, rng: np.random.RandomState
+) -> Vector:
+    """The best theta over all starts.
+
+    objective : theta -> (minus the likelihood, minus its gradient), or the first alone with eval_gradient=False
+    """
+    starts = [start]
+    if n_restarts:
+        if not np.isfinite(bounds).all():
+            raise ValueError(
+                "Multiple optimizer restarts (n_restarts_optimizer>0) requires that all bounds are finite."
+            )
+        starts += [rng.uniform(bounds[:, 0], bounds[:, 1]) for _ in range(n_restarts)]
+    ends = [_one_run(objective, theta, bounds, optimizer) for theta in starts]
+    best = min(ends, key=lambda end: end[1])[0]
+    for number, (low, high) in enumerate(bounds):
+        for edge, word in ((low, "lower"), (high, "upper")):
+            if np.isclose(best[number], edge):
+                warn_user(
+                    f"The optimal value found for parameter {number} of theta is close to the {word} bound "
+                    f"{np.exp(edge):g}: widening the bounds and fitting again may find a better one.",
+                    ConvergenceWarning,
+                )
+    return best
+
+
+def _one_run(objective: Objective, start: Vector, bounds: NDArray, optimizer: Any) -> tuple[Vector, float]:
+    """From one start, by L-BFGS-B or by the user's function."""
+    if callable(optimizer):
+        theta, value = optimizer(objective, start, bounds=bounds)
+        return np.asarray(theta, float), float(value)
+    result = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds)
+    if not result.success and result.status != 2:  # 2: the line search ended at rounding, close to the optimum
+        warn_user(
+            f"The optimizer ended before it converged after {result.nit} iterations: {result.message}. Scale the data, "
+            "or start from other parameters.",
+            ConvergenceWarning,
+        )
+    return result.x, float(result.fun)

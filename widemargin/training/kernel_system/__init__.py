@@ -1,0 +1,7 @@
+"""The linear system (K + D) a = y behind kernel ridge regression, Gaussian processes and least-squares machines."""
+
+from widemargin.certificate.system_certificate import SystemCertificate
+from widemargin.linalg.cholesky import NotPositiveDefinite
+from widemargin.training.kernel_system.system import SOLVERS, KernelSystem, Rule, Solved
+
+__all__ = ["SOLVERS", "KernelSystem", "NotPositiveDefinite", "Rule", "Solved", "SystemCertificate"]

@@ -1,0 +1,235 @@
+"""The linear system of kernel regression, (K + D) a = y with D > 0 diagonal, at every size.
+
+cholesky        the matrix in float64, factored in place; exact up to rounding, n^3 / 3 operations
+cg              conjugate gradients on tiles of K that are kept as far as the memory budget goes (tiles.py): in float64
+                where all of them fit, else in float32 with the residual computed afresh in float64 round by round
+                (iterative refinement; Golub & Van Loan 2013, section 3.5.3), so that the answer is that of float64
+least squares   by eigenvalues, where the matrix is singular or indefinite
+
+Whatever the method, the certificate comes from the residual of the coefficients it left (checked.py, bounds.py).
+
+"auto" takes Cholesky for few samples; for more it tries conjugate gradients first, as long as they promise to be done
+in the time of a Cholesky factor, and goes on without limit where a factor does not fit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.gram.gram import symmetric_block
+from widemargin.gram.tiles import KernelTiles
+from widemargin.linalg.cholesky import NotPositiveDefinite, factor_in_place, solve_factored
+from widemargin.monitor.status import Status
+from widemargin.parallel.tiles import single_threaded_blas
+from widemargin.solvers.kernel_system.conjugate_gradient import descend
+from widemargin.training.kernel_system.checked import CheckedSystem, Rule, Solved
+
+SOLVERS = ("auto", "cholesky", "cg")
+ENDED_BY_THE_USER = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED)
+AS_GOOD_AS_A_FACTOR = (Status.OPTIMAL, Status.UNDECIDED, *ENDED_BY_THE_USER)
+
+DIRECT = 1024  # samples up to which a factor costs less than the preparations of conjugate gradients
+STEPS_PER_FACTOR = 1 / 40  # steps, per sample, that were measured to take as long as a factor
+PROMISE = 15  # steps after which the rate so far must promise an end within the steps of a factor ...
+LENIENCE = 2.0  # ... times this, because conjugate gradients converge faster and faster
+MOST_STEPS = 5000  # of conjugate gradients by default where no factor fits
+ROUND_FACTOR = 1e-8  # of r'M^-1 r per round of float32 steps: four digits, safely above the rounding of the products
+LEAST_PROGRESS = 0.25  # of r'M^-1 r: a round that leaves more than this was stopped by rounding
+SAFE_SHARE = 0.1  # of the least noise: float32 tiles are used while their rounding, as a matrix, stays below
+NO_BETTER = 100.0  # of tol: conjugate gradients stopped by rounding so close to it leave a factor nothing to improve
+TINY_NOISE = 1e-12  # of the largest diagonal entry: below, the matrix is singular in floating point
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+
+class KernelSystem(CheckedSystem):
+    """K of one set of samples, solved for any noise and targets; what does not depend on them is made once.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : samples, as the kernel takes them
+    cache_size : float or None
+        Megabytes for the matrix or its tiles; None takes a share of the free memory.
+    n_jobs : int or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin.kernels import Gaussian
+    >>> from widemargin.training.kernel_system import KernelSystem, Rule
+    >>> X = np.linspace(0.0, 1.0, 50)[:, None]
+    >>> system = KernelSystem(Gaussian(10.0), X)
+    >>> answer = system.solve(np.full(50, 0.1), np.sin(X), Rule(tol=1e-10), solver="cg")
+    >>> answer.certificate.holds, answer.certificate.error < 1e-10
+    (True, True)
+    """
+
+    def release(self) -> None:
+        """Give the memory of tiles back; they are made again when needed."""
+        self._tiles = None
+
+    # ---- pieces
+
+    def matrix(self) -> Matrix:
+        """K as a new array."""
+        n = len(self)
+        return symmetric_block(self.kernel, self.samples, np.empty((n, n)), self.n_threads)
+
+    def factor_fits(self, copies: int = 1) -> bool:
+        """Whether so many float64 matrices stay within the memory budget."""
+        return copies * 8 * len(self) ** 2 <= self.budget
+
+    def tiles(self, least_noise: float) -> KernelTiles:
+        """The operator for conjugate gradients, in the precision that the memory and the noise allow."""
+        if self._tiles is None or (self._tiles.dtype == np.float32 and not self._float32_is_safe(least_noise)):
+            n, double = len(self), np.dtype(np.float64)
+            if KernelTiles.bytes_needed(n, double) > self.budget and self._float32_is_safe(least_noise):
+                single = self.kernel.prepare(self.X, np.float32)
+                self._tiles = KernelTiles(self.kernel, single, np.float32, self.budget, self.n_threads)
+            else:
+                self._tiles = KernelTiles(self.kernel, self.samples, double, self.budget, self.n_threads)
+        return self._tiles
+
+    def _float32_is_safe(self, least_noise: float) -> bool:
+        """Whether rounding of the entries, independent of each other, moves eigenvalues by much less than the noise."""
+        return 2.0 * self.rounding * np.sqrt(len(self)) <= SAFE_SHARE * least_noise
+
+    @cached_property
+    def rounding(self) -> float:
+        """Bound on the error of an entry in float32."""
+        return self.kernel.errors(self.kernel.prepare(self.X, np.float32)).largest()
+
+    # ---- solving
+
+    def solve(
+        self,
+        noise: Vector,
+        targets: Matrix,
+        rule: Rule,
+        solver: str = "auto",
+        watch: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> Solved:
+        """Solve for the targets (n, m); a singular or indefinite matrix raises NotPositiveDefinite."""
+        started = time.perf_counter()
+        fits = self.factor_fits()
+        singular = noise.min() <= TINY_NOISE * max(float(self.diagonal.max(initial=0.0)), np.finfo(float).tiny)
+        direct = solver == "cholesky" or (solver == "auto" and (len(self) <= DIRECT or (singular and fits)))
+        if not direct:
+            if singular:
+                raise NotPositiveDefinite("conjugate gradients need noise on the diagonal")
+            answer = self._descend(noise, targets, rule, started, watch, trial=solver == "auto" and fits)
+            if solver == "cg" or not fits or answer.certificate.status in AS_GOOD_AS_A_FACTOR:
+                return answer
+            if answer.certificate.status is Status.STALLED and answer.certificate.reached <= NO_BETTER * rule.tol:
+                return answer
+            self.release()
+        return self._factor(noise, targets, rule, started)
+
+    def _factor(self, noise: Vector, targets: Matrix, rule: Rule, started: float) -> Solved:
+        """By Cholesky; the certificate comes from the residual on a matrix evaluated anew."""
+        L = self.matrix()
+        L[np.diag_indices_from(L)] += noise
+        factor_in_place(L, self.blas_threads)
+        coefficients = solve_factored(L, targets, self.blas_threads)
+        residual = self.residual(noise, targets, coefficients)
+        with np.errstate(over="ignore", invalid="ignore"):
+            step = solve_factored(L, residual.value, self.blas_threads)
+            energy = np.einsum("ij,ij->j", residual.value, step)
+        return self.certify(noise, targets, coefficients, residual, energy, rule, "cholesky", started, factor=L)
+
+    def _descend(
+        self,
+        noise: Vector,
+        targets: Matrix,
+        rule: Rule,
+        started: float,
+        watch: Callable[[dict[str, Any]], Any] | None,
+        trial: bool,
+    ) -> Solved:
+        """By conjugate gradients, in rounds that begin with a fresh residual; a trial gives up if it is no bargain."""
+        deadline = float("inf") if rule.time_limit is None else started + rule.time_limit
+        allowed = rule.max_iter if rule.max_iter >= 0 else MOST_STEPS
+        bargain = max(PROMISE, int(STEPS_PER_FACTOR * len(self))) if trial else allowed
+        tiles = self.tiles(float(noise.min()))
+        M = self.preconditioner(noise)
+        coefficients = np.zeros_like(targets)
+        rest, error = targets, np.einsum("ij,ij->j", targets, M.solve(targets))
+        # Where k(x, x) is next to nothing any coefficients predict well, but a bias is made of the coefficients.
+        goal = goal_of_round = np.minimum(self.goal(targets, noise, rule), rule.tol * error)
+        history: list[tuple[float, float]] = []
+        steps, status = 0, Status.OPTIMAL
+
+        def multiply(V: Matrix) -> Matrix:
+            out = tiles.product(V)
+            out += noise[:, None] * V
+            return out
+
+        def show(step: int, lower: Vector, errors: Vector, found: Matrix) -> None:
+            if watch is not None:
+                seconds = time.perf_counter() - started
+                reached = rule.tol * float(np.sqrt(np.max(errors / np.where(goal > 0, goal, np.inf), initial=0.0)))
+                upper = lower + np.maximum(errors, 0.0)
+                watch(
+                    {"violation": reached, "tol": rule.tol, "lower": float(lower[0]), "upper": float(upper[0])}
+                    | {"iterations": steps + step, "rounds": steps + step, "n_support": len(noise), "seconds": seconds}
+                    | {"iterate": lambda: coefficients + found}
+                )
+
+        begin = error.copy()
+
+        def hopeless(step: int, errors: Vector) -> bool:
+            """Whether the rate of convergence so far would need more steps than a factor is worth."""
+            if steps + step < PROMISE:
+                return False
+            done = np.log(np.maximum(begin, 1e-300) / np.maximum(errors, 1e-300))
+            needed = np.log(np.maximum(begin, 1e-300) / np.maximum(goal, 1e-300))
+            share = float(np.min(np.where(needed > 0, done / np.where(needed > 0, needed, 1.0), 1.0)))
+            return steps + step >= bargain or LENIENCE * share * bargain < steps + step
+
+        with single_threaded_blas():
+            while True:
+                if tiles.dtype == np.float32:
+                    goal_of_round = np.maximum(goal, ROUND_FACTOR * error)
+                lower = np.einsum("ij,ij->j", targets + rest, coefficients)
+                run = descend(
+                    multiply,
+                    M.solve,
+                    rest,
+                    goal_of_round,
+                    lower=lower,
+                    max_iter=allowed - steps,
+                    deadline=deadline,
+                    watch=show if watch is not None else None,
+                    hopeless=hopeless if trial else None,
+                )
+                steps += run.iterations
+                history += run.history
+                before = error
+                coefficients = coefficients + run.solution
+                if run.status is Status.INTERRUPTED:
+                    residual = self.residual(noise, targets, coefficients, tiles)  # at once, from what is kept
+                    error, status = run.error, run.status
+                    break
+                residual = self.residual(noise, targets, coefficients, None if tiles.dtype == np.float32 else tiles)
+                rest = residual.value
+                error = np.maximum(np.einsum("ij,ij->j", rest, M.solve(rest)), 0.0)
+                status = run.status
+                if (error <= goal).all():
+                    status = Status.OPTIMAL
+                    break
+                if status not in (Status.OPTIMAL, Status.STALLED):
+                    break
+                if (error[error > goal] > LEAST_PROGRESS * before[error > goal]).any():
+                    status = Status.STALLED
+                    break
+        return self.certify(
+            noise, targets, coefficients, residual, error, rule, "cg", started, steps, M.factor.rank, history, status
+        )

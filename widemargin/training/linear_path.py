@@ -1,0 +1,154 @@
+"""SVC and SVR with a linear kernel by the linear solvers: the same machine, without a kernel matrix.
+
+The answer is the one of the kernel machine: signed multipliers that sum to zero. It is judged as every other, by the
+certificate of widemargin.certificate, with F = K b = X (X'b) computed afresh; if that does not hold, the block solver
+goes on from these multipliers.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from widemargin.certificate import Certificate, certify_function
+from widemargin.certificate.linear_rounding import function_error
+from widemargin.certificate.prove import proven_violation
+from widemargin.gram.scores import Scores
+from widemargin.gram.source import Index, Parts, joined
+from widemargin.kernels import Kernel, Linear
+from widemargin.linalg.rows import DenseRows, SparseRows, rows_of
+from widemargin.problems.dual import SignedDual
+from widemargin.problems.linear import Budget, Vector, Watch, linear_problem
+from widemargin.problems.warm_start import restart
+from widemargin.solvers.linear.newton import PRIMAL_SIDE, Newton
+from widemargin.solvers.linear.solve import solve_linear
+from widemargin.solvers.solution import Solution
+
+if TYPE_CHECKING:
+    from widemargin.monitor.stopping import Stopping
+
+FEWEST = 1000  # samples: below, the block solver on a whole kernel matrix is as fast
+FIRST_GAP = 1e-3  # relative gap at which the certificate is looked at for the first time
+
+
+class LinearPath:
+    """The rows of a fit, and the multipliers of its problems by the linear solvers."""
+
+    def __init__(self, X: Any) -> None:
+        self.rows = rows_of(X, 1.0)
+
+    @staticmethod
+    def suits(kernel: Kernel, X: Any) -> bool:
+        """Whether problems on these data can be solved without the kernel matrix, and faster."""
+        if type(kernel) is not Linear or not (sp.issparse(X) or isinstance(X, np.ndarray)):
+            return False
+        return X.shape[0] >= FEWEST and (X.shape[1] <= PRIMAL_SIDE or (sp.issparse(X) and X.format == "csr"))
+
+    def _rows_of(self, index: Index | Parts | None) -> DenseRows | SparseRows:
+        """The samples of a problem."""
+        return self.rows if index is None else self.rows.take(joined(index))
+
+    def train(
+        self, dual: SignedDual, index: Index | Parts | None, stopping: Stopping, watch: Watch
+    ) -> tuple[Solution, Certificate] | None:
+        """Solution and certificate of one problem; None for problems of another kind."""
+        if len(dual) < FEWEST or stopping.max_iter >= 0 or stopping.criterion == "objective" or not _is_linear(dual):
+            return None
+        began = time.perf_counter()
+        taking_part = np.flatnonzero(dual.hi > dual.lo)  # samples without weight stay at zero
+        rows, places = self.rows, None if index is None else joined(index)
+        if len(taking_part) < len(dual):
+            places = taking_part if places is None else places[taking_part]
+        if places is not None:
+            rows = rows.take(places)
+        largest_square = float(np.max(rows.squared_norms(), initial=0.0))
+        problem = linear_problem(rows, _part(dual, taking_part) if len(taking_part) < len(dual) else dual)
+
+        scores = Scores(np.empty(0), np.empty(0))
+
+        def accept(state: Newton) -> bool:
+            nonlocal scores
+            point = _feasible(problem.dual, state.beta)
+            scores = _scores(rows, point)
+            if stopping.criterion == "kkt":
+                return proven_violation(problem.dual, point, scores) <= stopping.tol
+            return certified(problem.dual, point, scores).holds
+
+        def certified(dual: SignedDual, beta: Vector, scores: Scores, solution: Solution | None = None) -> Certificate:
+            return certify_function(
+                dual, beta, scores.values, stopping.tol, error=scores.error, criterion=stopping.criterion,
+                diagonal=largest_square, solution=solution,
+            )  # fmt: skip
+
+        def everywhere(values: Vector) -> Vector:
+            beta = np.zeros(len(dual))
+            beta[taking_part] = _feasible(problem.dual, values)
+            return beta
+
+        def tell(info: dict[str, Any]) -> None:
+            def point() -> tuple[Vector, Vector]:
+                beta = everywhere(info["multipliers"]())
+                return beta, _scores(self._rows_of(index), beta).values
+
+            watch({**info, "point": point})
+
+        budget = Budget(FIRST_GAP, deadline=stopping.deadline(), watch=tell)
+        answer = solve_linear(problem, budget, accept=accept)
+        beta = everywhere(answer.beta)
+        if len(taking_part) < len(dual) or not answer.status.converged:  # else it was computed to be accepted
+            scores = _scores(self._rows_of(index), beta)
+        solution = Solution(
+            beta=beta,
+            function=scores.values,
+            level=np.zeros(1),
+            status=answer.status,
+            violation=np.nan,
+            objective=dual.objective(beta, scores.values),
+            iterations=answer.iterations,
+            rounds=answer.iterations,
+            rows_computed=0,
+            seconds=time.perf_counter() - began,
+            error=scores.error,
+        )
+        certificate = certified(dual, beta, scores, solution)
+        solution.level, solution.violation = np.array(certificate.level), certificate.violation
+        return solution, certificate
+
+
+def _feasible(dual: SignedDual, beta: Vector) -> Vector:
+    """Multipliers whose sum is what the problem asks: Newton steps leave it off by their own rounding."""
+    restored = restart(dual, beta)
+    return beta if restored is None else restored
+
+
+def _is_linear(dual: SignedDual) -> bool:
+    """Whether a problem is a C-machine with bias: one sum that is zero, losses all linear or all squared."""
+    if dual.n_groups != 1 or dual.row is not None or dual.sign is not None or dual.start.any():
+        return False
+    taking_part = dual.hi > dual.lo
+    finite = np.isfinite(dual.hi[taking_part]) & np.isfinite(dual.lo[taking_part])
+    squared = dual.ridge[taking_part] > 0.0
+    return bool(taking_part.any() and ((finite & ~squared).all() or squared.all()))
+
+
+def _part(dual: SignedDual, samples: Index) -> SignedDual:
+    """The problem of some of the samples."""
+    return SignedDual(
+        shift=dual.shift[samples],
+        lo=dual.lo[samples],
+        hi=dual.hi[samples],
+        ridge=dual.ridge[samples],
+        kink=dual.kink[samples],
+    )
+
+
+def _scores(rows: DenseRows | SparseRows, beta: Vector) -> Scores:
+    """F = X (X'b), without the bias, and its error."""
+    support = np.flatnonzero(beta)
+    total = np.zeros(rows.d + 1)
+    rows.add_transposed(support, beta[support], total)
+    total[-1] = 0.0
+    return Scores(rows.times(total), function_error(rows, support, beta[support], total))
