@@ -8,12 +8,13 @@ are read back from dual_coef_, the levels r of the problem from intercept_, so t
                             of a problem sum to nu m in absolute value, which gives rho back; r = -rho intercept +- rho
     NuSVR                   alpha and alpha* from the signs of b; the tube is the model's epsilon_, or the share nu of
                             the absolute errors; r = -intercept -+ epsilon
-    fixed bias              (solver="adatron" and its kin) there is no level; the intercept is part of the function, in
-                            place of tau^2 sum b, so that a wrong one shows as well
+    fixed bias              (solver="adatron" and its kin) there is no level; the intercept must be tau^2 sum b, and a
+                            difference counts as violation
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,6 +29,7 @@ from widemargin.certificate import Certificate, certify, combine
 from widemargin.estimators.base import is_precomputed, takes_objects
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
 from widemargin.kernels import Kernel, make_kernel
+from widemargin.kernels.errors import UNIT
 from widemargin.kernels.kernel import Samples
 from widemargin.models.expansion import Expansion
 from widemargin.models.multiclass import read_out, two_class_problems
@@ -43,7 +45,7 @@ from widemargin.problems import (
     squared_hinge,
 )
 from widemargin.problems.classification import fill_up, largest_nu
-from widemargin.problems.fixed_bias import without_bias
+from widemargin.problems.fixed_bias import safe_tau, without_bias
 from widemargin.solvers import solver_named
 
 MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
@@ -235,10 +237,25 @@ def _certify(
     tol: float,
     coefficients: Vector | None = None,
 ) -> Certificate:
-    """Certificate at the model's own levels; without groups, minus the level is its bias."""
-    where: dict[str, Any] = {"level": level} if dual.n_groups else {"offset": -float(level[0])}
-    where |= {"coefficients": coefficients, "n_threads": available_cores()}
-    return certify(dual, kernel, samples, _on_bounds(dual, beta), tol, **where)
+    """Certificate at the model's own levels.
+
+    Without groups the bias is that of the kernel K + tau^2, tau^2 sum b; one that differs adds the difference to every
+    slope.
+    """
+    beta = _on_bounds(dual, beta)
+    if dual.n_groups:
+        return certify(
+            dual, kernel, samples, beta, tol, level=level, coefficients=coefficients, n_threads=available_cores()
+        )
+    tau2 = safe_tau(kernel.diag(samples)) ** 2
+    certificate = certify(dual, kernel, samples, beta, tol, constant=tau2, n_threads=available_cores())
+    bias = tau2 * math.fsum(beta)
+    wrong = abs(-float(level[0]) - bias) + 8.0 * UNIT * abs(bias)
+    return replace(
+        certificate,
+        violation=certificate.violation + (wrong if wrong >= 0.0 else float("inf")),
+        computed=certificate.computed + wrong,
+    )
 
 
 def _on_bounds(dual: SignedDual, beta: Vector) -> Vector:

@@ -22,11 +22,12 @@ import widemargin
 from tests.fuzz import generators as generate
 from tests.fuzz.kernel_sums import LONG, KernelFormula
 from tests.fuzz.linear_oracle import linear_problems_of
-from tests.fuzz.models import FIXED_BIAS, problems_of
+from tests.fuzz.models import FIXED_BIAS, formula_of, problems_of
 from tests.fuzz.oracles import Problem
 from tests.fuzz.verdicts import Verdict, judge, judge_linear
 from widemargin import problems as duals
-from widemargin.kernels import make_kernel
+from widemargin.kernels import Gaussian, make_kernel
+from widemargin.kernels.algebra import Scaled
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.training.fit import Task, Training
@@ -42,7 +43,8 @@ DUALS = (
     "one_class",
 )  # fmt: skip
 KERNELS = {
-    "rbf": 0.6, "linear": 0.12, "poly": 0.08, "laplacian": 0.08, "sigmoid": 0.05, "precomputed": 0.04, "callable": 0.03,
+    "rbf": 0.5, "linear": 0.12, "poly": 0.07, "laplacian": 0.07, "sigmoid": 0.04, "precomputed": 0.04, "callable": 0.03,
+    "chi2": 0.05, "cosine": 0.04, "scaled": 0.04,
 }  # fmt: skip
 TRAINING_PARAMETERS = (
     "C", "tol", "kernel", "gamma", "degree", "coef0", "nu", "epsilon", "n_jobs", "stopping", "time_limit", "max_iter",
@@ -152,7 +154,7 @@ def draw(seed: int) -> Case:
             for k in range(n_classes):
                 place = np.flatnonzero(y == k)[0]
                 weight[place] = max(weight[place], 1.0)
-    X = sample.X
+    X = np.abs(sample.X) if kernel == "chi2" else sample.X
     if kernel == "precomputed":
         with np.errstate(over="ignore", under="ignore"):
             dense = sample.dense / sample.unit
@@ -180,12 +182,14 @@ def _kernel_parameters(rng: np.random.Generator, kernel: str, sample: generate.P
     if kernel == "callable":
         return {"kernel": callable_gaussian}
     gamma = generate.power(rng, -1.5, 1.0) / sample.unit
-    if kernel == "rbf":
+    if kernel in ("rbf", "scaled"):
         gamma /= max(sample.unit, 1e-150)
     if kernel in ("poly", "sigmoid"):
         size = float(np.sqrt(np.mean(np.square(sample.dense / sample.unit))))
         gamma = generate.power(rng, -2.0, 0.5) / float(np.clip(size * sample.unit, 1e-150, 1e150)) ** 2
     gamma = float(np.clip(gamma, 1e-300, 1e300))
+    if kernel == "scaled":  # by a factor that single precision may not hold
+        return {"kernel": Scaled(generate.power(rng, -60.0, 20.0), Gaussian(gamma))}
     coef0 = float(rng.choice([0.0, 1.0] if kernel == "poly" else [0.0, -1.0]))
     return {"gamma": gamma, "degree": int(rng.integers(2, 5)), "coef0": coef0}
 
@@ -296,7 +300,8 @@ def _attack_training(case: Case, outcome: Outcome, caught: list[warnings.Warning
             "one_class": lambda: duals.one_class(weight, p["nu"]),
         }[case.machine]()
         tasks.append(Task(dual))
-    kernel = make_kernel(p["kernel"], gamma=p["gamma"], degree=p["degree"], coef0=p["coef0"])
+    named = {name: p[name] for name in ("gamma", "degree", "coef0") if name in p}
+    kernel = make_kernel(p["kernel"], **named)
     options: dict[str, Any] = {"n_jobs": p["n_jobs"], "cache_size": p.get("cache_size")}
     if "in_memory" in inspect.signature(Training).parameters:
         options["in_memory"] = 0
@@ -309,7 +314,7 @@ def _attack_training(case: Case, outcome: Outcome, caught: list[warnings.Warning
     for task, answer in zip(tasks, trained, strict=True):
         index = np.arange(n) if task.index is None else np.concatenate(task.index)
         given = dense[np.ix_(index, index)].astype(np.float64) if p["kernel"] == "precomputed" else None
-        formula = KernelFormula(p["kernel"], p["gamma"], p["degree"], p["coef0"], given)
+        formula = formula_of(p["kernel"], p.get("gamma"), p.get("degree"), p.get("coef0"), given)
         problem = _problem_of(task.dual, formula, dense[index], answer)
         outcome.verdicts.append(judge(problem, answer.certificate, answer.solution.function))
 

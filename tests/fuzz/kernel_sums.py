@@ -6,6 +6,9 @@ features, m the number of support vectors. Any order of summation is allowed for
 
 rbf         exp(-g sum (x - z)^2), a = g D^2:  |err k| <= k u ((d + 4) a + 4),  k a <= 1/e
 laplacian   exp(-g sum |x - z|):               the same
+chi2        exp(-g sum (x - z)^2 / (x + z)):   the same with d + 8
+cosine      x'z / (|x| |z|), each sample divided by its largest feature first:  |err k| <= (2 d + 16) u
+scaled      c0 exp(-g sum (x - z)^2):          c0 times that of rbf, and two roundings
 rbf by products, in float64 for many features, about an origin: err of D^2 <= 2 (d + 8) u (|x|^2 + |z|^2)
 linear      F = X (Z'b):                       |err F_i| <= (d + m + 2) u |x_i|'(|Z|'|b|)
 poly        t^p, T = |g| |x| |z| + |c0| >= |t|:  |err k| <= u p (d + 5) T^p
@@ -44,7 +47,9 @@ class KernelFormula:
     @property
     def is_psd(self) -> bool:
         """Whether theory says that it is positive semi-definite on all data."""
-        return self.name in ("rbf", "laplacian", "linear") or (self.name == "poly" and self.coef0 >= 0.0)
+        return self.name in ("rbf", "laplacian", "linear", "chi2", "cosine", "scaled") or (
+            self.name == "poly" and self.coef0 >= 0.0
+        )
 
 
 def kernel_sums(
@@ -105,6 +110,31 @@ def _laplacian(kernel: KernelFormula, A: NDArray, Z: NDArray, b: Vector, u: floa
     return _finish(K, b, u, 4.0, 0.37 * (A.shape[1] + 4) * np.abs(b).sum())
 
 
+def _scaled(kernel: KernelFormula, A: NDArray, Z: NDArray, b: Vector, u: float) -> tuple[Vector, Vector]:
+    values, error = _gaussian(kernel, A, Z, b, u)
+    factor = b.dtype.type(kernel.coef0)
+    return factor * values, factor * (error + 2.0 * u * np.abs(values))
+
+
+def _chi_squared(kernel: KernelFormula, A: NDArray, Z: NDArray, b: Vector, u: float) -> tuple[Vector, Vector]:
+    total = np.zeros((len(A), len(Z)), A.dtype)
+    for k in range(A.shape[1]):
+        difference, mass = A[:, k, None] - Z[None, :, k], A[:, k, None] + Z[None, :, k]
+        total += difference * (difference / np.where(mass > 0, mass, 1))
+    return _finish(np.exp(-kernel.gamma * total), b, u, 4.0, 0.37 * (A.shape[1] + 8) * np.abs(b).sum())
+
+
+def _cosine(kernel: KernelFormula, A: NDArray, Z: NDArray, b: Vector, u: float) -> tuple[Vector, Vector]:
+    def normalised(B: NDArray) -> NDArray:
+        largest = np.abs(B).max(axis=1, keepdims=True)
+        B = B / np.where(largest > 0, largest, 1)
+        length = np.sqrt(np.einsum("ij,ij->i", B, B))[:, None]
+        return B / np.where(length > 0, length, 1)
+
+    K = normalised(A) @ normalised(Z).T
+    return _finish(K, b, u, 0.0, (2 * A.shape[1] + 16) * np.abs(b).sum())
+
+
 def _gaussian_products(kernel: KernelFormula, A: NDArray, Z: NDArray, b: Vector, u: float) -> tuple[Vector, Vector]:
     origin = Z.mean(axis=0)
     x, z = A - origin, Z - origin
@@ -147,6 +177,9 @@ def _given(kernel: KernelFormula, A: NDArray, Z: NDArray, b: Vector, u: float) -
 _MAKERS = {
     "rbf": _gaussian,
     "laplacian": _laplacian,
+    "chi2": _chi_squared,
+    "cosine": _cosine,
+    "scaled": _scaled,
     "poly": _polynomial,
     "sigmoid": _sigmoid,
     "precomputed": _given,

@@ -19,6 +19,7 @@ from scipy import sparse
 
 from tests.fuzz.kernel_sums import KernelFormula, Vector
 from tests.fuzz.oracles import Problem
+from widemargin.kernels.algebra import Scaled
 
 FIXED_BIAS = ("adatron", "coordinate", "fixed-threshold", "perceptron")
 SUM_ROUNDING = 2.3e-16  # relative, times the number of samples: nu m summed in any order
@@ -46,10 +47,17 @@ def training_data(X: Any, y: Any, weight: Any, precomputed: bool) -> Data:
 
 def kernel_of(model: Any, data: Data) -> KernelFormula:
     """The model's kernel; gamma must be a number."""
-    if callable(model.kernel):
-        return KernelFormula("callable", given=model.kernel)
-    given = data.X.astype(np.float64) if model.kernel == "precomputed" else None
-    return KernelFormula(model.kernel, float(model.gamma), int(model.degree), float(model.coef0), given)
+    given = data.X.astype(np.float64) if isinstance(model.kernel, str) and model.kernel == "precomputed" else None
+    return formula_of(model.kernel, model.gamma, model.degree, model.coef0, given)
+
+
+def formula_of(kernel: Any, gamma: Any, degree: Any, coef0: Any, given: Any) -> KernelFormula:
+    """The formula of a kernel by name, of a function, or of a Gaussian kernel times a factor."""
+    if isinstance(kernel, Scaled):
+        return KernelFormula("scaled", kernel.kernel.gamma, coef0=kernel.factor)
+    if callable(kernel):
+        return KernelFormula("callable", given=kernel)
+    return KernelFormula(kernel, float(gamma), int(degree), float(coef0), given)
 
 
 def problems_of(model: Any, X: Any, y: Any, weight: Any, certificates: list[Any]) -> list[Problem]:

@@ -142,8 +142,8 @@ def test_a_spoilt_answer_does_not_hold():
 
 
 def test_errors_of_kernel_values_are_counted():
-    """Twenty thousand equal terms round in the same direction: far more than the sum over four samples."""
-    X = np.full((4, 20_000), 0.1) * np.array([[1.0], [1.1], [1.2], [1.3]])
+    """A hundred thousand equal terms round in the same direction: far more than the sum over four samples."""
+    X = np.full((4, 100_000), 0.1) * np.array([[1.0], [1.1], [1.2], [1.3]])
     system = KernelSystem(Linear(), X)
     a, noise, y = np.ones((4, 1)), np.full(4, 0.1), np.zeros((4, 1))
     residual = system.residual(noise, y, a)

@@ -92,7 +92,7 @@ def test_the_usual_notations():
 def test_equal_representations_are_prepared_once():
     X = data("many")
     samples = (Linear() + Polynomial(2, 1.0, 1.0) + Cosine() + Gaussian(0.1)).prepare(X)
-    assert samples.which == (0, 0, 0, 1)
+    assert samples.which == (0, 0, 1, 2)  # a cosine needs to know vectors that only look like zero
 
 
 def test_new_data_follow_part_by_part():

@@ -44,7 +44,7 @@ def test_block_equals_the_formula_within_the_stated_rounding(kernel, kind, dtype
     stated = kernel.rounding(samples)
     assert error(values, kernel, X) <= stated
     scale = float(np.abs(exact(kernel, X)).max())
-    assert stated <= 400 * np.finfo(dtype).eps * max(1.0, scale), "a bound this loose says nothing"
+    assert stated <= 600 * np.finfo(dtype).eps * max(1.0, scale), "a bound this loose says nothing"
 
 
 @pytest.mark.parametrize("dtype", PRECISIONS)

@@ -207,3 +207,14 @@ def test_the_short_question_has_the_answer_of_the_certificate():
         violation = certify_function(task.dual, beta, scores.values, 1e-3, error=scores.error).violation
         assert violation == proven_violation(task.dual, beta, scores)
     assert violation <= 1e-3
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.parametrize("free", [False, True])
+def test_a_system_of_rounding_errors_has_a_direction(free):
+    """A diagonal that cancelled to zero beside what rounding left elsewhere: no jitter in proportion to it helps."""
+    system = newton_system.FeatureGram(problem("hinge", 4, 1, C=1.0))
+    system.gram = np.array([[0.0, 1e-3], [1e-3, 0.0]])
+    system.inside[:] = free
+    direction = system.direction(np.array([1.0, 1.0]), np.full(4, free), 1e9)
+    assert np.isfinite(direction).all()

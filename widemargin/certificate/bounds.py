@@ -5,7 +5,8 @@ Violation   slopes are monotone in F: the largest that can fall is at most max(f
             least min(rise - e). The rounding of f = F + D b + c itself is part of e.
 Dual        1/2 b'Kb = 1/2 sum b_t F_t errs by at most 1/2 sum |b_t| e_t, and sums of n terms by gamma_n of their sizes.
             A group whose sum is off by delta is mended by moving delta to one variable with room: the value changes by
-            at most |f_t delta| + (K_tt + D_t) delta^2 / 2.
+            at most |f_t delta| + (K_tt + D_t) delta^2 / 2, for several groups (sum |delta|)^2 instead of delta^2.
+            delta is known up to the rounding of Neumaier's sum, and there is a variable with room for either end.
 Gap         with the scale s of w, v_t = r - c_t - s F_t and g_t(b) = v_t b - D_t b^2 / 2 - kink_t |b|,
 
                 primal(s, r) - dual = (1 - s)^2 / 2 b'Kb + sum_g r_g delta_g + sum_t phi_t,
@@ -25,7 +26,7 @@ import numpy as np
 from widemargin._jit import jit
 from widemargin.kernels.errors import UNIT
 
-ROUNDINGS = 4.0 * UNIT  # of a gradient or an argument of a loss, relative to the sizes of its terms
+ROUNDINGS = 8.0 * UNIT  # of a gradient or an argument of a loss, relative to the sizes of its terms
 
 # Columns of a table of thresholds: those of problems/optimality.py, then bounds.
 LOWEST, HIGHEST, FREE_SUM, FREE, LOWEST_LOW, HIGHEST_HIGH, LOWEST_HIGH, HIGHEST_LOW = range(8)
@@ -45,32 +46,40 @@ def evaluate_point(F, error, beta, shift, lo, hi, ridge, kink, start, starts, n_
     diagonal : largest k(x, x)
     """
     smooth = magnitude = squared = length_error = size = excess = largest = mending = unbalanced = 0.0
+    all_off = 0.0
     finite = True
     n = beta.shape[0]
     for g in range(table.shape[0]):
         lowest = lowest_low = lowest_high = np.inf
         highest = highest_high = highest_low = -np.inf
         free_sum = free = 0.0
-        total = correction = size_here = 0.0
+        total = correction = size_here = size_of_parts = lost_twice = 0.0
         for t in range(starts[g], starts[g + 1]):
             b = beta[t]
             diagonal_part = ridge[t] * b
             f = F[t] + diagonal_part + shift[t]
             sizes = abs(F[t]) + abs(diagonal_part) + abs(shift[t]) + kink[t]
             e = error[t] + ROUNDINGS * sizes
-            finite &= (abs(f) < np.inf) & (abs(b) < np.inf)
+            if not e >= 0.0:
+                e = np.inf
+            finite &= (abs(f) < np.inf) & (abs(b) < np.inf) & (lo[t] <= hi[t])
             smooth += (0.5 * (F[t] + diagonal_part) + shift[t]) * b + kink[t] * abs(b)
             magnitude += abs(b) * sizes
             squared += b * F[t]
-            length_error += abs(b) * error[t]
+            if b != 0.0:
+                length_error += abs(b) * (error[t] if error[t] >= 0.0 else np.inf)
             size_here += abs(b)
             largest = max(largest, abs(b))
             excess = max(excess, b - hi[t], lo[t] - b)
             for part in (b, -start[t]):  # Neumaier's sum: what an addition loses is kept
                 summed = total + part
                 lost = (total - summed) + part if abs(total) >= abs(part) else (part - summed) + total
-                correction += lost
+                corrected = correction + lost
+                larger, smaller = (correction, lost) if abs(correction) >= abs(lost) else (lost, correction)
+                lost_twice += abs((larger - corrected) + smaller)
+                correction = corrected
                 total = summed
+                size_of_parts += abs(part)
             rise = f + (kink[t] if b >= 0.0 else -kink[t])
             fall = f + (kink[t] if b > 0.0 else -kink[t])
             if b < hi[t]:
@@ -90,13 +99,22 @@ def evaluate_point(F, error, beta, shift, lo, hi, ridge, kink, start, starts, n_
         table[g, LOWEST_LOW], table[g, HIGHEST_HIGH] = lowest_low, highest_high
         table[g, LOWEST_HIGH], table[g, HIGHEST_LOW] = lowest_high, highest_low
         if n_groups > 0:
-            off = abs(total + correction) * (1.0 + 4.0 * UNIT) + (n * UNIT) ** 2 * size_here
+            change = total + correction
+            spare = 4.0 * UNIT * abs(change)
+            if lost_twice > 0.0:  # else the sum is exact but for its last addition
+                spare += (2.0 * n * UNIT) ** 2 * size_of_parts
+            off = abs(change) + spare
             unbalanced = max(unbalanced, off)
-            if total + correction != 0.0:
-                cost = mending_cost(
-                    total + correction, F, error, beta, shift, lo, hi, ridge, kink, starts[g], starts[g + 1]
-                )
-                mending += off * cost + 0.5 * diagonal * off * off
+            all_off += off
+            if off > 0.0:
+                cost = 0.0
+                for end in (change - spare, change + spare):
+                    cost = max(
+                        cost, mending_cost(end, F, error, beta, shift, lo, hi, ridge, kink, starts[g], starts[g + 1])
+                    )
+                mending += off * cost
+    if all_off > 0.0:
+        mending += 0.5 * diagonal * all_off * all_off
     if not finite:
         for g in range(table.shape[0]):
             table[g, FREE_SUM] = np.nan
@@ -117,10 +135,11 @@ def mending_cost(change, F, error, beta, shift, lo, hi, ridge, kink, first, last
     least = np.inf
     for t in range(first, last):
         b = beta[t] - change
-        if lo[t] <= b <= hi[t]:
+        if change == 0.0 or (b > lo[t] if change > 0.0 else b < hi[t]):
             size = abs(F[t]) + abs(ridge[t] * beta[t]) + abs(shift[t]) + kink[t]
             slope = abs(F[t] + ridge[t] * beta[t] + shift[t]) + kink[t] + error[t] + ROUNDINGS * size
-            least = min(least, slope + ridge[t] * abs(change))
+            slope += ridge[t] * abs(change)
+            least = min(least, slope if slope >= 0.0 else np.inf)
     return least
 
 
@@ -176,11 +195,13 @@ def gap_terms(F, error, beta, shift, lo, hi, ridge, kink, starts, level, scale, 
             v = r - shift[t] - scale * F[t]
             e = scale * error[t] + ROUNDINGS * (abs(r) + abs(shift[t]) + scale * abs(F[t]) + kink[t])
             here = loss_excess(v, beta[t], lo[t], hi[t], ridge[t], kink[t])
-            most = max(
-                loss_excess(v - e, beta[t], lo[t], hi[t], ridge[t], kink[t]),
-                loss_excess(v + e, beta[t], lo[t], hi[t], ridge[t], kink[t]),
-            )
-            if most != most:
+            most = np.inf
+            if abs(v) < np.inf and e >= 0.0:
+                most = max(
+                    loss_excess(v - e, beta[t], lo[t], hi[t], ridge[t], kink[t]),
+                    loss_excess(v + e, beta[t], lo[t], hi[t], ridge[t], kink[t]),
+                )
+            if not most >= 0.0:
                 most = np.inf
             bound += most
             computed += here

@@ -15,6 +15,7 @@ the samples in doubt are the free support vectors and few more.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -204,6 +205,8 @@ def certify_function(
     )
     if level is None:
         level = levels_of(table, groups)
+    elif not np.isfinite(level).all():
+        violation = computed = float("inf")
     elif groups:
         violation, computed = (
             max(value, float((table[:, high] - level).max()), float((level - table[:, low]).max()))
@@ -236,8 +239,9 @@ def assembled(
     infeasibility = numbers[INFEASIBILITY]
     if numbers[MENDING] == np.inf:  # outside of the box, or no variable has room to mend a sum
         infeasibility = max(infeasibility, 2.0 * FEASIBILITY)
+    upper = value + error + gap
     return Certificate(
-        primal=value + error + gap,
+        primal=upper if upper == upper else float("inf"),
         dual=lower if lower == lower else -float("inf"),
         gap=relative,
         objective=value,
@@ -257,13 +261,13 @@ def certify(
     tol: float = 1e-3,
     *,
     level: Vector | None = None,
-    offset: float = 0.0,
+    constant: float = 0.0,
     coefficients: Vector | None = None,
     n_threads: int = 1,
 ) -> Certificate:
     """Certificate of any multipliers beta of a signed dual on raw data X, computed from nothing else, all in float64.
 
-    offset : added to F = K b; the bias of a machine without groups, whose kernel is K plus a constant.
+    constant : of the kernel K + constant, whose machine without groups has the bias constant * sum b
     coefficients : b of each sample where beta has it only up to rounding: two large variables of one sample
     """
     samples = X if isinstance(X, Samples) else kernel.prepare(X, np.float64)
@@ -271,14 +275,15 @@ def certify(
     support = np.flatnonzero(coefficients)
     with single_threaded_blas():
         scores = kernel_scores(kernel, samples, samples.take(support), coefficients[support], n_threads)
-    values = scores.values + offset
+    bias = constant * math.fsum(coefficients)
+    values = scores.values + bias
     return certify_function(
         dual,
         beta,
         values,
         tol,
-        error=scores.error + 2.0 * UNIT * np.abs(values) if offset else scores.error,
+        error=scores.error + 4.0 * UNIT * (np.abs(values) + abs(bias)) if bias else scores.error,
         level=level,
         is_psd=kernel.is_psd,
-        diagonal=float(np.max(kernel.diag(samples), initial=0.0)),
+        diagonal=float(np.max(kernel.diag(samples), initial=0.0)) + constant,
     )

@@ -85,7 +85,8 @@ class FullGram(Gram):
             return found
         support = np.flatnonzero(coefficients)
         sizes = np.abs(coefficients[support]) @ np.abs(self.matrix.take(support, axis=0))
-        return Scores(found.values, summation_error(sizes, len(support)))
+        error = summation_error(sizes, len(support)) + self.errors.of_values(np.abs(coefficients))
+        return Scores(found.values, error)
 
     def add_rows(self, index, coefficients, function, keep=None) -> None:  # type: ignore[no-untyped-def]
         self.row_hits += len(index)

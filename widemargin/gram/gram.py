@@ -170,7 +170,7 @@ def kernel_scores(
             block = kernel.block(tile, vectors.tile(first, columns.stop), np.empty((len(tile), columns.stop - first)))
             values[rows] += block @ coefficients[columns]
             sizes[rows] += np.abs(block) @ np.abs(coefficients[columns])
-    return Scores(values, summation_error(sizes, len(vectors)))
+    return Scores(values, summation_error(sizes, len(vectors)) + left.of_values(np.abs(coefficients), right))
 
 
 def summation_error(sizes: NDArray[np.float64], n_terms: int) -> NDArray[np.float64]:

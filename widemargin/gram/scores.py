@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.kernels.errors import SECOND_ORDER, ErrorTerms, rounding_of_sum
+
 Vector = NDArray[np.float64]
 
 
@@ -26,3 +28,13 @@ class Scores(NamedTuple):
         values, error = self.values.copy(), self.error.copy()
         values[index[better]], error[index[better]] = fresh.values[better], fresh.error[better]
         return Scores(values, error)
+
+    def error_after(self, errors: ErrorTerms, moved: Vector, n_rows: int) -> Vector:
+        """Error of F after `n_rows` rows were added to it one by one, with changes of sizes `moved` in all.
+
+        Every addition also rounds in proportion to what was there at the start.
+        """
+        if not n_rows:
+            return self.error
+        share = SECOND_ORDER * rounding_of_sum(n_rows + 5)
+        return self.error + share * (np.abs(self.values) + self.error) + errors.of_sums(moved, n_rows)

@@ -106,6 +106,10 @@ class _Combination(Kernel):
     def is_psd(self) -> bool:
         return all(part.is_psd for part in self.parts)
 
+    @property
+    def defined_by_values(self) -> bool:
+        return any(part.defined_by_values for part in self.parts)
+
     def _errors(self, samples: Samples) -> list[ErrorTerms]:
         shared = cast(SharedSamples, samples)
         return [part.errors(shared.part(number)) for number, part in enumerate(self.parts)]
@@ -124,6 +128,8 @@ class Sum(_Combination):
         return np.sum(self._diagonals(samples), axis=0)
 
     def errors(self, samples: Samples) -> ErrorTerms:
+        if self.defined_by_values:
+            return super().errors(samples)
         return of_sum(self._errors(samples), cast(SharedSamples, samples).dtype)
 
 
@@ -140,6 +146,8 @@ class Product(_Combination):
         return np.prod(self._diagonals(samples), axis=0)
 
     def errors(self, samples: Samples) -> ErrorTerms:
+        if self.defined_by_values:
+            return super().errors(samples)
         return of_product(self._errors(samples), cast(SharedSamples, samples).dtype)
 
 
@@ -182,7 +190,13 @@ class Scaled(Kernel):
     def is_psd(self) -> bool:
         return self.kernel.is_psd
 
+    @property
+    def defined_by_values(self) -> bool:
+        return self.kernel.defined_by_values
+
     def errors(self, samples: Samples) -> ErrorTerms:
+        if self.defined_by_values:
+            return super().errors(samples)
         return scaled(self.factor, self.kernel.errors(samples), samples.dtype)  # type: ignore[attr-defined]
 
 

@@ -167,7 +167,7 @@ def _add_chi(builder, total, left, right):
     difference, mass = builder.fsub(left, right), builder.fadd(left, right)
     is_mass = builder.fcmp_ordered(">", mass, constant(mass.type, 0.0))
     divisor = builder.select(is_mass, mass, constant(mass.type, 1.0))
-    return builder.fadd(total, builder.fdiv(builder.fmul(difference, difference), divisor))
+    return builder.fadd(total, builder.fmul(difference, builder.fdiv(difference, divisor)))  # no square to underflow
 
 
 _TERMS: dict[type, Any] = {Squared: _add_square, Absolute: _add_size, Chi: _add_chi}
@@ -192,4 +192,4 @@ if INTERPRETED:
         if isinstance(distance, Squared):
             return (difference**2).sum(dtype=a.dtype)
         mass = a + b
-        return (difference**2 / np.where(mass > 0.0, mass, a.dtype.type(1.0))).sum(dtype=a.dtype)
+        return (difference * (difference / np.where(mass > 0.0, mass, a.dtype.type(1.0)))).sum(dtype=a.dtype)

@@ -10,7 +10,8 @@ so that a sum F_i = sum_j b_j k_ij, computed from values k~ with m additions in 
 of the truth, gamma_m = m u / (1 - m u) (Higham 2002, section 3.1): a product with n values costs two sums of scalars.
 
 Letters     u        unit roundoff of the precision of the values: 2^-24 or 2^-53
-            d        most terms of a sum over features
+            d        most roundings of a sum over features
+            s        roundings of |x|^2 or |x|_1 as stored: none to speak of where float64 sums serve float32 values
             r, s     |x|_2 and |x|_1 of a sample as stored, after it was moved to an origin where it was
             dl       how far the sample as stored is from the one given: at most u r if it was rounded or moved
 
@@ -77,6 +78,15 @@ class ErrorTerms(NamedTuple):
         error[np.isnan(error)] = np.inf
         return error if len(used) else np.zeros(len(self.size))
 
+    def of_values(self, weights: Vector, of: ErrorTerms | None = None) -> Vector:
+        """As `of_sums`, for sums without rounding: what the errors of values alone can do."""
+        of = self if of is None else of
+        used = np.flatnonzero(weights)
+        with np.errstate(invalid="ignore", over="ignore"):
+            error = SECOND_ORDER * (self.left @ (weights[used] @ of.right[used]))
+        error[np.isnan(error)] = np.inf
+        return error if len(used) else np.zeros(len(self.size))
+
     def largest(self) -> float:
         """Bound on the error of any value among these samples."""
         if not len(self.size):
@@ -133,16 +143,18 @@ def gaussian_by_differences(gamma: float, d: int, norms: Vector, rounded: bool, 
     return additive(_within(share + data, norms, gamma, d, dtype), np.ones(len(norms)))
 
 
-def gaussian_by_products(gamma: float, d: int, norms: Vector, dtype: DTypeLike, data: Vector | float) -> ErrorTerms:
-    """gamma (r_i^2 + r_j^2) bounds 2 gamma |x'z| too: d roundings of the product, six of factors, squares and sums.
+def gaussian_by_products(
+    gamma: float, d: int, s: int, norms: Vector, dtype: DTypeLike, data: Vector | float
+) -> ErrorTerms:
+    """gamma (r_i^2 + r_j^2) bounds 2 gamma |x'z| too: d roundings of the product, s of squares, six more.
 
     data : dl of each sample
     """
     u, limits = unit_of(dtype), np.finfo(dtype)
     with np.errstate(over="ignore"):
-        share = (d + 6) * u * gamma * norms**2 + 0.5 * EXP_ERROR * u + (gamma * d + 1) * float(limits.tiny)
+        share = (d + s + 6) * u * gamma * norms**2 + 0.5 * EXP_ERROR * u + (gamma * d + 1) * float(limits.tiny)
         share = share + STEEPEST_GAUSSIAN * np.sqrt(gamma) * data
-    return additive(_within(share, norms, gamma, d, dtype), np.ones(len(norms)))
+    return additive(_within(share, norms, gamma, d + s, dtype), np.ones(len(norms)))
 
 
 def _within(share: Vector, norms: Vector, gamma: float, d: int, dtype: DTypeLike) -> Vector:
@@ -154,14 +166,14 @@ def _within(share: Vector, norms: Vector, gamma: float, d: int, dtype: DTypeLike
 
 
 def exponential_of_l1(
-    gamma: float, d: int, sums: Vector, steepness: float, direct: bool, dtype: DTypeLike
+    gamma: float, d: int, s: int, sums: Vector, steepness: float, direct: bool, dtype: DTypeLike
 ) -> ErrorTerms:
-    """exp(-gamma distance) for distances of L1 kind, s = |x|_1; direct, or from what sparse samples have in common.
+    """exp(-gamma distance) for distances of L1 kind, sums = |x|_1; direct, or from what sparse samples have in common.
 
     direct    at most seven roundings of each term, d of the sum: relative to t
-    common    each common term errs by four roundings of what it is made of, and n_terms additions follow; then gamma
-              and the difference, six more: all relative to gamma (s_i + s_j)
-    Rounding the data moves the distance by at most `steepness` u (s_i + s_j).
+    common    each common term errs by four roundings of what it is made of, and d additions follow; s of |x|_1; then
+              gamma and the difference, six more: all relative to gamma (|x|_1 + |z|_1)
+    Rounding the data moves the distance by at most `steepness` u (|x|_1 + |z|_1).
     """
     u, limits = unit_of(dtype), np.finfo(dtype)
     constant = 0.5 * EXP_ERROR * u + (gamma * d + 1) * float(limits.tiny)
@@ -170,8 +182,8 @@ def exponential_of_l1(
         if direct:
             share = constant + 0.5 * LARGEST_WEIGHTED * (d + 7) * u + data
         else:
-            share = constant + (d + 11) * u * gamma * sums + data
-    return additive(_within(share, np.sqrt(sums), gamma, d, dtype), np.ones(len(sums)))
+            share = constant + (d + s + 11) * u * gamma * sums + data
+    return additive(_within(share, np.sqrt(sums), gamma, d + s, dtype), np.ones(len(sums)))
 
 
 def inner_product(
@@ -183,7 +195,7 @@ def inner_product(
     """
     u, limits = unit_of(dtype), np.finfo(dtype)
     factor = norms + float(np.sqrt(float(limits.tiny) / u))
-    terms = multiplicative((d + (2 if rounded else 0)) * u, _bounded(factor, d, dtype), SECOND_ORDER * factor)
+    terms = multiplicative((d + (2 if rounded else 0)) * u, bounded(factor, d, dtype), SECOND_ORDER * factor)
     inexact = np.broadcast_to(~np.asarray(exact), norms.shape)[:, None]  # max(I_i, I_j) = I_i + (1 - I_i) I_j
     left = np.hstack([np.where(inexact, terms.left, 0.0), np.where(inexact, 0.0, terms.left)])
     return ErrorTerms(left, np.hstack([terms.right, np.where(inexact, terms.right, 0.0)]), terms.size)
@@ -200,27 +212,30 @@ def power(degree: int, gamma: float, coef0: float, d: int, norms: Vector, dtype:
     with np.errstate(over="ignore"):
         factor = base**degree + smallest
     count = degree * (d + 8)
-    return multiplicative(count * u, _bounded(factor, count, dtype, gamma, coef0), SECOND_ORDER * factor)
+    return multiplicative(count * u, bounded(factor, count, dtype, gamma, coef0), SECOND_ORDER * factor)
 
 
 def sigmoid(gamma: float, coef0: float, d: int, norms: Vector, dtype: DTypeLike) -> ErrorTerms:
     """tanh has slopes of one and less: (d + 6) u (|gamma| r_i r_j + |coef0|), and nine roundings of its own."""
     u, limits = unit_of(dtype), np.finfo(dtype)
     factor = np.sqrt(abs(gamma)) * (norms + float(np.sqrt(float(limits.tiny) / u)))
-    product = multiplicative((d + 6) * u, _bounded(factor, d, dtype, gamma, coef0), np.ones(len(norms)))
+    product = multiplicative((d + 6) * u, bounded(factor, d, dtype, gamma, coef0), np.ones(len(norms)))
     constant = np.full(len(norms), 0.5 * u * ((d + 6) * abs(coef0) + 9.0) + float(limits.tiny))
     return stacked([product, additive(constant, np.ones(len(norms)))], np.ones(len(norms)))
 
 
-def cosine(d: int, squares: Vector, dtype: DTypeLike) -> ErrorTerms:
-    """(d + 8) u, where products neither overflow nor underflow before they are divided."""
+def cosine(d: int, s: int, squares: Vector, dtype: DTypeLike) -> ErrorTerms:
+    """(d + s + 8) u, where products neither overflow nor underflow before the division; 0 for zero samples.
+
+    squares : NaN where they underflowed
+    """
     u, limits = unit_of(dtype), np.finfo(dtype)
     is_safe = (squares == 0) | ((squares > float(limits.tiny) / u * (d + 1)) & (squares < float(limits.max) * u))
-    share = np.where(is_safe, 0.5 * (d + 8) * u, np.inf) if d * u <= SMALL else np.full(len(squares), np.inf)
+    share = np.where(is_safe, 0.5 * (d + s + 8) * u, np.inf) if (d + s) * u <= SMALL else np.full(len(squares), np.inf)
     return additive(share, np.ones(len(squares)))
 
 
-def _bounded(factor: Vector, count: float, dtype: DTypeLike, *parameters: float) -> Vector:
+def bounded(factor: Vector, count: float, dtype: DTypeLike, *parameters: float) -> Vector:
     """Infinite where a product of two factors could overflow, the count of roundings is not small, or a parameter is no
     normal number of the precision."""
     if count * unit_of(dtype) > SMALL or not all(is_normal(parameter, dtype) for parameter in parameters):
@@ -258,7 +273,7 @@ def of_product(parts: list[ErrorTerms], dtype: DTypeLike) -> ErrorTerms:
             ]
         left, right = (np.nan_to_num(np.hstack(side), nan=np.inf, posinf=np.inf) for side in zip(*terms))
         product = ErrorTerms(left, right, size)
-        total = stacked([product, multiplicative(2 * unit_of(dtype), size, size)], size)
+        total = stacked([product, multiplicative(2 * unit_of(dtype), size, size), underflow(len(size), dtype)], size)
     return total
 
 
@@ -267,9 +282,13 @@ def scaled(factor: float, terms: ErrorTerms, dtype: DTypeLike) -> ErrorTerms:
     size = np.sqrt(factor) * terms.size
     if not is_normal(factor, dtype):
         size = np.full(len(size), np.inf)
-    return stacked(
-        [ErrorTerms(factor * terms.left, terms.right, size), multiplicative(2 * unit_of(dtype), size, size)], size
-    )
+    product = ErrorTerms(factor * terms.left, terms.right, size)
+    return stacked([product, multiplicative(2 * unit_of(dtype), size, size), underflow(len(size), dtype)], size)
+
+
+def underflow(n: int, dtype: DTypeLike) -> ErrorTerms:
+    """Of one product of any size: at most the smallest normal number, twice for a factor that has been lost."""
+    return additive(np.full(n, float(np.finfo(dtype).tiny)), np.zeros(n))
 
 
 def _times(a: Vector, left: Vector, b: Vector, right: Vector) -> tuple[Vector, Vector]:

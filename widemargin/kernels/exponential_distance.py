@@ -25,7 +25,7 @@ from widemargin.kernels.errors import ErrorTerms, exponential_of_l1, gaussian_by
 from widemargin.kernels.exponential import exp_of_products
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.popcount import Different, table_block
-from widemargin.kernels.products import scatter_common
+from widemargin.kernels.products import n_roundings_of_norms, scatter_common
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.choose import represent
@@ -90,7 +90,8 @@ class ExponentialDistance(Kernel):
             return gaussian_by_table(len(samples), samples.dtype)
         vectors = cast(DenseColumns | SparseRows, samples)
         direct = isinstance(vectors, DenseColumns)
-        return exponential_of_l1(self.gamma, vectors.n_terms, vectors.sums, self.steepness, direct, vectors.dtype)
+        roundings = vectors.n_terms, n_roundings_of_norms(vectors)
+        return exponential_of_l1(self.gamma, *roundings, vectors.sums, self.steepness, direct, vectors.dtype)
 
 
 @dataclass(frozen=True)

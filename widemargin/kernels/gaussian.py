@@ -30,7 +30,7 @@ from widemargin.kernels.errors import (
 from widemargin.kernels.exponential import exp_of_products
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.popcount import Different, table_block
-from widemargin.kernels.products import inner_products, is_rounded, n_terms_of, squared_norms
+from widemargin.kernels.products import inner_products, is_rounded, n_roundings_of_norms, n_terms_of, squared_norms
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.choose import represent
@@ -40,7 +40,7 @@ from widemargin.kernels.samples.tiles import (
     SparseTiles,
     Tiles,
     is_mostly_zero,
-    longest_sum,
+    longest_sums,
     sparse_tiles_of,
     squares_unmoved,
     tiles_of,
@@ -141,7 +141,9 @@ class Gaussian(Kernel):
         if isinstance(samples, DenseRows):
             norms = np.sqrt(samples.squares)
             data = unit_of(samples.dtype) * norms
-            return lambda some: some, gaussian_by_products(self.gamma, samples.n_features, norms, samples.dtype, data)
+            return lambda some: some, gaussian_by_products(
+                self.gamma, samples.n_features, n_roundings_of_norms(samples), norms, samples.dtype, data
+            )
         return super().row_layout(samples)
 
     def row_source(self, first: Any, second: Any) -> DirectRows | ProductRows | SparseProductRows | NoRows:
@@ -171,7 +173,8 @@ class Gaussian(Kernel):
             return self._by_differences(samples, norms)
         vectors = cast(DenseRows | SparseRows, samples)
         data = unit_of(vectors.dtype) * norms if is_rounded(vectors) else 0.0
-        return gaussian_by_products(self.gamma, n_terms_of(vectors), norms, vectors.dtype, data)
+        roundings = n_terms_of(vectors), n_roundings_of_norms(vectors)
+        return gaussian_by_products(self.gamma, *roundings, norms, vectors.dtype, data)
 
     def _by_differences(self, samples: DenseRows | DenseColumns, norms: NDArray[np.float64]) -> ErrorTerms:
         return gaussian_by_differences(self.gamma, samples.n_features, norms, is_rounded(samples), samples.dtype)
@@ -181,7 +184,7 @@ class Gaussian(Kernel):
         unit, norms = unit_of(samples.dtype), np.sqrt(squares_unmoved(samples))
         origin = 0.0 if samples.origin is None else float(np.linalg.norm(samples.origin))
         data = unit * (np.sqrt(samples.squares) + norms + origin)
-        return gaussian_by_products(self.gamma, longest_sum(samples), norms, samples.dtype, data)
+        return gaussian_by_products(self.gamma, *longest_sums(samples), norms, samples.dtype, data)
 
     def entry_cost(self, samples: Samples) -> float:
         if isinstance(samples, BinaryRows):

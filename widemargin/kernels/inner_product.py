@@ -15,14 +15,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from scipy import sparse
 
 from widemargin._jit import CONTRACT, jit
 from widemargin.kernels.errors import ErrorTerms, cosine, power, sigmoid
 from widemargin.kernels.exponential import exp_nonpositive
 from widemargin.kernels.kernel import Kernel, Samples
-from widemargin.kernels.products import inner_products, n_terms_of, product_errors, squared_norms
+from widemargin.kernels.products import (
+    inner_products,
+    n_roundings_of_norms,
+    n_terms_of,
+    product_errors,
+    squared_norms,
+)
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.choose import represent
+from widemargin.kernels.samples.raw import read_matrix
 
 
 class InnerProductKernel(Kernel):
@@ -146,6 +154,19 @@ class Cosine(InnerProductKernel):
     [[0.96]]
     """
 
+    def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
+        """Vectors whose |x|^2 is NaN where it underflowed: they are not the zero vectors they look like."""
+        samples = represent(X, dtype, like)
+        squares = squared_norms(samples)
+        zero = np.flatnonzero(squares == 0)
+        if len(zero):
+            sizes = abs(read_matrix(X)[zero]).max(axis=1)
+            squares[zero[np.ravel(sizes.toarray() if sparse.issparse(sizes) else sizes) > 0]] = np.nan
+        return samples
+
+    def representation(self) -> str:
+        return "vectors for cosines"
+
     def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
         inner_products(left, right, out)
         if out.size:
@@ -161,7 +182,8 @@ class Cosine(InnerProductKernel):
         return True
 
     def errors(self, samples: Samples) -> ErrorTerms:
-        return cosine(n_terms_of(samples), squared_norms(samples), samples.dtype)  # type: ignore[attr-defined]
+        roundings = n_terms_of(samples), n_roundings_of_norms(samples)
+        return cosine(*roundings, squared_norms(samples), samples.dtype)  # type: ignore[attr-defined]
 
 
 def _inverse_norms(samples: Samples) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin._jit import REASSOCIATE, jit
-from widemargin.kernels.errors import SECOND_ORDER, ErrorTerms, multiplicative, unit_of
+from widemargin.kernels.errors import SECOND_ORDER, ErrorTerms, bounded, multiplicative, unit_of
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.kernels.row_view import flat_rows, writable
 from widemargin.kernels.samples.dense import DenseRows, dense_rows
@@ -66,7 +66,8 @@ class Intersection(Kernel):
         rows = cast(DenseRows, samples)
         unit, smallest = unit_of(rows.dtype), float(np.finfo(rows.dtype).tiny)
         size = SECOND_ORDER * (np.sqrt(self.diag(samples)) + np.sqrt(smallest / unit))
-        return multiplicative((rows.n_terms + 2) * unit, size, size)
+        count = rows.n_terms + 2
+        return multiplicative(count * unit, bounded(size, count, rows.dtype), size)
 
 
 @jit(fastmath=REASSOCIATE)

@@ -114,6 +114,11 @@ class Kernel(ABC):
         """Bounds on the errors of values of `block` on these samples (kernels/errors.py)."""
         return unknown(len(samples), getattr(samples, "dtype", np.float64))
 
+    @property
+    def defined_by_values(self) -> bool:
+        """Whether its values in float64 are the kernel by definition, since it states no errors: a user's function."""
+        return type(self).errors is Kernel.errors
+
     def rounding(self, samples: Samples) -> float:
         """Bound on the absolute error of an entry of `block` on these samples, from rounding in their precision."""
         return self.errors(samples).largest()

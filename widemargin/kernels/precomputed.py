@@ -13,8 +13,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from widemargin.kernels.errors import ErrorTerms, additive, stacked, unknown
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.kernels.samples.raw import read_matrix, read_precision
+from widemargin.monitor.user_warning import warn_user
+
+TILE = 512  # rows and columns that are compared with their transpose at a time
+NOT_ROUNDING = 1e-8  # of the largest value: asymmetry from which a matrix was not meant to be symmetric
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +33,7 @@ class PrecomputedRows(Samples):
     training : whether the rows are training samples, so that row i is also column i
     n_training : number of columns
     dtype : precision of the blocks
+    asymmetry : largest |K[i, j] - K[j, i]| among training samples
     """
 
     matrix: NDArray | None
@@ -35,6 +41,7 @@ class PrecomputedRows(Samples):
     training: bool
     n_training: int
     dtype: np.dtype
+    asymmetry: float = 0.0
 
     def __len__(self) -> int:
         return self.index.stop - self.index.start if isinstance(self.index, slice) else len(self.index)
@@ -83,7 +90,7 @@ class Precomputed(Kernel):
                     f"A precomputed kernel for training must be square, one row and one column per sample; got shape "
                     f"{matrix.shape}. Pass K(X_train, X_train) to fit and K(X_test, X_train) to predict."
                 )
-            return PrecomputedRows(matrix, everything, True, rows, read_precision(dtype))
+            return PrecomputedRows(matrix, everything, True, rows, read_precision(dtype), asymmetry_of(matrix))
         if not isinstance(like, PrecomputedRows):
             raise RepresentationMismatch(f"Rows of a kernel matrix cannot follow {type(like).__name__}.")
         if columns != like.n_training:
@@ -111,6 +118,14 @@ class Precomputed(Kernel):
             raise ValueError("The diagonal of a precomputed kernel is known for training samples only.")
         return rows.matrix[rows.numbers(), rows.numbers()].astype(np.float64)
 
+    def errors(self, samples: Samples) -> ErrorTerms:
+        """Values in float64 are the kernel by definition, and which of K[i, j] and K[j, i] they are is left open."""
+        rows = cast(PrecomputedRows, samples)
+        terms = unknown(len(rows), rows.dtype)
+        if not rows.asymmetry:
+            return terms
+        return stacked([terms, additive(np.full(len(rows), 0.5 * rows.asymmetry), terms.size)], terms.size)
+
     def rounding(self, samples: Samples) -> float:
         rows = cast(PrecomputedRows, samples)
         if rows.matrix is None:
@@ -123,6 +138,25 @@ class Precomputed(Kernel):
 
     def representation(self) -> str:
         return "kernel matrix"
+
+
+def asymmetry_of(matrix: NDArray) -> float:
+    """Largest |K[i, j] - K[j, i]|; a warning where that is more than rounding."""
+    largest = 0.0
+    for start in range(0, len(matrix), TILE):
+        for first in range(start, len(matrix), TILE):
+            one = matrix[start : start + TILE, first : first + TILE]
+            other = matrix[first : first + TILE, start : start + TILE].T
+            if np.array_equal(one, other):
+                continue
+            with np.errstate(invalid="ignore"):
+                largest = max(largest, float(np.nan_to_num(np.abs(one - other), nan=0.0).max()))
+    if largest > NOT_ROUNDING * float(np.abs(matrix).max()):
+        warn_user(
+            f"The kernel matrix is not symmetric: K[i, j] and K[j, i] differ by up to {largest:.3g}. A support vector "
+            "machine needs a symmetric kernel, and no certificate can hold for this one. Try (K + K.T) / 2."
+        )
+    return largest
 
 
 def _copy(matrix: NDArray, rows: slice | NDArray, columns: slice | NDArray, out: NDArray) -> NDArray:

@@ -102,6 +102,14 @@ def product_errors(samples: Samples) -> ErrorTerms:
     return inner_product(n_terms_of(samples), norms, dtype, is_rounded(samples), exact_samples(samples))
 
 
+def n_roundings_of_norms(samples: Samples) -> int:
+    """Roundings of |x|^2 and |x|_1 in units of the samples' precision: sums in float64 are exact to float32."""
+    if isinstance(samples, BinaryRows):
+        return 4
+    vectors = cast(DenseRows | SparseRows, samples)
+    return vectors.n_terms + 1 if vectors.dtype == np.float64 else 1
+
+
 def n_terms_of(samples: Samples) -> int:
     """Most roundings that a term of an inner product of these samples goes through."""
     if isinstance(samples, BinaryRows):  # counts

@@ -108,7 +108,7 @@ def add_common(indptr, indices, values, left_start, n_left, starts, samples, oth
             else:
                 for k in range(len(who)):
                     if v + what[k] > 0:
-                        row[who[k] - base] += 4 * v * what[k] / (v + what[k])
+                        row[who[k] - base] += 4 * v * (what[k] / (v + what[k]))  # no product to underflow
 
 
 @jit(fastmath=CONTRACT)

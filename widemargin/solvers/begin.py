@@ -41,7 +41,9 @@ def solve_blocks(
     """Solve a signed dual; `function` is F = K start when the caller knows it, with its error if that is known too."""
     beta, scores = starting_point(dual, gram, start, function)
     function = scores.values
-    solver = block.BlockSolver(dual, gram, stopping, cold=start is None, error=scores.error)
+    solver = block.BlockSolver(
+        dual, gram, stopping, cold=start is None, start=Scores(scores.values.copy(), scores.error)
+    )
     if is_plain(dual, stopping) and isinstance(gram, FullGram | PairGram):
         solution = solve_at_once(solver, beta, function)
         if solution is not None:
@@ -77,7 +79,7 @@ def solve_at_once(solver: block.BlockSolver, beta: NDArray, function: NDArray) -
     most = block.STEPS_PER_CALL if stopping.max_iter < 0 else min(block.STEPS_PER_CALL, stopping.max_iter)
     if gram.dtype == np.float32 and np.abs(dual.shift).max() > block.LARGEST_SINGLE:
         return None
-    solver.start_error = None  # no track is kept of what goes into F here; rows are at hand to sum it again
+    solver.start = None  # no track is kept of what goes into F here; rows are at hand to sum it again
     if isinstance(gram, PairGram):
         solver.iterations, solver.rounds, table, solver.lowest_curvature = solve_growing(
             dual, gram, beta, function, solver.tol, most
@@ -93,7 +95,7 @@ def solve_at_once(solver: block.BlockSolver, beta: NDArray, function: NDArray) -
     else:
         return None
     solver.beta, solver.function, solver.table = beta, function, table
-    if violation > solver.tol or solver.lowest_curvature < 0.0 or (solver.may_run_away and solver.has_no_margin()):
+    if not violation <= solver.tol or solver.lowest_curvature < 0.0 or (solver.may_run_away and solver.has_no_margin()):
         return None
     return solver.solution(Status.OPTIMAL, table)
 
@@ -118,7 +120,7 @@ def solve_pair(
     tol = stopping.tol
     steps, rounds, table, lowest_curvature = solve_growing(dual, gram, beta, function, tol, block.STEPS_PER_CALL)
     violation = violation_of(table, dual.n_groups)
-    if violation > tol or lowest_curvature < 0.0:
+    if not violation <= tol or lowest_curvature < 0.0:
         return None
     level, seconds = levels_of(table, dual.n_groups), time.perf_counter() - began
     return Solution(

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.gram.gram import Gram
+from widemargin.gram.scores import Scores
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
@@ -79,10 +80,10 @@ class BlockSolver:
         stopping: Stopping,
         cold: bool = True,
         deadline: float | None = None,
-        error: NDArray | None = None,
+        start: Scores | None = None,
     ) -> None:
         self.dual, self.gram, self.stopping = dual, gram, stopping
-        self.start_error = error  # of F at the start, if anybody wants to know that of F at the end
+        self.start = start  # F at the start with its error, if anybody wants to know that at the end
         self.moved = np.zeros(len(gram))  # sizes of all changes of each coefficient that went into F since then, ...
         self.rows_added = 0  # ... and how many
         self.deadline = stopping.deadline() if deadline is None else deadline
@@ -177,11 +178,9 @@ class BlockSolver:
 
     def error(self) -> NDArray | None:
         """Bound on the error of F: what it had at the start, and what all rows added since can have brought."""
-        if self.start_error is None:
+        if self.start is None:
             return None
-        if not self.rows_added:
-            return self.start_error
-        return self.start_error + self.gram.errors.of_sums(self.moved, self.rows_added)
+        return self.start.error_after(self.gram.errors, self.moved, self.rows_added)
 
     def note_rows(self, index: NDArray[np.int64], sizes: NDArray, n_rows: int) -> None:
         """Rows of these samples have been added to F, with changes of these sizes in all."""
@@ -237,7 +236,7 @@ class BlockSolver:
             level = levels_of(table, dual.n_groups)
             norm2 = float(dual.per_sample(self.beta) @ self.function)
             primal, _ = best_primal(dual, dual.per_variable(self.function), norm2, level)
-            if abs(primal + objective) <= self.tol * max(abs(primal), abs(objective)):
+            if np.isfinite(primal) and abs(primal + objective) <= self.tol * max(abs(primal), abs(objective)):
                 return reached
         if stop.criterion == "objective" and self.rounds and previous - objective <= stop.tol * abs(objective):
             return reached
@@ -270,8 +269,8 @@ class BlockSolver:
         function = np.zeros(len(self.gram))
         self.gram.add_rows(support, coefficients[support], function)
         self.function, self.moved, self.rows_added = function, np.abs(coefficients), len(support)
-        if self.start_error is not None:
-            self.start_error = np.zeros(len(function))
+        if self.start is not None:
+            self.start = Scores(np.zeros(len(function)), np.zeros(len(function)))
 
     def improve(self, chosen: NDArray[np.int64], f: NDArray, table: NDArray) -> None:
         """Solve the block of the chosen variables and carry the change into F."""

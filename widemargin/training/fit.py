@@ -268,7 +268,8 @@ class Training:
         if certificate.holds and solution.status is not Status.INTERRUPTED:
             solution.status = Status.OPTIMAL  # solvers aim at less than tol, and may have come near enough
         elif solution.status in (Status.OPTIMAL, Status.STALLED):
-            solution.status = unproven(certificate, solution.status)
+            is_finite = bool(np.isfinite(gram.diag).all())
+            solution.status = unproven(certificate, solution.status) if is_finite else Status.NOT_FINITE
         elif solution.status is Status.MAX_ITER and bounded:
             solution.status = Status.STALLED if vain else Status.TOO_SLOW
         certificate = replace(certificate, status=solution.status)

@@ -75,10 +75,10 @@ def squares_unmoved(samples: DenseRows) -> NDArray[np.float64]:
     return np.minimum(largest, squares + samples.n_features * float(np.finfo(samples.dtype).eps) * largest)
 
 
-def longest_sum(samples: DenseRows) -> int:
-    """Most roundings that a term of an inner product by `sparse_products` goes through: sums of eight, and the rest."""
-    content = np.count_nonzero(samples.values != moved_zero(samples), axis=1)
-    return int(content.max(initial=0)) // 8 + 12
+def longest_sums(samples: DenseRows) -> tuple[int, int]:
+    """Most roundings of a term of an inner product by `sparse_products`, sums of eight and the rest, and of |x|^2."""
+    content = int(np.count_nonzero(samples.values != moved_zero(samples), axis=1).max(initial=0))
+    return content // 8 + 12, content + 1 if samples.dtype == np.float64 else 1
 
 
 def sparse_tiles_of(samples: DenseRows) -> SparseTiles:

@@ -144,7 +144,19 @@ class Subsequence(Kernel):
         steps = float(np.diff(strings.starts).max(initial=0)) ** 2
         recursion = (STEP_ERROR * self.k + 1.0) * steps * unit_of(np.float64)
         size = np.sqrt(self.diag(samples))
-        return multiplicative(2.0 * recursion + 6.0 * unit_of(strings.dtype), size, size)
+        factor = np.where(self._underflows(strings, steps), np.inf, size)
+        return multiplicative(2.0 * recursion + 8.0 * unit_of(strings.dtype), factor, size)
+
+    def _underflows(self, strings: EncodedStrings, steps: float) -> NDArray[np.bool_]:
+        """Strings s whose k(s, s) is so small, or zero for no other reason, that underflow matters beside it.
+
+        Underflow costs at most the smallest normal number in each of 8 k `steps` operations: two units of k(s, s) if
+        that is larger than that many by a factor of 1 / u. No k(s, s) but 0 is below decay^(2 |s|).
+        """
+        lengths, tiny = np.diff(strings.starts), float(np.finfo(strings.dtype).tiny)
+        could_be_lost = (lengths >= self.k) & (2.0 * lengths * np.log(self.decay) < np.log(tiny) + 40.0)
+        is_small = strings.own < 8.0 * self.k * max(1.0, steps) * tiny / unit_of(strings.dtype)
+        return np.where(strings.own == 0.0, could_be_lost, is_small)
 
 
 def _inverse_roots(own: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -51,6 +51,8 @@ class FeatureGram:
         for samples, sign in ((self.entered[:n_entered], 1.0), (self.left[:n_left], -1.0)):
             if len(samples):
                 p.rows.add_gram(samples, sign * p.rate[samples], self.gram)
+        if n_left and not free.any():
+            self.gram[:] = 0.0  # nothing but rounding is left
         jitter = 0.0
         while np.isfinite(jitter):
             H = self.gram * s
@@ -62,7 +64,7 @@ class FeatureGram:
             factor, info = lapack.dpotrf(H.T, lower=0, clean=0, overwrite_a=1)  # H.T: its upper triangle is filled
             if info == 0:
                 return lapack.dpotrs(factor, -g, lower=0)[0]
-            jitter = max(100.0 * jitter, JITTER * float(np.abs(self.gram.diagonal()).max()) * s)
+            jitter = max(100.0 * jitter, JITTER * (1.0 + float(np.abs(self.gram).max()) * s))
         return -g
 
 

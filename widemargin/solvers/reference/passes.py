@@ -132,7 +132,7 @@ class Run:
         level = levels_of(table, dual.n_groups)
         primal, _ = best_primal(dual, dual.per_variable(self.function), norm2, level)
         exact = dual.objective(self.beta, self.function)
-        return primal + exact <= stop.tol * max(abs(primal), abs(exact))
+        return bool(np.isfinite(primal)) and primal + exact <= stop.tol * max(abs(primal), abs(exact))
 
     def has_no_margin(self) -> bool:
         """Hard margin: 2 |sum b phi| / sum |b| bounds the distance of the two hulls; is it zero to rounding?
