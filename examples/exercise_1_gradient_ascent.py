@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from widemargin import SVC, margins
-from widemargin.monitor.history import Trace
 from widemargin.solvers.reference import Adatron, Coordinate
+from widemargin.training.trace import Trace
 
 TOL = 1e-3
 ORDERS = {

@@ -41,7 +41,7 @@ MOVED = {
     "relevance": "estimators",
     "relevance.evidence": "solvers.evidence",
     "relevance.machines": "estimators.relevance",
-    "trace": "monitor.history",
+    "trace": "training.trace",
 }
 
 

@@ -20,17 +20,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from widemargin.certificate import Certificate, certify, combine
-from widemargin.estimators.base import is_precomputed, takes_objects
+from widemargin.estimators.fitted import coefficients_of, support_in
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
 from widemargin.kernels import Kernel, make_kernel
 from widemargin.kernels.errors import UNIT
 from widemargin.kernels.kernel import Samples
+from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.models.expansion import Expansion
 from widemargin.models.multiclass import read_out, two_class_problems
 from widemargin.parallel.tiles import available_cores
@@ -126,40 +126,6 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -
     if gamma is None:
         gamma = resolve_gamma(model.gamma, X, None) if isinstance(model.kernel, str) and not precomputed else 0.0
     return make_kernel(model.kernel, gamma=gamma, degree=model.degree, coef0=model.coef0), data
-
-
-def support_in(model: Any, data: TrainingSet) -> NDArray[np.int64]:
-    """Places of the support vectors among the samples that took part."""
-    support = np.asarray(model.support_, np.int64)
-    if data.kept is not None:
-        place = np.searchsorted(data.kept, support)
-        if np.array_equal(data.kept[np.minimum(place, len(data.kept) - 1)], support) and _same(model, data, place):
-            return place
-        # after a sparse fit scikit-learn counts among the samples of positive weight
-        if support.max(initial=-1) < len(data) and _same(model, data, support) and sp.issparse(data.X):
-            return support
-        raise ValueError("The support vectors of the model are not among the samples with positive weight in X.")
-    if not _same(model, data, support):
-        raise ValueError(
-            "The support vectors of the model are not the samples of X at support_: give its training data."
-        )
-    return support
-
-
-def _same(model: Any, data: TrainingSet, support: NDArray[np.int64]) -> bool:
-    """Whether the samples at `support` are the model's support vectors, where it keeps any that can be compared."""
-    vectors = model.support_vectors_
-    if takes_objects(model.kernel) or is_precomputed(model.kernel) or len(support) != vectors.shape[0]:
-        return True
-    given = data.X[support]
-    if sp.issparse(given) or sp.issparse(vectors):
-        return bool(abs(sp.csr_matrix(given) - sp.csr_matrix(vectors)).sum() == 0)
-    return bool((given == vectors).all())
-
-
-def coefficients_of(model: Any) -> Vector:
-    """Coefficients as a dense matrix, one row per output."""
-    return model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else np.asarray(model.dual_coef_, np.float64)
 
 
 def _verify_classifier(

@@ -14,7 +14,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC, SVR, OneClassSVM
-from widemargin.monitor.history import Trace
 from widemargin.plots import (
     ScalingDisplay,
     plot_boundary,
@@ -24,6 +23,7 @@ from widemargin.plots import (
     plot_kkt,
     plot_tube,
 )
+from widemargin.training.trace import Trace
 
 SCALING_SIZES = (1000, 2000, 4000, 8000)
 STEPS_TO_SEE = 2_000  # samples of the convergence picture: enough that the solver takes some rounds

@@ -7,8 +7,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from widemargin import SVC
-from widemargin.monitor.history import Trace
 from widemargin.plots import ConvergenceDisplay, plot_convergence
+from widemargin.training.trace import Trace
 
 
 @pytest.fixture(scope="module")

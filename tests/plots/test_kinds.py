@@ -10,9 +10,9 @@ from sklearn.datasets import load_wine, make_moons
 from sklearn.model_selection import GridSearchCV
 
 from widemargin import SVC, SVR, OneClassSVM, plots
-from widemargin.monitor.history import Trace
 from widemargin.plots import plot
 from widemargin.plots.kinds import KINDS
+from widemargin.training.trace import Trace
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """The layers of the package: a module imports from its own layer or from lower ones, and folders form no circle.
 
-Imports inside functions count; imports for type checkers only do not. UPWARD lists the edges that still point
+Imports inside functions count; imports for type checkers only do not. UPWARD lists edges that still point
 upwards: it may only shrink.
 """
 
@@ -28,20 +28,7 @@ LAYERS = (
     ("cli", "__main__"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-UPWARD: set[tuple[str, str]] = {
-    ("estimators.run", "verification"),
-    ("models.margins", "estimators.base"),
-    ("monitor.history", "problems.dual"),
-    ("monitor.history", "problems.optimality"),
-    ("monitor.history", "problems.primal"),
-    ("monitor.history", "solvers"),
-    ("solvers.linear.crammer_singer", "certificate"),
-    ("solvers.linear.crammer_singer", "certificate.linear"),
-    ("solvers.linear.crammer_singer", "certificate.linear_joint"),
-    ("solvers.linear.l1", "certificate"),
-    ("solvers.linear.l1", "certificate.linear"),
-    ("solvers.linear.l1", "certificate.linear_l1"),
-}
+UPWARD: set[tuple[str, str]] = set()
 
 
 def modules() -> dict[str, ast.Module]:

@@ -9,10 +9,10 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import SVC, SVR, NuSVC, OneClassSVM
-from widemargin.monitor.history import Trace
 from widemargin.monitor.status import Status
 from widemargin.solvers import REFERENCE, solve_blocks, solver_named
 from widemargin.solvers.reference import Adatron, Chunking, Platt
+from widemargin.training.trace import Trace
 
 X, Y = make_classification(120, 5, random_state=3, class_sep=0.8)
 

@@ -30,6 +30,7 @@ First from norms of the rows; if that does not prove the tolerance though the co
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +50,7 @@ from widemargin.certificate.linear_rounding import (
     transposed_sizes,
 )
 from widemargin.monitor.status import Status
-from widemargin.problems.linear import LinearAnswer, LinearProblem, Undecidable, Vector
+from widemargin.problems.linear import LinearAnswer, LinearProblem, PassesAnswer, Undecidable, Vector
 
 SCALING = 4.0 * UNIT  # covers gamma_3, the roundings in C_i and D_i
 SETTLED = 0.01  # of tol: an answer this close that is not proven is limited by rounding, not by the solver
@@ -274,6 +275,30 @@ class Judge:
         if proof is None:
             proof = self.prove(answer.weights, answer.beta, answer.margins, answer.total)
         return certificate_of(proof, self.tol, answer.status, answer.iterations, seconds)
+
+
+class PointJudge:
+    """Asked by a solver whether a point is proven to meet the tolerance; keeps the proof of the last point asked about.
+
+    prove : proof of a point, the arguments being those that the solver hands over
+    """
+
+    def __init__(self, prove: Callable[..., Proof], tol: float) -> None:
+        self.prove, self.tol = prove, tol
+        self.proof: Proof | None = None
+
+    def __call__(self, *point: Vector) -> Status | None:
+        """OPTIMAL, UNDECIDED where rounding stands in the way, or None where the solver should go on."""
+        self.proof = self.prove(*point)
+        if self.proof.gap <= self.tol:
+            return Status.OPTIMAL
+        return Status.UNDECIDED if is_undecidable(self.proof, self.tol) else None
+
+    def certificate(self, answer: PassesAnswer, seconds: float) -> Certificate:
+        """Certificate of the answer a solver came back with."""
+        if self.proof is None or answer.status not in (Status.OPTIMAL, Status.UNDECIDED):
+            self.proof = self.prove(*answer.point)
+        return certificate_of(self.proof, self.tol, answer.status, answer.passes, seconds)
 
 
 def certificate_of(proof: Proof, tol: float, status: Status, iterations: int, seconds: float) -> Certificate:

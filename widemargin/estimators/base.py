@@ -31,7 +31,8 @@ from widemargin.estimators.plain_data import is_plain_matrix, is_plain_sparse
 from widemargin.estimators.rebuilding import rebuild_expansion
 from widemargin.estimators.run import Run, Show
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
-from widemargin.kernels import KERNEL_NAMES, Kernel, Linear, Precomputed, make_kernel
+from widemargin.kernels import KERNEL_NAMES, Kernel, Linear, make_kernel
+from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.models.expansion import Expansion, rows_not_finite
 from widemargin.monitor.callbacks import CallbackMixin
 from widemargin.monitor.interrupt import CtrlC
@@ -47,18 +48,6 @@ WITHOUT_GAMMA = {"linear", "cosine", "precomputed"}  # no pass over X for a numb
 FLOATS = (np.float64, np.float32)  # float32 stays as it is: no second copy of the data in double precision
 
 Vector = NDArray[np.float64]
-
-
-def is_precomputed(kernel: Any) -> bool:
-    """Whether X is the kernel matrix itself."""
-    return kernel == "precomputed" if isinstance(kernel, str) else isinstance(kernel, Precomputed)
-
-
-def takes_objects(kernel: Any) -> bool:
-    """Whether X may be anything, because the kernel (of strings, or a user's function) decides what a sample is."""
-    if isinstance(kernel, str):
-        return False
-    return kernel.accepts_objects if isinstance(kernel, Kernel) else True
 
 
 def refuse_sparse_kernel(X: Any) -> None:

@@ -18,11 +18,12 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from widemargin.estimators.base import FLOATS, is_precomputed, takes_objects
+from widemargin.estimators.base import FLOATS
 from widemargin.estimators.kernel_system_model import KernelSystemModel
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.tiles import cross_block
 from widemargin.kernels import BlockKernel, Kernel
+from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.linalg.cholesky import clear_upper, log_determinant
 from widemargin.monitor.callbacks import Steps
 from widemargin.monitor.interrupt import StopRequested

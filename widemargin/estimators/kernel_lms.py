@@ -28,10 +28,10 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length
 
-from widemargin.estimators.base import is_precomputed
 from widemargin.estimators.kernel_system_model import KernelSystemModel
 from widemargin.gram.tiles import cross_block
 from widemargin.kernels import KERNEL_NAMES, Kernel
+from widemargin.kernels.names import is_precomputed
 from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.status import Status
 from widemargin.monitor.user_warning import warn_user

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from widemargin.estimators.base import WITHOUT_GAMMA, is_precomputed
+from widemargin.estimators.base import WITHOUT_GAMMA
 from widemargin.estimators.kernel_system_model import KernelSystemModel
 from widemargin.estimators.training_set import TrainingSet, resolve_gamma
 from widemargin.kernels import KERNEL_NAMES, BlockKernel, Kernel, PairKernel, make_kernel
+from widemargin.kernels.names import is_precomputed
 from widemargin.training.kernel_system import KernelSystem, SystemCertificate
 
 ALIASES = {"polynomial": "poly"}  # scikit-learn's KernelRidge knows it by both names

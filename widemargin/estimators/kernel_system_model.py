@@ -21,12 +21,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from widemargin.certificate.system_certificate import IF_PSD
-from widemargin.estimators.base import FLOATS, KernelMachine, is_precomputed, takes_objects
+from widemargin.estimators.base import FLOATS, KernelMachine
 from widemargin.estimators.notebook import ShowsCertificate
 from widemargin.estimators.plain_data import are_plain_targets
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.gram.tiles import cross_product
 from widemargin.kernels import Kernel, Linear, Precomputed
+from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.models.expansion import combine
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps
 from widemargin.monitor.progress import watching

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -15,6 +17,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.certificate.linear import PointJudge
+from widemargin.certificate.linear_joint import prove_joint
+from widemargin.certificate.linear_l1 import prove_l1
 from widemargin.estimators.classes import classes_and_numbers
 from widemargin.estimators.linear_model import LinearMachine, Vector
 from widemargin.estimators.plain_data import are_plain_labels
@@ -258,7 +263,10 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             budget = self._budget(None)
             for number, sign in enumerate(signs):
                 budget.watch = of_problem(watch, number, len(signs))
-                answers.append(solve_l1(rows, sign, bound, budget, seed))
+                began = time.perf_counter()
+                judge = PointJudge(partial(prove_l1, rows, sign, bound), self.tol)
+                answer = solve_l1(rows, sign, bound, budget, judge, seed)
+                answers.append((answer.point[0], judge.certificate(answer, time.perf_counter() - began)))
         self._take_certificates([certificate for _, certificate in answers])
         return np.array([weights for weights, _ in answers])
 
@@ -271,9 +279,11 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             return (W[:, 1] - W[:, 0])[None] if K == 2 else W.T
 
         with self._watching(rows, steps, np.zeros((1, rows.d + 1, K)), stack) as watch:
-            W, certificate = solve_crammer_singer(rows, labels, K, bound, self._budget(watch), self._seed())
-        self._take_certificates([certificate])
-        return stack([W])
+            began = time.perf_counter()
+            judge = PointJudge(partial(prove_joint, rows.as_sparse(), labels, bound), self.tol)
+            answer = solve_crammer_singer(rows, labels, K, bound, self._budget(watch), judge, self._seed())
+        self._take_certificates([judge.certificate(answer, time.perf_counter() - began)])
+        return stack([answer.point[0]])
 
     # ---- prediction
 

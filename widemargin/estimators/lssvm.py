@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from widemargin.estimators.base import is_precomputed
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.kernel_system_model import KernelSystemModel
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.kernels import KERNEL_NAMES, Kernel
+from widemargin.kernels.names import is_precomputed
 from widemargin.monitor.callbacks import Steps
 from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, Rule
 from widemargin.training.kernel_system.bias import certificate_with_bias

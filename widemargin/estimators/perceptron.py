@@ -14,11 +14,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, validate_data
 
-from widemargin.estimators.base import FLOATS, WITHOUT_GAMMA, takes_objects
+from widemargin.estimators.base import FLOATS, WITHOUT_GAMMA
 from widemargin.estimators.rebuilding import checked_vectors, finite_matrix
 from widemargin.estimators.training_set import resolve_gamma
 from widemargin.gram.gram import kernel_product
 from widemargin.kernels import KERNEL_NAMES, Kernel, Precomputed, make_kernel
+from widemargin.kernels.names import takes_objects
 from widemargin.models.expansion import Expansion
 from widemargin.models.perceptron_history import History
 from widemargin.monitor.callbacks import CallbackMixin, Steps, attributes_set

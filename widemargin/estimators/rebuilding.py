@@ -66,7 +66,7 @@ def _columns(machine: Any) -> NDArray[np.int64]:
 
 def checked_vectors(machine: Any) -> Any:
     """The support vectors, with as many features as the machine says; a function of the user's may read anything."""
-    from widemargin.estimators.base import takes_objects
+    from widemargin.kernels.names import takes_objects
 
     vectors = machine.support_vectors_
     if takes_objects(machine.kernel):

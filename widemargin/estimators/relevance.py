@@ -21,13 +21,13 @@ from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 
-from widemargin.estimators.base import is_precomputed
 from widemargin.estimators.kernel_system_model import KernelSystemModel
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.tiles import cross_block
 from widemargin.kernels import KERNEL_NAMES, Kernel
+from widemargin.kernels.names import is_precomputed
 from widemargin.monitor.callbacks import Steps
 from widemargin.monitor.progress import of_problem
 from widemargin.monitor.status import Status

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.estimators.fitted import coefficients_of, support_in
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.monitor.callbacks import Steps, attributes_set
 from widemargin.monitor.progress import ProgressBar, tell_all
@@ -120,6 +121,4 @@ def _levels(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.fl
 
 def present_coefficients(machine: Any, data: TrainingSet) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Places of a machine's support vectors among the samples, and its coefficients; an error for other samples."""
-    from widemargin.verification import coefficients_of, support_in  # which itself reads estimators
-
     return support_in(machine, data), coefficients_of(machine)

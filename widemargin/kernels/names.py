@@ -90,6 +90,18 @@ def make_kernel(
     raise TypeError(f"A kernel is a name, a Kernel or a function of two sets of samples; got {type(kernel).__name__}.")
 
 
+def is_precomputed(kernel: Any) -> bool:
+    """Whether X is the kernel matrix itself."""
+    return kernel == "precomputed" if isinstance(kernel, str) else isinstance(kernel, Precomputed)
+
+
+def takes_objects(kernel: Any) -> bool:
+    """Whether X may be anything, because the kernel (of strings, or a user's function) decides what a sample is."""
+    if isinstance(kernel, str):
+        return False
+    return kernel.accepts_objects if isinstance(kernel, Kernel) else True
+
+
 def _make_string_kernel(name: str, options: dict[str, Any]) -> Kernel:
     """A kernel on strings, or a sentence about options it does not have."""
     kind = getattr(importlib.import_module("widemargin.kernels.strings"), _OF_STRINGS[name])

@@ -19,8 +19,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin.estimators.base import is_precomputed
 from widemargin.kernels import make_kernel
+from widemargin.kernels.names import is_precomputed
 
 Vector = NDArray[np.float64]
 

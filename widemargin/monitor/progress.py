@@ -190,10 +190,8 @@ def _values(info: Mapping[str, Any]) -> str:
     words = []
     if "objective" in info:
         words.append(f"objective {info['objective']:.4g}")
-    if "dual" in info and "point" in info:
-        from widemargin.monitor.history import measure
-
-        words.append(f"gap {measure(info['dual'], *info['point']())['gap']:.1e}")
+    if "measure" in info:
+        words.append(f"gap {info['measure']()['gap']:.1e}")
     if "rows_computed" in info:
         words.append(f"{info['rows_computed']:,} rows")
     return "  ".join(words)

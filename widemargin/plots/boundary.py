@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from widemargin.estimators.base import is_precomputed
+from widemargin.kernels.names import is_precomputed
 from widemargin.plots.evaluation import (
     contour_pieces,
     evaluate_on,

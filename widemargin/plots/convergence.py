@@ -40,7 +40,7 @@ class ConvergenceDisplay:
     >>> from sklearn.datasets import make_moons
     >>> from widemargin import SVC
     >>> from widemargin.plots import ConvergenceDisplay
-    >>> from widemargin.monitor.history import Trace
+    >>> from widemargin.training.trace import Trace
     >>> X, y = make_moons(100, noise=0.2, random_state=0)
     >>> trace = Trace()
     >>> machine = SVC(solver=trace.of("platt")).fit(X, y)
@@ -194,7 +194,7 @@ def plot_convergence(
     >>> from sklearn.datasets import make_moons
     >>> from widemargin import SVC
     >>> from widemargin.plots import plot_convergence
-    >>> from widemargin.monitor.history import Trace
+    >>> from widemargin.training.trace import Trace
     >>> X, y = make_moons(100, noise=0.2, random_state=0)
     >>> machine = SVC(solver=Trace().of("platt")).fit(X, y)
     >>> plot_convergence(machine, x="seconds").get_ylabel()

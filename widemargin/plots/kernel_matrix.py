@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from widemargin.estimators.base import is_precomputed
 from widemargin.kernels import Kernel, make_kernel
+from widemargin.kernels.names import is_precomputed
 from widemargin.plots.palette import axes_or_new, put_note, pyplot, theme_of
 from widemargin.plots.reading import check_length, class_name, kind_of, prepared, unwrap
 

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
-from widemargin.estimators.base import is_precomputed
+from widemargin.kernels.names import is_precomputed
 from widemargin.models.multiclass import read_out, two_class_problems
 from widemargin.plots.reading import check_length, class_numbers, dense, kind_of, prepared, unwrap
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,6 +129,17 @@ class Point:
 
 
 Accept = Callable[[Any], bool]  # of a Point or of anything with its attributes; may raise Undecidable
+
+
+Decide = Callable[..., Status | None]  # how a solver that hands over its point should end; None: it goes on
+
+
+class PassesAnswer(NamedTuple):
+    """The point that passes over samples or weights came to (weights first), and how they ended."""
+
+    point: tuple[Vector, ...]
+    status: Status
+    passes: int
 
 
 @dataclass

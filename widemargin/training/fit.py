@@ -31,6 +31,7 @@ from widemargin.monitor.stopping import Stopping
 from widemargin.parallel.tiles import resolve_n_jobs, run_tiles, single_threaded_blas
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.fixed_bias import safe_tau, without_bias
+from widemargin.problems.measure import measure
 from widemargin.solvers import Solution, solve_blocks, solver_named
 from widemargin.solvers.begin import solve_pair
 from widemargin.solvers.without import Without
@@ -161,7 +162,10 @@ class Training:
                 if self.cancelled.is_set():
                     raise KeyboardInterrupt
                 if watch is not None:
-                    about = {"task": number, "n_tasks": len(tasks), "dual": tasks[number].dual, "tol": stopping.tol}
+                    dual = tasks[number].dual
+                    about = {"task": number, "n_tasks": len(tasks), "dual": dual, "tol": stopping.tol}
+                    if "point" in info:
+                        about["measure"] = lambda: measure(dual, *info["point"]())
                     watch({**info, **about})
 
             left = stopping if stopping.time_limit is None else stopping.until(deadline)

@@ -4,7 +4,7 @@ Solves      min  1/2 sum_k |w_k|^2 + sum_i C_i max_k ( [k != y_i] + (w_k - w_y_i
 dual        min  1/2 sum_k |w_k|^2 + sum_i sum_{k != y_i} a_ik,     w_k = sum_i a_ik x_i,
             sum_k a_ik = 0,   a_ik <= C_i for k = y_i,   a_ik <= 0 otherwise
 Given       rows, class numbers, C of each sample, a budget
-Returns     weights, one column per class, and their certificate
+Returns     weights, one column per class, multipliers, and how it ended
 step        for sample i the quadratic programme in its a_ik is solved exactly: with G_k = w_k'x_i + [k != y_i] and
             A = |x_i|^2, a_ik = min(cap_k, a_ik + (t - G_k) / A), t such that they sum to zero
 
@@ -13,19 +13,14 @@ See         Crammer & Singer (2001), JMLR 2; Keerthi, Sundararajan, Chang, Hsieh
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
-from widemargin.certificate import Certificate
-from widemargin.certificate.linear import certificate_of, is_undecidable
-from widemargin.certificate.linear_joint import prove_joint
 from widemargin.linalg.rows import DenseRows, SparseRows
 from widemargin.monitor.interrupt import StopRequested
 from widemargin.monitor.status import Status
-from widemargin.problems.linear import Budget, Vector
+from widemargin.problems.linear import Budget, Decide, PassesAnswer, Vector
 from widemargin.solvers.linear.coordinate import NEXT, compact, draw
 
 CURVATURE_FLOOR = 1e-12  # of an empty row
@@ -153,13 +148,13 @@ def solve_crammer_singer(
     n_classes: int,
     bound: Vector,
     budget: Budget,
+    decide: Decide,
     seed: int = 0,
-) -> tuple[Vector, Certificate]:
-    """Passes over the samples until the relative gap is proven to be met or the budget is used up.
+) -> PassesAnswer:
+    """Passes over the samples until `decide` ends them or the budget is used up; the point is (W, alpha).
 
-    Where the proof fails (certify_joint.py), the goal becomes NEXT of the gap, until rounding must be what is missing.
+    decide : asked when the relative gap of the budget is met, and again whenever it has shrunk by NEXT
     """
-    began = time.perf_counter()
     sparse = rows.as_sparse()
     n = sparse.n
     A = np.maximum(sparse.squared_norms() + sparse.column**2, CURVATURE_FLOOR)
@@ -170,7 +165,7 @@ def solve_crammer_singer(
     active, threshold, passes, next_check, worst = n, np.inf, 0, 2, np.inf
     status: Status | None = budget.ended(0)
     primal, lower = objectives(*data, W, alpha)
-    goal, proof = budget.gap, None
+    goal = budget.gap
     while status is None:
         worst, state = run_pass(*data, A, W, alpha, order, active, threshold, shrunk, state)
         state = np.uint64(state)
@@ -184,17 +179,11 @@ def solve_crammer_singer(
             except StopRequested:
                 status = Status.STOPPED
             if primal - lower <= goal * primal:
-                proof = prove_joint(sparse, labels, bound, W, alpha)
-                if proof.gap <= budget.gap:
-                    status = Status.OPTIMAL
-                elif is_undecidable(proof, budget.gap):
-                    status = Status.UNDECIDED
+                status = decide(W, alpha) or status
                 goal = NEXT * (primal - lower) / primal
             next_check = passes + max(2, passes // 3)
         threshold = worst if worst > 0.0 else np.inf
         if active < n and (active == 0 or worst <= max(1e-9, budget.gap)):
             active, threshold, next_check = n, np.inf, passes + 1
             order, shrunk[:] = np.arange(n), False
-    if proof is None or status not in (Status.OPTIMAL, Status.UNDECIDED):
-        proof = prove_joint(sparse, labels, bound, W, alpha)
-    return W, certificate_of(proof, budget.gap, status, passes, time.perf_counter() - began)
+    return PassesAnswer((W, alpha), status, passes)

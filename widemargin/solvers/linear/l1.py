@@ -3,7 +3,7 @@
 Solves      min  P(w) = sum_j |w_j| + sum_i C_i max(0, 1 - y_i w'x_i)^2          (the constant column is penalised too)
 dual        max  sum_i a_i - a_i^2 / (4 C_i),    a >= 0,    |sum_i a_i y_i x_ij| <= 1 for every feature j
 Given       rows, signs y, C of each sample, a budget
-Returns     weights and their certificate
+Returns     weights, and how it ended
 step        the quadratic model of one weight, minimised with its |w_j|, and halved until the objective falls enough
 Newton      now and then a step for all nonzero weights together, signs held: a weight that would cross zero stops
             there, or all stop with the first that does. Taken only if the objective falls. Coordinate steps find the
@@ -18,20 +18,15 @@ See         Yuan, Chang, Hsieh & Lin (2010), JMLR 11, section 4, for the step; F
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import lapack
 
 from widemargin._jit import jit
-from widemargin.certificate import Certificate
-from widemargin.certificate.linear import certificate_of, is_undecidable
-from widemargin.certificate.linear_l1 import prove_l1
 from widemargin.linalg.rows import DenseRows, SparseRows
 from widemargin.monitor.interrupt import StopRequested
 from widemargin.monitor.status import Status
-from widemargin.problems.linear import Budget, Vector
+from widemargin.problems.linear import Budget, Decide, PassesAnswer, Vector
 from widemargin.solvers.linear.coordinate import NEXT, compact, draw
 from widemargin.solvers.linear.newton import PRIMAL_SIDE
 
@@ -181,13 +176,12 @@ def _primal(cost, slack, w):
 
 
 def solve_l1(
-    rows: DenseRows | SparseRows, sign: Vector, bound: Vector, budget: Budget, seed: int = 0
-) -> tuple[Vector, Certificate]:
-    """Passes over the weights until the relative gap is proven to be met or the budget is used up.
+    rows: DenseRows | SparseRows, sign: Vector, bound: Vector, budget: Budget, decide: Decide, seed: int = 0
+) -> PassesAnswer:
+    """Passes over the weights until `decide` ends them or the budget is used up; the point is (w,).
 
-    Where the proof fails (certify_l1.py), the goal becomes NEXT of the gap, until rounding must be what is missing.
+    decide : asked when the relative gap of the budget is met, and again whenever it has shrunk by NEXT
     """
-    began = time.perf_counter()
     columns = _signed_columns(rows, sign)
     data = (columns.indptr.astype(np.int64), columns.indices.astype(np.int64), columns.data, bound)
     d = rows.d + 1
@@ -197,7 +191,7 @@ def solve_l1(
     active, threshold, passes, next_check, first = d, np.inf, 0, 1, np.inf
     status: Status | None = budget.ended(0)
     primal, lower = bounds(*data, slack, w)
-    worst, credit, goal, proof = np.inf, 0.0, budget.gap, None
+    worst, credit, goal = np.inf, 0.0, budget.gap
     row_lengths = np.bincount(columns.indices, minlength=rows.n).astype(np.float64)
     while status is None:
         worst, state = run_pass(*data, slack, w, order, active, threshold, shrunk, state)
@@ -216,11 +210,7 @@ def solve_l1(
                 status = Status.STOPPED
             next_check = passes + max(1, passes // 10)
             if primal - lower <= goal * primal:
-                proof = prove_l1(rows, sign, bound, w)
-                if proof.gap <= budget.gap:
-                    status = Status.OPTIMAL
-                elif is_undecidable(proof, budget.gap):
-                    status = Status.UNDECIDED
+                status = decide(w) or status
                 goal = NEXT * (primal - lower) / primal
             while status is None and newton_cost(row_lengths, slack, w) <= credit:
                 credit -= newton_cost(row_lengths, slack, w)
@@ -235,9 +225,7 @@ def solve_l1(
         if active < d and worst <= max(0.1 * budget.gap, 1e-9) * max(first, 1.0):
             active, threshold, next_check = d, np.inf, passes + 1
             order, shrunk[:] = np.arange(d), False
-    if proof is None or status not in (Status.OPTIMAL, Status.UNDECIDED):
-        proof = prove_l1(rows, sign, bound, w)
-    return w, certificate_of(proof, budget.gap, status, passes, time.perf_counter() - began)
+    return PassesAnswer((w,), status, passes)
 
 
 def _signed_columns(rows: DenseRows | SparseRows, sign: Vector) -> sp.csc_array:
