@@ -7,10 +7,10 @@ Dual        1/2 b'Kb = 1/2 sum b_t F_t errs by at most 1/2 sum |b_t| e_t, and su
             A group whose sum is off by delta is mended by moving delta to one variable with room: the value changes by
             at most |f_t delta| + (K_tt + D_t) delta^2 / 2, for several groups (sum |delta|)^2 instead of delta^2.
             delta is known up to the rounding of Neumaier's sum, and there is a variable with room for either end.
-Gap         with the scale s of w, v_t = r - c_t - s F_t and g_t(b) = v_t b - D_t b^2 / 2 - kink_t |b|,
+Gap         with the scale s of w, v_t = r - c_t - s F_t and g_t(b) = v_t b - D_t b^2 / 2 - e_t |b|,
 
                 primal(s, r) - dual = (1 - s)^2 / 2 b'Kb + sum_g r_g delta_g + sum_t phi_t,
-                phi_t = max{g_t(b') : lo <= b' <= hi} - g_t(b_t) >= 0:
+                phi_t = max{g_t(b') : lower <= b' <= upper} - g_t(b_t) >= 0:
 
             term by term, so that nothing cancels however large the box is. phi_t is convex in v_t: its largest value is
             at an end of the interval that the error leaves. A variable at the bound where it belongs gives 0 whatever
@@ -21,10 +21,23 @@ Sums of nonnegative terms are multiplied by 1 + (n + 16) u, which covers their r
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.kernels.errors import UNIT
+from widemargin.problems.optimality import is_free, slopes
+
+
+class Point(NamedTuple):
+    """A point of a dual as compiled code sees it: per variable, the multiplier, K b and a bound on its error."""
+
+    beta: NDArray[np.float64]
+    Kb: NDArray[np.float64]
+    error: NDArray[np.float64]
+
 
 ROUNDINGS = 8.0 * UNIT  # of a gradient or an argument of a loss, relative to the sizes of its terms
 
@@ -35,43 +48,48 @@ VALUE, VALUE_ERROR, SQUARED_LENGTH, LENGTH_ERROR, INFEASIBILITY, UNBALANCED, MEN
 NUMBERS = 8
 
 
+@jit(inner=True)
+def gradient_of(terms, point, t):
+    """Gradient of one variable and a bound on its error, the rounding of the gradient itself included."""
+    diagonal_part = terms.diagonal[t] * point.beta[t]
+    f = point.Kb[t] + diagonal_part + terms.linear_term[t]
+    sizes = abs(point.Kb[t]) + abs(diagonal_part) + abs(terms.linear_term[t]) + terms.epsilon[t]
+    e = point.error[t] + ROUNDINGS * sizes
+    return f, e if e >= 0.0 else np.inf, sizes
+
+
 @jit
-def evaluate_point(F, error, beta, shift, lo, hi, ridge, kink, start, starts, n_groups, diagonal, table, numbers):
+def evaluate_point(terms, point, largest_diagonal, table, numbers):
     """Thresholds of the groups with their bounds, and the numbers of a certificate that need no primal.
 
     table : (max(1, n_groups), COLUMNS); without groups the whole problem is one row
     numbers : VALUE of the (maximised) dual and a bound on its error; b'Kb and a bound on its error; INFEASIBILITY, the
         excess over the box relative to the largest multiplier or the error of a group's sum relative to sum |b|;
         UNBALANCED, the largest error of a group's sum; MENDING, what mending the sums can cost; SIZE, sum |b|
-    diagonal : largest k(x, x)
+    largest_diagonal : of k(x, x)
     """
-    smooth = magnitude = squared = length_error = size = excess = largest = mending = unbalanced = 0.0
-    all_off = 0.0
+    smooth = magnitude = squared = length_error = size = excess = largest = mending = unbalanced = all_off = 0.0
     finite = True
-    n = beta.shape[0]
+    lower, upper = terms.lower, terms.upper
+    n = point.beta.shape[0]
     for g in range(table.shape[0]):
         lowest = lowest_low = lowest_high = np.inf
         highest = highest_high = highest_low = -np.inf
         free_sum = free = 0.0
-        total = correction = size_here = size_of_parts = lost_twice = 0.0
-        for t in range(starts[g], starts[g + 1]):
-            b = beta[t]
-            diagonal_part = ridge[t] * b
-            f = F[t] + diagonal_part + shift[t]
-            sizes = abs(F[t]) + abs(diagonal_part) + abs(shift[t]) + kink[t]
-            e = error[t] + ROUNDINGS * sizes
-            if not e >= 0.0:
-                e = np.inf
-            finite &= (abs(f) < np.inf) & (abs(b) < np.inf) & (lo[t] <= hi[t])
-            smooth += (0.5 * (F[t] + diagonal_part) + shift[t]) * b + kink[t] * abs(b)
+        total = correction = size_of_parts = lost_twice = 0.0
+        for t in range(terms.starts[g], terms.starts[g + 1]):
+            b, Kb, epsilon = point.beta[t], point.Kb[t], terms.epsilon[t]
+            f, e, sizes = gradient_of(terms, point, t)
+            finite &= (abs(f) < np.inf) & (abs(b) < np.inf) & (lower[t] <= upper[t])
+            smooth += (0.5 * (Kb + terms.diagonal[t] * b) + terms.linear_term[t]) * b + epsilon * abs(b)
             magnitude += abs(b) * sizes
-            squared += b * F[t]
+            squared += b * Kb
             if b != 0.0:
-                length_error += abs(b) * (error[t] if error[t] >= 0.0 else np.inf)
-            size_here += abs(b)
+                length_error += abs(b) * (point.error[t] if point.error[t] >= 0.0 else np.inf)
+            size += abs(b)
             largest = max(largest, abs(b))
-            excess = max(excess, b - hi[t], lo[t] - b)
-            for part in (b, -start[t]):  # Neumaier's sum: what an addition loses is kept
+            excess = max(excess, b - upper[t], lower[t] - b)
+            for part in (b, -terms.start[t]):  # Neumaier's sum: what an addition loses is kept
                 summed = total + part
                 lost = (total - summed) + part if abs(total) >= abs(part) else (part - summed) + total
                 corrected = correction + lost
@@ -80,25 +98,20 @@ def evaluate_point(F, error, beta, shift, lo, hi, ridge, kink, start, starts, n_
                 correction = corrected
                 total = summed
                 size_of_parts += abs(part)
-            rise = f + (kink[t] if b >= 0.0 else -kink[t])
-            fall = f + (kink[t] if b > 0.0 else -kink[t])
-            if b < hi[t]:
-                lowest, lowest_low, lowest_high = (
-                    min(lowest, rise),
-                    min(lowest_low, rise - e),
-                    min(lowest_high, rise + e),
-                )
-            if b > lo[t]:
+            rise, fall = slopes(f, b, epsilon)
+            if b < upper[t]:
+                lowest, lowest_low = min(lowest, rise), min(lowest_low, rise - e)
+                lowest_high = min(lowest_high, rise + e)
+            if b > lower[t]:
                 highest, highest_low = max(highest, fall), max(highest_low, fall - e)
                 highest_high = max(highest_high, fall + e)
-            if lo[t] < b < hi[t] and (b != 0.0 or kink[t] == 0.0):
+            if is_free(b, lower[t], upper[t], epsilon):
                 free_sum += rise
                 free += 1.0
-        size += size_here
         table[g, LOWEST], table[g, HIGHEST], table[g, FREE_SUM], table[g, FREE] = lowest, highest, free_sum, free
         table[g, LOWEST_LOW], table[g, HIGHEST_HIGH] = lowest_low, highest_high
         table[g, LOWEST_HIGH], table[g, HIGHEST_LOW] = lowest_high, highest_low
-        if n_groups > 0:
+        if terms.n_groups > 0:
             change = total + correction
             spare = 4.0 * UNIT * abs(change)
             if lost_twice > 0.0:  # else the sum is exact but for its last addition
@@ -107,14 +120,10 @@ def evaluate_point(F, error, beta, shift, lo, hi, ridge, kink, start, starts, n_
             unbalanced = max(unbalanced, off)
             all_off += off
             if off > 0.0:
-                cost = 0.0
-                for end in (change - spare, change + spare):
-                    cost = max(
-                        cost, mending_cost(end, F, error, beta, shift, lo, hi, ridge, kink, starts[g], starts[g + 1])
-                    )
-                mending += off * cost
+                down, up = mending_cost(change - spare, terms, point, g), mending_cost(change + spare, terms, point, g)
+                mending += off * max(down, up)
     if all_off > 0.0:
-        mending += 0.5 * diagonal * all_off * all_off
+        mending += 0.5 * largest_diagonal * all_off * all_off
     if not finite:
         for g in range(table.shape[0]):
             table[g, FREE_SUM] = np.nan
@@ -130,15 +139,14 @@ def evaluate_point(F, error, beta, shift, lo, hi, ridge, kink, start, starts, n_
 
 
 @jit
-def mending_cost(change, F, error, beta, shift, lo, hi, ridge, kink, first, last):
-    """Least slope |f| of a variable that has room to give away `change`; infinite where none has."""
+def mending_cost(change, terms, point, g):
+    """Least slope |f| of a variable of group g that has room to give away `change`; infinite where none has."""
     least = np.inf
-    for t in range(first, last):
-        b = beta[t] - change
-        if change == 0.0 or (b > lo[t] if change > 0.0 else b < hi[t]):
-            size = abs(F[t]) + abs(ridge[t] * beta[t]) + abs(shift[t]) + kink[t]
-            slope = abs(F[t] + ridge[t] * beta[t] + shift[t]) + kink[t] + error[t] + ROUNDINGS * size
-            slope += ridge[t] * abs(change)
+    for t in range(terms.starts[g], terms.starts[g + 1]):
+        b = point.beta[t] - change
+        if change == 0.0 or (b > terms.lower[t] if change > 0.0 else b < terms.upper[t]):
+            f, e, _ = gradient_of(terms, point, t)
+            slope = abs(f) + terms.epsilon[t] + e + terms.diagonal[t] * abs(change)
             least = min(least, slope if slope >= 0.0 else np.inf)
     return least
 
@@ -161,46 +169,45 @@ def overlap(table, n_groups, low, high):
 
 
 @jit
-def loss_excess(v, b, lo, hi, ridge, kink):
-    """phi = max{v b' - D b'^2 / 2 - kink |b'| : lo <= b' <= hi} - the same at b, without cancellation."""
-    slope = v - kink if v > kink else v + kink if v < -kink else 0.0
+def loss_excess(v, b, lower, upper, diagonal, epsilon):
+    """phi = max{v b' - D b'^2 / 2 - epsilon |b'| : lower <= b' <= upper} - the same at b, without cancellation."""
+    slope = v - epsilon if v > epsilon else v + epsilon if v < -epsilon else 0.0
     best = 0.0
     interior = False
     if slope != 0.0:
-        best = hi if slope > 0.0 else lo
-        if ridge > 0.0 and abs(slope / ridge) < abs(best):
-            best = slope / ridge
+        best = upper if slope > 0.0 else lower
+        if diagonal > 0.0 and abs(slope / diagonal) < abs(best):
+            best = slope / diagonal
             interior = True
     if best == b:
         return 0.0
-    if interior and best * b >= 0.0 and (b != 0.0 or kink == 0.0):
-        return 0.5 * ridge * (best - b) * (best - b)
-    gain = best * (slope - 0.5 * ridge * best) if best != 0.0 else 0.0
+    if interior and best * b >= 0.0 and (b != 0.0 or epsilon == 0.0):
+        return 0.5 * diagonal * (best - b) * (best - b)
+    gain = best * (slope - 0.5 * diagonal * best) if best != 0.0 else 0.0
     if b == 0.0:
         return gain
-    own = v - kink if b > 0.0 else v + kink  # slope at b
+    own = v - epsilon if b > 0.0 else v + epsilon  # slope at b
     if best * b > 0.0:
-        return max(0.0, (best - b) * (own - 0.5 * ridge * (best + b)))
-    return gain + max(0.0, b * (0.5 * ridge * b - own))
+        return max(0.0, (best - b) * (own - 0.5 * diagonal * (best + b)))
+    return gain + max(0.0, b * (0.5 * diagonal * b - own))
 
 
 @jit
-def gap_terms(F, error, beta, shift, lo, hi, ridge, kink, starts, level, scale, excess):
-    """Sum of phi_t at a scale and levels: an upper bound, and as computed. `excess` becomes bound minus computed."""
+def gap_terms(terms, point, threshold, scale, excess):
+    """Sum of phi_t at a scale and thresholds: an upper bound, and as computed. `excess` becomes their difference."""
     bound = computed = 0.0
-    n = beta.shape[0]
-    for g in range(starts.shape[0] - 1):
-        r = level[g] if g < level.shape[0] else 0.0
-        for t in range(starts[g], starts[g + 1]):
-            v = r - shift[t] - scale * F[t]
-            e = scale * error[t] + ROUNDINGS * (abs(r) + abs(shift[t]) + scale * abs(F[t]) + kink[t])
-            here = loss_excess(v, beta[t], lo[t], hi[t], ridge[t], kink[t])
+    n = point.beta.shape[0]
+    for g in range(terms.starts.shape[0] - 1):
+        r = threshold[g] if g < threshold.shape[0] else 0.0
+        for t in range(terms.starts[g], terms.starts[g + 1]):
+            Kb, c, epsilon = scale * point.Kb[t], terms.linear_term[t], terms.epsilon[t]
+            box = (point.beta[t], terms.lower[t], terms.upper[t], terms.diagonal[t], epsilon)
+            v = r - c - Kb
+            e = scale * point.error[t] + ROUNDINGS * (abs(r) + abs(c) + abs(Kb) + epsilon)
+            here = loss_excess(v, *box)
             most = np.inf
             if abs(v) < np.inf and e >= 0.0:
-                most = max(
-                    loss_excess(v - e, beta[t], lo[t], hi[t], ridge[t], kink[t]),
-                    loss_excess(v + e, beta[t], lo[t], hi[t], ridge[t], kink[t]),
-                )
+                most = max(loss_excess(v - e, *box), loss_excess(v + e, *box))
             if not most >= 0.0:
                 most = np.inf
             bound += most
@@ -210,18 +217,19 @@ def gap_terms(F, error, beta, shift, lo, hi, ridge, kink, starts, level, scale, 
 
 
 @jit
-def safe_hard_scale(F, error, shift, lo, hi, ridge, kink, starts, level, scale):
+def safe_hard_scale(terms, point, threshold, scale):
     """The scale, raised until no variable with an infinite box has an infinite loss, whatever its error; 0: none is."""
-    for g in range(starts.shape[0] - 1):
-        r = level[g] if g < level.shape[0] else 0.0
-        for t in range(starts[g], starts[g + 1]):
-            if ridge[t] > 0.0:
+    for g in range(terms.starts.shape[0] - 1):
+        r = threshold[g] if g < threshold.shape[0] else 0.0
+        for t in range(terms.starts[g], terms.starts[g + 1]):
+            if terms.diagonal[t] > 0.0:
                 continue
-            e = error[t] + 2.0 * ROUNDINGS * (abs(r) + abs(F[t]) + (abs(shift[t]) + kink[t]) / max(scale, 1e-300))
+            Kb, c, epsilon = point.Kb[t], terms.linear_term[t], terms.epsilon[t]
+            e = point.error[t] + 2.0 * ROUNDINGS * (abs(r) + abs(Kb) + (abs(c) + epsilon) / max(scale, 1e-300))
             for sign in (1.0, -1.0):
-                if (hi[t] if sign > 0.0 else -lo[t]) < np.inf:
+                if (terms.upper[t] if sign > 0.0 else -terms.lower[t]) < np.inf:
                     continue
-                need, gain = -sign * shift[t] - kink[t], sign * (F[t] - r) - e
+                need, gain = -sign * c - epsilon, sign * (Kb - r) - e
                 if need > 0.0 and gain <= 0.0:
                     return 0.0
                 if need > 0.0:
@@ -230,21 +238,17 @@ def safe_hard_scale(F, error, shift, lo, hi, ridge, kink, starts, level, scale):
 
 
 @jit
-def doubtful_slopes(F, error, beta, shift, lo, hi, ridge, kink, starts, n_groups, table, tol):
+def doubtful_slopes(terms, point, table, tol):
     """Variables of which it is not certain that their slope is within half of tol around the middle of their group."""
-    doubtful = np.zeros(beta.shape[0], np.bool_)
+    doubtful = np.zeros(point.beta.shape[0], np.bool_)
     for g in range(table.shape[0]):
         middle, reach = 0.0, tol
-        if n_groups > 0:
+        if terms.n_groups > 0:
             middle, reach = 0.5 * (table[g, LOWEST] + table[g, HIGHEST]), 0.5 * tol
-        for t in range(starts[g], starts[g + 1]):
-            b = beta[t]
-            diagonal_part = ridge[t] * b
-            f = F[t] + diagonal_part + shift[t]
-            e = error[t] + ROUNDINGS * (abs(F[t]) + abs(diagonal_part) + abs(shift[t]) + kink[t])
-            rise = f + (kink[t] if b >= 0.0 else -kink[t])
-            fall = f + (kink[t] if b > 0.0 else -kink[t])
-            doubtful[t] = (b < hi[t] and not rise - e >= middle - reach) or (
-                b > lo[t] and not fall + e <= middle + reach
-            )
+        for t in range(terms.starts[g], terms.starts[g + 1]):
+            b = point.beta[t]
+            f, e, _ = gradient_of(terms, point, t)
+            rise, fall = slopes(f, b, terms.epsilon[t])
+            may_rise, may_fall = b < terms.upper[t], b > terms.lower[t]
+            doubtful[t] = (may_rise and not rise - e >= middle - reach) or (may_fall and not fall + e <= middle + reach)
     return doubtful

@@ -22,6 +22,7 @@ from widemargin.certificate.bounds import (
     SQUARED_LENGTH,
     UNBALANCED,
     VALUE,
+    Point,
     evaluate_point,
     gap_terms,
     overlap,
@@ -39,7 +40,9 @@ from widemargin.problems.optimality import compiled_levels_of
 from widemargin.problems.primal import soft_primal
 from widemargin.solvers.solution import Solution
 
-FACTS = 7  # numbers that `evaluate_rows` returns beside those of `evaluate_point`
+# What the compiled functions below find beside the numbers of `evaluate_point`
+VIOLATION, VIOLATION_COMPUTED, GAP, GAP_COMPUTED, LARGEST_ERROR, DRIFT, SUPPORT = range(7)
+FACTS = 7
 
 
 def certify_rows(
@@ -47,25 +50,23 @@ def certify_rows(
 ) -> tuple[Certificate, Scores]:
     """The certificate of a solution on F = K b summed afresh from the rows of its Gram, and that F with its error."""
     n = len(dual)
-    scores = Scores(np.empty(n), np.empty(n))
+    point = Point(solution.beta, np.empty(n), np.empty(n))
     table, numbers, facts = np.empty((dual.n_groups, COLUMNS)), np.empty(NUMBERS), np.empty(FACTS)
-    box = (dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink, dual.start, dual.group_starts)
     if isinstance(gram, PairGram):
         gram.need(np.flatnonzero(solution.beta))
         rows, slot = gram.rows, gram.slot
     else:
         rows, slot = gram.matrix, np.arange(n)
-    level = evaluate_rows(
-        rows, slot, solution.beta, solution.function, *box, *gram.errors, float(gram.diag.max()), *scores,
-        table, numbers, facts,
-    )  # fmt: skip
+    diagonal = float(gram.diag.max())
+    sum_rows(rows, slot, gram.errors, point, solution.function, facts)
+    level = evaluate(dual.terms, point, diagonal, table, numbers, facts)
     violation, computed, gap, computed_gap, rounding, drift, n_support = facts.tolist()
     certificate = assembled(
         violation, computed, gap, computed_gap, numbers.tolist(), tol,
         criterion="kkt", is_psd=is_psd, rounding=rounding, drift=drift, n_support=int(n_support),
         n_free=int(table[:, FREE].sum()), level=tuple(level.tolist()), **price(solution),
     )  # fmt: skip
-    return certificate, scores
+    return certificate, Scores(point.Kb, point.error)
 
 
 def takes(dual: SignedDual, gram: Gram, criterion: str) -> bool:
@@ -78,56 +79,58 @@ def takes(dual: SignedDual, gram: Gram, criterion: str) -> bool:
 
 
 @jit
-def evaluate_rows(
-    rows, slot, beta, running, shift, lo, hi, ridge, kink, start, starts, left, right, size, diagonal, F, error, table,
-    numbers, facts,
-):  # fmt: skip
-    """F and its error from the rows of the support vectors, and what follows from them; returns the levels.
+def sum_rows(rows, slot, errors, point, incremental, facts):
+    """K b and its error from the rows of the support vectors, into `point`.
 
-    facts : violation, bounded and as computed; gap, likewise; largest error; difference to `running`; support vectors
+    incremental : K b as the solver holds it
+    facts : LARGEST_ERROR, DRIFT from `incremental`, and SUPPORT, the number of support vectors, are set
     """
-    n, n_groups, n_terms = beta.shape[0], starts.shape[0] - 1, left.shape[1]
+    beta, Kb, error = point
+    n, n_terms = beta.shape[0], errors.left.shape[1]
     slots, weights = np.empty(n, np.int64), np.empty(n)
     sums = np.zeros(n_terms)
     sizes = 0.0
     count = 0
     for t in range(n):
-        F[t] = 0.0
+        Kb[t] = 0.0
         if beta[t] != 0.0:
             slots[count] = slot[t]
             weights[count] = beta[t]
             count += 1
             for q in range(n_terms):
-                sums[q] += abs(beta[t]) * right[t, q]
-            sizes += abs(beta[t]) * size[t]
-    add_weighted_rows(rows, 0, slots[:count], weights[:count], F)
+                sums[q] += abs(beta[t]) * errors.right[t, q]
+            sizes += abs(beta[t]) * errors.size[t]
+    add_weighted_rows(rows, 0, slots[:count], weights[:count], Kb)
     largest = drift = 0.0
     rounding = (count + 5) * UNIT / (1.0 - (count + 5) * UNIT)
     for t in range(n):
-        e = rounding * size[t] * sizes
+        e = rounding * errors.size[t] * sizes
         for q in range(n_terms):
-            e += left[t, q] * sums[q]
+            e += errors.left[t, q] * sums[q]
         error[t] = np.inf if e != e else SECOND_ORDER * e
         largest = max(largest, error[t])
-        drift = max(drift, abs(F[t] - running[t]))
-    evaluate_point(F, error, beta, shift, lo, hi, ridge, kink, start, starts, n_groups, diagonal, table, numbers)
-    level = compiled_levels_of(table, n_groups)
-    facts[0] = overlap(table, n_groups, LOWEST_LOW, HIGHEST_HIGH)
-    facts[1] = overlap(table, n_groups, LOWEST, HIGHEST)
-    facts[2] = facts[3] = np.inf
-    if numbers[SQUARED_LENGTH] + numbers[LENGTH_ERROR] >= 0.0:
-        length = max(0.0, numbers[SQUARED_LENGTH])
-        _, scale = soft_primal(
-            F, length, numbers[VALUE], level, shift, lo, hi, ridge, kink, start, starts, n_groups
-        )  # fmt: skip
-        if scale > 0.0:
-            excess = np.empty(n)
-            bound, computed = gap_terms(F, error, beta, shift, lo, hi, ridge, kink, starts, level, scale, excess)
-            shrunk = 0.5 * (1.0 - scale) * (1.0 - scale)
-            total = 0.0
-            for g in range(n_groups):
-                total += abs(level[g])
-            bound += shrunk * (length + numbers[LENGTH_ERROR]) + total * numbers[UNBALANCED]
-            facts[2], facts[3] = bound * (1.0 + 16.0 * UNIT), computed + shrunk * length
-    facts[4], facts[5], facts[6] = largest, drift, count
-    return level
+        drift = max(drift, abs(Kb[t] - incremental[t]))
+    facts[LARGEST_ERROR], facts[DRIFT], facts[SUPPORT] = largest, drift, count
+
+
+@jit
+def evaluate(terms, point, largest_diagonal, table, numbers, facts):
+    """Thresholds, value, violation and gap of a point; returns the thresholds of the groups.
+
+    facts : VIOLATION and GAP, bounded and as computed, are set
+    """
+    evaluate_point(terms, point, largest_diagonal, table, numbers)
+    threshold = compiled_levels_of(table, terms.n_groups)
+    facts[VIOLATION] = overlap(table, terms.n_groups, LOWEST_LOW, HIGHEST_HIGH)
+    facts[VIOLATION_COMPUTED] = overlap(table, terms.n_groups, LOWEST, HIGHEST)
+    facts[GAP] = facts[GAP_COMPUTED] = np.inf
+    if numbers[SQUARED_LENGTH] + numbers[LENGTH_ERROR] < 0.0:
+        return threshold
+    length = max(0.0, numbers[SQUARED_LENGTH])
+    _, scale = soft_primal(terms, point.Kb, length, numbers[VALUE], threshold)
+    if scale > 0.0:
+        bound, computed = gap_terms(terms, point, threshold, scale, np.empty(point.beta.shape[0]))
+        shrunk = 0.5 * (1.0 - scale) * (1.0 - scale)
+        bound += shrunk * (length + numbers[LENGTH_ERROR]) + np.abs(threshold).sum() * numbers[UNBALANCED]
+        facts[GAP], facts[GAP_COMPUTED] = bound * (1.0 + 16.0 * UNIT), computed + shrunk * length
+    return threshold

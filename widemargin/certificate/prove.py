@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,7 @@ from widemargin.certificate.bounds import (
     UNBALANCED,
     VALUE,
     VALUE_ERROR,
+    Point,
     doubtful_slopes,
     evaluate_point,
     gap_terms,
@@ -64,29 +65,16 @@ Vector = NDArray[np.float64]
 Exactly = Callable[[NDArray[np.int64] | None], Scores]  # F at some samples, in float64; None: at all
 
 
-class Point(NamedTuple):
-    """A point of a dual as compiled code sees it: per variable, the function with its error and all terms."""
-
-    F: Vector
-    error: Vector
-    beta: Vector
-    shift: Vector
-    lo: Vector
-    hi: Vector
-    ridge: Vector
-    kink: Vector
-
-    @classmethod
-    def of(cls, dual: SignedDual, beta: Vector, scores: Scores) -> Point:
-        error = scores.error if dual.row is None else scores.error[dual.row]
-        box = (dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink)
-        return cls(dual.per_variable(scores.values), error, beta, *box)
+def point_of(dual: SignedDual, beta: Vector, scores: Scores) -> Point:
+    """The point as each variable sees it."""
+    error = scores.error if dual.row is None else scores.error[dual.row]
+    return Point(beta, dual.per_variable(scores.values), error)
 
 
-def evaluated(dual: SignedDual, point: Point, diagonal: float) -> tuple[Vector, Vector]:
+def evaluated(dual: SignedDual, point: Point, largest_diagonal: float) -> tuple[Vector, Vector]:
     """`evaluate_point`: the table of thresholds and the numbers of the certificate."""
     table, numbers = np.empty((max(1, dual.n_groups), COLUMNS)), np.empty(NUMBERS)
-    evaluate_point(*point, dual.start, dual.group_starts, dual.n_groups, diagonal, table, numbers)
+    evaluate_point(dual.terms, point, largest_diagonal, table, numbers)
     return table, numbers
 
 
@@ -98,7 +86,7 @@ def settle(
     known = np.zeros(len(scores.values), np.bool_)
     drift = np.nan
     for _ in range(LOOKS):
-        point = Point.of(dual, beta, scores)
+        point = point_of(dual, beta, scores)
         variables = np.flatnonzero(_in_doubt(dual, point, tol, criterion))
         doubtful = variables if dual.row is None else np.unique(dual.row[variables])
         doubtful = doubtful[~known[doubtful]]
@@ -117,14 +105,14 @@ def settle(
 def _in_doubt(dual: SignedDual, point: Point, tol: float, criterion: str) -> NDArray[np.bool_]:
     """Variables whose error keeps the criterion from being decided."""
     table, numbers = evaluated(dual, point, 0.0)
-    groups, starts = dual.n_groups, dual.group_starts
+    groups = dual.n_groups
     nothing = np.zeros(len(dual), np.bool_)
     if criterion == "kkt":
         if overlap(table, groups, LOWEST_LOW, HIGHEST_HIGH) <= tol:
             return nothing
         if np.inf > overlap(table, groups, LOWEST_HIGH, HIGHEST_LOW) > tol:
             return nothing
-        return doubtful_slopes(*point, starts, groups, table, tol)
+        return doubtful_slopes(dual.terms, point, table, tol)
     if not np.isfinite(point.error).all():
         return np.isinf(point.error)
     level = levels_of(table, groups)
@@ -140,25 +128,24 @@ def _size(numbers: Vector) -> float:
     return max(0.0, abs(float(numbers[VALUE])) - float(numbers[VALUE_ERROR]))
 
 
-def _gap(dual: SignedDual, point: Point, level: Vector, numbers: Vector) -> tuple[float, float, Vector]:
+def _gap(dual: SignedDual, point: Point, threshold: Vector, numbers: Vector) -> tuple[float, float, Vector]:
     """Bound on primal - dual at the best scaling found, the same as computed, and what errors add for each variable."""
-    excess = np.zeros(len(dual))
-    starts, groups = dual.group_starts, dual.n_groups
+    terms, excess = dual.terms, np.zeros(len(dual))
     length = float(numbers[SQUARED_LENGTH])
     if length + float(numbers[LENGTH_ERROR]) < 0.0:  # no vector of any feature space: there is no primal problem
         return np.inf, np.inf, excess
     length = max(0.0, length)
-    problem = (point.F, length, float(numbers[VALUE]), level, *point[3:], dual.start, starts, groups)
+    problem = (terms, point.Kb, length, float(numbers[VALUE]), threshold)
     _, scale = soft_primal(*problem)
     if scale == 0.0 and _is_hard(dual):
         _, scale = hard_primal(*problem)
-        scale = safe_hard_scale(point.F, point.error, *point[3:], starts, level, scale)
+        scale = safe_hard_scale(terms, point, threshold, scale)
         if scale == 0.0 or not scale < np.inf:
             return np.inf, np.inf, excess
-        level = scale * level
-    bound, computed = gap_terms(*point, starts, level, scale, excess)
+        threshold = scale * threshold
+    bound, computed = gap_terms(terms, point, threshold, scale, excess)
     shrunk = 0.5 * (1.0 - scale) ** 2
-    sums = float(np.abs(level).sum()) * float(numbers[UNBALANCED])
+    sums = float(np.abs(threshold).sum()) * float(numbers[UNBALANCED])
     computed += shrunk * length
     bound = (bound + shrunk * (length + float(numbers[LENGTH_ERROR])) + sums) * (1.0 + 16.0 * UNIT)
     return bound, computed, excess
@@ -171,7 +158,7 @@ def _is_hard(dual: SignedDual) -> bool:
 
 def proven_violation(dual: SignedDual, beta: Vector, scores: Scores) -> float:
     """Bound on the largest violation; infinite where beta is not feasible. For solvers that ask again and again."""
-    table, numbers = evaluated(dual, Point.of(dual, beta, scores), 0.0)
+    table, numbers = evaluated(dual, point_of(dual, beta, scores), 0.0)
     if not numbers[INFEASIBILITY] <= FEASIBILITY:
         return float("inf")
     return float(overlap(table, dual.n_groups, LOWEST_LOW, HIGHEST_HIGH))
@@ -197,7 +184,7 @@ def certify_function(
     diagonal : a bound on k(x, x), with which sums that are off by rounding cost next to nothing; infinite if unknown
     solution, drift : what the certificate is to say about how the answer was found
     """
-    point = Point.of(dual, beta, Scores(function, np.broadcast_to(np.asarray(error, np.float64), function.shape)))
+    point = point_of(dual, beta, Scores(function, np.broadcast_to(np.asarray(error, np.float64), function.shape)))
     groups = dual.n_groups
     table, numbers = evaluated(dual, point, diagonal)
     violation, computed = (

@@ -26,11 +26,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
+
+
+class Terms(NamedTuple):
+    """What compiled code reads of a dual: one entry per variable, and the boundaries of the groups.
+
+    linear_term, lower, upper, diagonal, epsilon : c, lo, hi, D and e of the module's header
+    start : a point with the sums that the groups must have
+    starts : group g holds the variables starts[g]:starts[g + 1]; without groups all are between starts[0] and starts[1]
+    n_groups : 0 without sums to keep
+    """
+
+    linear_term: Vector
+    lower: Vector
+    upper: Vector
+    diagonal: Vector
+    epsilon: Vector
+    start: Vector
+    starts: NDArray[np.int64]
+    n_groups: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +110,12 @@ class SignedDual:
         if self.n_groups <= 1:
             return np.array([0, len(self)], np.int64)
         return np.searchsorted(self.group, np.arange(self.n_groups + 1)).astype(np.int64)
+
+    @cached_property
+    def terms(self) -> Terms:
+        """For compiled code."""
+        box = (self.shift, self.lo, self.hi, self.ridge, self.kink)
+        return Terms(*box, self.start, self.group_starts, self.n_groups)
 
     def per_sample(self, beta: Vector) -> Vector:
         """Sum the variables of each sample: the coefficients of the kernel expansion, shape (n_samples,)."""

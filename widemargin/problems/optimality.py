@@ -11,6 +11,18 @@ from numpy.typing import NDArray
 from widemargin._jit import REASSOCIATE, jit
 
 
+@jit(inner=True)
+def slopes(f, b, epsilon):
+    """Slopes along which a variable with gradient f can rise and fall; that of e|b| changes its sign at zero."""
+    return f + (epsilon if b >= 0.0 else -epsilon), f + (epsilon if b > 0.0 else -epsilon)
+
+
+@jit(inner=True)
+def is_free(b, lower, upper, epsilon):
+    """Whether a variable can move both ways along one slope."""
+    return (lower < b) & (b < upper) & ((b != 0.0) | (epsilon == 0.0))
+
+
 @jit
 def scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack):
     """Lowest slope that can rise, highest that can fall, sum and count of free slopes: one row per group, shape (., 4).

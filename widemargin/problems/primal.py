@@ -6,7 +6,7 @@ A KKT tolerance alone is no certificate: at C = 1e4 and tol = 1e-3 the function 
 away from optimal, yet the rescaled (s w, r) is within 7e-4. So the primal is taken at the best s, a convex problem in
 one number. Write the argument of the loss as v_i(s) = base_i - s G_i; with b*_i the maximiser inside loss_i,
 d loss_i / ds = -G_i b*_i. Machines with an infinite box and no ridge (hard margin) have infinite losses: there the
-level is scaled along with w, and s is confined to the interval in which no constraint is broken.
+threshold is scaled along with w, and s is confined to the interval in which no constraint is broken.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ BEST_ENOUGH = 1e-3  # of the gap to the dual: what the best scaling can still ga
 
 
 @jit
-def feasible_scales(base, G, lo, hi, ridge, kink):
+def feasible_scales(terms, base, G):
     """Interval of scales s >= 0 at which no variable with an infinite box and no ridge has an infinite loss."""
     low, high = 0.0, np.inf
     for t in range(base.shape[0]):
-        if ridge[t] > 0.0:
+        if terms.diagonal[t] > 0.0:
             continue
         for side in range(2):
             sign = 1.0 - 2.0 * side
-            end = hi[t] if side == 0 else -lo[t]
+            end = terms.upper[t] if side == 0 else -terms.lower[t]
             if end < np.inf:
                 continue
-            need, gain = sign * base[t] - kink[t], sign * G[t]  # need <= s gain
+            need, gain = sign * base[t] - terms.epsilon[t], sign * G[t]  # need <= s gain
             if gain > 0.0:
                 low = max(low, need / gain)
             elif gain < 0.0:
@@ -43,12 +43,13 @@ def feasible_scales(base, G, lo, hi, ridge, kink):
 
 
 @jit(inner=True)
-def best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high, lower):
-    """Minimise s^2/2 norm2 - s linear + sum of losses over low <= s <= high by Newton steps inside a bracket.
+def best_scale(terms, norm2, linear, base, G, interval, lowest):
+    """Minimise s^2/2 norm2 - s linear + sum of losses over an interval of scales by Newton steps inside a bracket.
 
     Infinite losses, of an infinite box without ridge, are the caller's business and count zero here.
-    lower : a value that none is below; the search ends where it can gain little of the way to it.
+    lowest : a value that none is below; the search ends where it can gain little of the way to it.
     """
+    low, high = interval
     scale = 1.0 if low < 1.0 else low
     scale = scale if scale < high else high
     best, best_at = np.inf, scale
@@ -56,19 +57,19 @@ def best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high, lower):
         loss = slope = 0.0  # sums of loss_i and of G_i b*_i
         for t in range(base.shape[0]):
             v = base[t] - scale * G[t]
-            if v > kink[t]:
-                excess, end, sign = v - kink[t], hi[t], 1.0
-            elif v < -kink[t]:
-                excess, end, sign = -v - kink[t], -lo[t], -1.0
+            if v > terms.epsilon[t]:
+                excess, end, sign = v - terms.epsilon[t], terms.upper[t], 1.0
+            elif v < -terms.epsilon[t]:
+                excess, end, sign = -v - terms.epsilon[t], -terms.lower[t], -1.0
             else:
                 continue
             b = end
-            if ridge[t] > 0.0:
-                b = excess / ridge[t]
+            if terms.diagonal[t] > 0.0:
+                b = excess / terms.diagonal[t]
                 b = b if b < end else end
             elif end == np.inf:
                 continue
-            loss += excess * b - 0.5 * ridge[t] * b * b
+            loss += excess * b - 0.5 * terms.diagonal[t] * b * b
             slope += sign * b * G[t]
         value = 0.5 * scale * scale * norm2 - scale * linear + loss
         if value < best:
@@ -81,7 +82,7 @@ def best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high, lower):
         else:
             low = scale
         gain = abs(derivative) * (high - low)  # convex: no value in the bracket is lower by more
-        if gain <= 1e-13 * abs(best) or gain <= BEST_ENOUGH * (best - lower):
+        if gain <= 1e-13 * abs(best) or gain <= BEST_ENOUGH * (best - lowest):
             break
         step = scale - derivative / norm2 if norm2 > 0.0 else np.inf
         middle = 0.5 * (low + high) if high < np.inf else 2.0 * scale + 1.0
@@ -91,51 +92,49 @@ def best_scale(norm2, linear, base, G, lo, hi, ridge, kink, low, high, lower):
 
 
 @jit
-def soft_primal(F, norm2, dual_value, level, shift, lo, hi, ridge, kink, start, starts, n_groups):
+def soft_primal(terms, F, norm2, dual_value, threshold):
     """The value of `best_primal` where no loss is infinite; a scaling of 0 says that one may be."""
     base = np.empty(F.shape[0], F.dtype)
     for t in range(F.shape[0]):
-        base[t] = -shift[t]
-        if ridge[t] == 0.0 and (hi[t] == np.inf or lo[t] == -np.inf):
+        base[t] = -terms.linear_term[t]
+        if terms.diagonal[t] == 0.0 and (terms.upper[t] == np.inf or terms.lower[t] == -np.inf):
             return np.inf, 0.0
-    level_sum = 0.0
-    for g in range(n_groups):
-        for t in range(starts[g], starts[g + 1]):
-            level_sum += level[g] * start[t]
-            base[t] += level[g]
-    value, scale = best_scale(norm2, 0.0, base, F, lo, hi, ridge, kink, 0.0, np.inf, dual_value + level_sum)
-    return value - level_sum, scale
+    threshold_sum = 0.0
+    for g in range(terms.n_groups):
+        for t in range(terms.starts[g], terms.starts[g + 1]):
+            threshold_sum += threshold[g] * terms.start[t]
+            base[t] += threshold[g]
+    value, scale = best_scale(terms, norm2, 0.0, base, F, (0.0, np.inf), dual_value + threshold_sum)
+    return value - threshold_sum, scale
 
 
 @jit
-def hard_primal(F, norm2, dual_value, level, shift, lo, hi, ridge, kink, start, starts, n_groups):
-    """The same with infinite losses: the level is scaled along with w, within the scales at which they are zero."""
+def hard_primal(terms, F, norm2, dual_value, threshold):
+    """The same with infinite losses: the threshold is scaled along with w, within the scales at which they are zero."""
     base = np.empty(F.shape[0], F.dtype)
     G = np.empty(F.shape[0], F.dtype)
     for t in range(F.shape[0]):
-        base[t] = -shift[t]
+        base[t] = -terms.linear_term[t]
         G[t] = F[t]
-    level_sum = 0.0
-    for g in range(n_groups):
-        for t in range(starts[g], starts[g + 1]):
-            level_sum += level[g] * start[t]
-            G[t] -= level[g]
-    low, high = feasible_scales(base, G, lo, hi, ridge, kink)
+    threshold_sum = 0.0
+    for g in range(terms.n_groups):
+        for t in range(terms.starts[g], terms.starts[g + 1]):
+            threshold_sum += threshold[g] * terms.start[t]
+            G[t] -= threshold[g]
+    low, high = feasible_scales(terms, base, G)
     if not low <= high:
         return np.inf, 1.0
-    return best_scale(norm2, level_sum, base, G, lo, hi, ridge, kink, low, high, dual_value)
+    return best_scale(terms, norm2, threshold_sum, base, G, (low, high), dual_value)
 
 
 def best_primal(
-    dual: SignedDual, function: Vector, norm2: float, level: Vector, dual_value: float = np.inf
+    dual: SignedDual, function: Vector, norm2: float, threshold: Vector, dual_value: float = np.inf
 ) -> tuple[float, float]:
-    """Primal value at the best scaling, and that scaling; `function` is F per variable, `level` one per group.
+    """Primal value at the best scaling, and that scaling; `function` is F per variable, `threshold` one per group.
 
     dual_value : a lower bound on it, which says how well it must be known; inf means to rounding.
     Two functions, because hard margins are rare and one for both would make every first fit compile both.
     """
-    d = dual
-    box = (d.shift, d.lo, d.hi, d.ridge, d.kink)
-    problem = (function, norm2, dual_value, level, *box, d.start, d.group_starts, d.n_groups)
+    problem = (dual.terms, function, norm2, dual_value, threshold)
     value, scale = soft_primal(*problem)
     return hard_primal(*problem) if scale == 0.0 else (value, scale)
