@@ -13,11 +13,11 @@ import scipy.sparse as sp
 import sklearn.svm
 
 import widemargin
-from widemargin import SVC, KernelRidge
+from widemargin import RVC, SVC, KernelRidge, LinearSVC, LinearSVR, NuSVC
 from widemargin.certificate import certify_function
 from widemargin.gram.full import FullGram
 from widemargin.gram.scores import Scores
-from widemargin.kernels import ChiSquared, Cosine, Gaussian, Subsequence
+from widemargin.kernels import BlockKernel, ChiSquared, Cosine, Gaussian, Precomputed, Subsequence
 from widemargin.kernels.errors import UNIT
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -225,3 +225,76 @@ def test_a_kernel_function_without_values_is_named(value, rng):
             rng.normal(size=(30, 2)), np.arange(30) % 2
         )
     assert model.status_ is Status.NOT_FINITE
+
+
+def test_squares_of_losses_that_underflow_are_counted():
+    """X = 7e-151 I, y = 5e-162: the optimum 1/2 w^2 + C (x w - y)^2 for each feature, by rational numbers."""
+    x, y, C = 7e-151, 5e-162, 1e300
+    optimum = 5 * Fraction(C) * Fraction(y) ** 2 / (1 + 2 * Fraction(C) * Fraction(x) ** 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LinearSVR(
+            loss="squared_epsilon_insensitive", C=C, epsilon=0.0, fit_intercept=False, tol=1e-3
+        ).fit(x * np.eye(5), np.full(5, y))  # fmt: skip
+    certificate = model.certificate_
+    assert certificate.dual <= float(optimum) <= certificate.primal
+    value = sum(Fraction(float(w)) ** 2 / 2 + Fraction(C) * (Fraction(x) * Fraction(float(w)) - Fraction(y)) ** 2
+                for w in model.coef_.ravel())  # fmt: skip
+    assert not certificate.holds or (value - optimum) / value <= 1e-3
+
+
+@pytest.mark.parametrize("C", [1e-162, 1e-160, 1e-159, 1e-150])
+def test_an_l1_machine_of_tiny_C_has_no_dual_above_its_primal(C, rng):
+    X = rng.normal(size=(50, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        certificate = LinearSVC(penalty="l1", C=C, tol=1e-6).fit(X, X[:, 0] > 0).certificate_
+    assert certificate.dual <= 50 * C <= certificate.primal  # w = 0
+    assert certificate.gap >= 0.0
+
+
+@pytest.mark.parametrize("combine", [lambda k, zero: k + zero, lambda k, zero: 2.0 * k + zero], ids=["sum", "scaled"])
+def test_an_asymmetric_matrix_inside_a_combination_is_counted(combine, rng):
+    K = np.exp(-((rng.normal(size=(40, 1)) - rng.normal(size=(1, 40))) ** 2))
+    zero = BlockKernel(lambda A, B: np.zeros((len(A), len(B))))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kernel = combine(Precomputed(), zero)
+        assert kernel.errors(kernel.prepare(K)).largest() > 0.1
+        product = Precomputed() * zero
+        assert product.errors(product.prepare(K)).largest() == np.inf
+    assert kernel.errors(kernel.prepare(K + K.T)).largest() == 0.0
+
+
+def test_a_string_kernel_that_overflows_states_nothing():
+    kernel = Subsequence(k=270, decay=1.0, normalize=True)
+    with np.errstate(all="ignore"):
+        terms = kernel.errors(kernel.prepare(["a" * 560, "a" * 270, "b" * 270]))
+    assert np.isinf(terms.size[0]) and np.isfinite(terms.size[1:]).all()
+
+
+def test_a_table_of_subnormal_steps_states_nothing():
+    X = np.where(np.arange(12.0).reshape(4, 3) % 2 == 0, 0.0, 3.3e-158)
+    kernel = Gaussian(1e307)
+    assert kernel.errors(kernel.prepare(X)).largest() == np.inf
+
+
+@pytest.mark.needs_compiler
+def test_systems_that_overflow_end():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2500, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ridge = KernelRidge(alpha=2e-2, kernel="rbf", gamma=0.5, solver="cg", cache_size=1, time_limit=3)
+        ridge.fit(X, 1.5e152 * rng.normal(size=2500))
+        assert not ridge.certificate_.holds
+        RVC(kernel="linear", time_limit=3).fit(3e76 * X[:60, :2], X[:60, 0] > 0)
+
+
+def test_a_margin_too_small_to_divide_by_leaves_finite_coefficients(rng):
+    X = 1e-155 * rng.normal(size=(22, 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = NuSVC(kernel="linear", nu=0.4).fit(X, np.arange(22) % 2)
+    assert np.isfinite(model.dual_coef_).all()
+    assert widemargin.verify(model, X, np.arange(22) % 2).holds == model.certificate_.holds

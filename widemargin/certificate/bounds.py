@@ -39,6 +39,7 @@ class Point(NamedTuple):
     error: NDArray[np.float64]
 
 
+TINY = float(np.finfo(np.float64).tiny)
 ROUNDINGS = 8.0 * UNIT  # of a gradient or an argument of a loss, relative to the sizes of its terms
 
 # Columns of a table of thresholds: those of problems/optimality.py, then bounds.
@@ -128,9 +129,10 @@ def evaluate_point(terms, point, largest_diagonal, table, numbers):
         for g in range(table.shape[0]):
             table[g, FREE_SUM] = np.nan
     numbers[VALUE] = -smooth
-    numbers[VALUE_ERROR] = (0.5 * length_error + (n + 8) * UNIT * magnitude) * (1.0 + (n + 16) * UNIT)
+    lost = 4.0 * n * TINY  # to underflow
+    numbers[VALUE_ERROR] = (0.5 * length_error + (n + 8) * UNIT * magnitude + lost) * (1.0 + (n + 16) * UNIT)
     numbers[SQUARED_LENGTH] = squared
-    numbers[LENGTH_ERROR] = (length_error + (n + 8) * UNIT * magnitude) * (1.0 + (n + 16) * UNIT)
+    numbers[LENGTH_ERROR] = (length_error + (n + 8) * UNIT * magnitude + lost) * (1.0 + (n + 16) * UNIT)
     worst = max(excess / largest if largest > 0.0 else excess, unbalanced / size if size > 0.0 else unbalanced)
     numbers[INFEASIBILITY] = worst if finite else np.inf
     numbers[UNBALANCED] = unbalanced

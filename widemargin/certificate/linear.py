@@ -15,6 +15,7 @@ Rounding    z lies within E of the computed value, E_i = error of u_i (rounding.
             |w - X'b| is at most |w - v~| + |X'b - v~|, v~ the computed product.
 Data        C_i = C * weight * class weight and D_i = 1 / (2 C_i) are rounded up to three times. Losses grow by at most
             SCALING of themselves; b is shrunk by as much, so that it lies in the true box.
+Underflow   of a product: at most TINY a term. Squares are divided by D before they are made, so that this stays true.
 Sum         of b, exact by math.fsum. Where it has to be zero, the multipliers of the heavier sign are shrunk by the
             share that is too much, which keeps them in the box.
 Shrinking   b_i by a share k_i moves X'b by at most sum_i k_i |b_i| |x_i| and raises comp_i by at most
@@ -86,9 +87,9 @@ def loss_of(above, below, lo, hi, ridge):
     """Loss where z exceeds e by `above`, or lies below -e by `below`; zero on a side where nothing is charged."""
     largest = 0.0
     if above > 0.0 and hi > 0.0:
-        largest = above * above / (2.0 * ridge) if ridge > 0.0 else above * hi
+        largest = above * (above / (2.0 * ridge)) if ridge > 0.0 else above * hi
     if below > 0.0 and lo < 0.0:
-        largest = max(largest, below * below / (2.0 * ridge) if ridge > 0.0 else -below * lo)
+        largest = max(largest, below * (below / (2.0 * ridge)) if ridge > 0.0 else -below * lo)
     return largest
 
 
@@ -101,7 +102,7 @@ def excess_of(b, above, under, below, lo, hi, ridge):
             pull = ridge * b
             off = max(above - pull, pull + min(under, 0.0))  # -under is at least zero on this side
             off += 8.0 * UNIT * (pull + above + abs(under))  # D_i, its product and the difference
-            beyond = off * off / (2.0 * ridge)
+            beyond = off * (off / (2.0 * ridge))
         else:
             beyond = above * (hi - b)
     if under > 0.0:

@@ -40,7 +40,7 @@ def _prove(rows: Rows, sign: Vector, bound: Vector, w: Vector) -> Proof:
     floor = (rows.n + rows.d + FEW_ROUNDINGS) * 4.0 * TINY
     if last > rows.d:
         floor += 2.0 * TINY / rows.column  # an intercept that underflows
-    upper, value, lower = (norm1 + float(bound @ (s * s)) for s in (high, middle, low))
+    upper, value, lower = (norm1 + float((bound * s) @ s) for s in (high, middle, low))
     primal, least = upper * (1.0 + rest) + floor, lower * (1.0 - rest) - floor
 
     a = 2.0 * bound * middle
@@ -49,12 +49,12 @@ def _prove(rows: Rows, sign: Vector, bound: Vector, w: Vector) -> Proof:
     rows.add_transposed(near, (sign * a)[near], G)
     doubt = (float(gamma(len(near) + 2.0)) * transposed_sizes(rows, near, a[near]) + len(near) * TINY) * SUMS
     largest = float((np.abs(G) + doubt)[:last].max(initial=0.0)) * (1.0 + 4.0 * UNIT)
-    total, square = float(a.sum()), float((a * a / (4.0 * bound)).sum())
+    total, square = float(a.sum()), float((a * (a / (4.0 * bound))).sum())
     best = total / (2.0 * square) if square > 0.0 else 0.0
     t = min(best, 1.0 / largest if largest > 0.0 else math.inf) * (1.0 - 4.0 * UNIT)
     gains, costs = t * total, t * t * square
     dual = gains * (1.0 - rest) - costs * (1.0 + rest) - floor
-    if not (np.isfinite(error).all() and primal < math.inf and dual > -math.inf and least > 0.0):
+    if not (np.isfinite(error).all() and primal < math.inf and dual > -math.inf and least > 0.0 and dual <= primal):
         return NOTHING
     steepest = float(np.abs(G)[:last].max(initial=0.0))
     plain = min(best, 1.0 / steepest if steepest > 0.0 else math.inf)

@@ -16,6 +16,7 @@ from widemargin.problems.classification import largest_nu, nu_classification, nu
 from widemargin.problems.dual import SignedDual
 
 SMALLEST_MARGIN = 1e-12  # of the levels: below it the classes are not separated and the machine is left unscaled
+LARGEST_COEFFICIENT = 1e300  # that a multiplier may become when it is divided by the margin
 
 
 class NuSVC(KernelClassifier):
@@ -198,7 +199,9 @@ class NuSVC(KernelClassifier):
 
     def _margin(self, dual: SignedDual, level: Vector) -> tuple[float, float]:
         margin, bias = nu_margin(level if self.class_weight is None else _give_way(dual, self.nu, level))
-        return (margin, bias) if margin > SMALLEST_MARGIN * abs(level).max() else (1.0, bias)
+        largest = max(float(dual.hi.max(initial=0.0)), -float(dual.lo.min(initial=0.0)))
+        is_zero = margin <= SMALLEST_MARGIN * abs(level).max() or margin * LARGEST_COEFFICIENT <= largest
+        return (1.0, bias) if is_zero else (margin, bias)
 
 
 def _give_way(dual: SignedDual, nu: float, level: Vector) -> Vector:

@@ -17,7 +17,17 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from widemargin.kernels.errors import ErrorTerms, is_normal, multiplicative, of_product, of_sum, scaled, unit_of
+from widemargin.kernels.errors import (
+    ErrorTerms,
+    additive,
+    is_normal,
+    multiplicative,
+    of_product,
+    of_sum,
+    scaled,
+    stacked,
+    unit_of,
+)
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.kernels.samples.raw import read_precision
 
@@ -129,7 +139,8 @@ class Sum(_Combination):
 
     def errors(self, samples: Samples) -> ErrorTerms:
         if self.defined_by_values:
-            return super().errors(samples)
+            unknown = super().errors(samples)
+            return stacked([unknown, *self._errors(samples)], unknown.size)
         return of_sum(self._errors(samples), cast(SharedSamples, samples).dtype)
 
 
@@ -147,7 +158,11 @@ class Product(_Combination):
 
     def errors(self, samples: Samples) -> ErrorTerms:
         if self.defined_by_values:
-            return super().errors(samples)
+            unknown = super().errors(samples)
+            parts = zip(self.parts, self._errors(samples))
+            if any(part.defined_by_values and errors.largest() > 0.0 for part, errors in parts):  # a matrix that is
+                return additive(np.full(len(unknown.size), np.inf), unknown.size)  # not symmetric
+            return unknown
         return of_product(self._errors(samples), cast(SharedSamples, samples).dtype)
 
 
@@ -196,7 +211,8 @@ class Scaled(Kernel):
 
     def errors(self, samples: Samples) -> ErrorTerms:
         if self.defined_by_values:
-            return super().errors(samples)
+            inner = self.kernel.errors(samples)
+            return ErrorTerms(self.factor * inner.left, inner.right, inner.size)
         return scaled(self.factor, self.kernel.errors(samples), samples.dtype)  # type: ignore[attr-defined]
 
 

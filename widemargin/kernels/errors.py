@@ -126,9 +126,11 @@ def unknown(n: int, dtype: DTypeLike) -> ErrorTerms:
     return additive(share, np.full(n, np.inf))
 
 
-def gaussian_by_table(n: int, dtype: DTypeLike) -> ErrorTerms:
-    """Rounded entries of a float64 table: five roundings of t, two of numpy's exp, one to the precision."""
+def exponential_by_table(n: int, scale: float, step: float, dtype: DTypeLike) -> ErrorTerms:
+    """Entries exp(-scale step k) of a float64 table: five roundings of t, two of numpy's exp, one to the precision."""
     share = 5.0 * UNIT + (unit_of(dtype) if np.dtype(dtype) != np.float64 else 0.0)
+    if not all(is_normal(number, np.float64) for number in (scale, step, scale * step)):
+        share = float("inf")
     return additive(np.full(n, 0.5 * share), np.ones(n))
 
 

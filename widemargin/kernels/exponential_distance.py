@@ -21,7 +21,7 @@ from scipy import sparse
 
 from widemargin.kernels.cheap_values import CheapValues
 from widemargin.kernels.distances import Absolute, Chi, exponential_block
-from widemargin.kernels.errors import ErrorTerms, exponential_of_l1, gaussian_by_table
+from widemargin.kernels.errors import ErrorTerms, exponential_by_table, exponential_of_l1
 from widemargin.kernels.exponential import exp_of_products
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.popcount import Different, table_block
@@ -87,7 +87,7 @@ class ExponentialDistance(Kernel):
 
     def errors(self, samples: Samples) -> ErrorTerms:
         if isinstance(samples, BinaryRows):
-            return gaussian_by_table(len(samples), samples.dtype)
+            return exponential_by_table(len(samples), self.gamma, 1.0, samples.dtype)
         vectors = cast(DenseColumns | SparseRows, samples)
         direct = isinstance(vectors, DenseColumns)
         roundings = vectors.n_terms, n_roundings_of_norms(vectors)

@@ -22,9 +22,9 @@ from widemargin.kernels.compiled_rows import DirectRows, NoRows, ProductRows, Sp
 from widemargin.kernels.distances import Squared, exponential_block
 from widemargin.kernels.errors import (
     ErrorTerms,
+    exponential_by_table,
     gaussian_by_differences,
     gaussian_by_products,
-    gaussian_by_table,
     unit_of,
 )
 from widemargin.kernels.exponential import exp_of_products
@@ -167,7 +167,7 @@ class Gaussian(Kernel):
 
     def errors(self, samples: Samples) -> ErrorTerms:
         if isinstance(samples, BinaryRows):
-            return gaussian_by_table(len(samples), samples.dtype)
+            return exponential_by_table(len(samples), self.gamma, samples.squared_step, samples.dtype)
         norms = np.sqrt(squared_norms(samples))
         if isinstance(samples, DenseColumns):
             return self._by_differences(samples, norms)

@@ -118,6 +118,10 @@ class Precomputed(Kernel):
             raise ValueError("The diagonal of a precomputed kernel is known for training samples only.")
         return rows.matrix[rows.numbers(), rows.numbers()].astype(np.float64)
 
+    @property
+    def defined_by_values(self) -> bool:
+        return True
+
     def errors(self, samples: Samples) -> ErrorTerms:
         """Values in float64 are the kernel by definition, and which of K[i, j] and K[j, i] they are is left open."""
         rows = cast(PrecomputedRows, samples)
@@ -150,11 +154,12 @@ def asymmetry_of(matrix: NDArray) -> float:
             if np.array_equal(one, other):
                 continue
             with np.errstate(invalid="ignore"):
-                largest = max(largest, float(np.nan_to_num(np.abs(one - other), nan=0.0).max()))
+                apart = np.abs(np.subtract(one, other, dtype=np.float64))
+            largest = max(largest, float(np.nan_to_num(apart, nan=0.0, posinf=np.inf).max()))
     if largest > NOT_ROUNDING * float(np.abs(matrix).max()):
         warn_user(
             f"The kernel matrix is not symmetric: K[i, j] and K[j, i] differ by up to {largest:.3g}. A support vector "
-            "machine needs a symmetric kernel, and no certificate can hold for this one. Try (K + K.T) / 2."
+            "machine needs a symmetric kernel; the difference counts as an error of this one. Try (K + K.T) / 2."
         )
     return largest
 

@@ -34,6 +34,7 @@ from widemargin.monitor.status import Status
 FIRST_NOISE = 0.1  # of the targets' standard deviation: where the noise begins
 LEAST_NOISE = 1e-6  # of the targets' standard deviation: below, the evidence is ruled by rounding
 NEWTON_STEPS = 25  # for the mode of the weights; it starts close to it
+HALVINGS = 100  # of a Newton step; no finite one is longer than 2^100 times a useful one
 NEWTON_TOL = 1e-8  # of the norm of the gradient
 ALIGNED = 1e-9  # share of a basis function that must be new to the model: near copies make Sigma singular
 PATIENCE = 3  # deletions after which a basis function stays out: at the floor of the noise, rounding would add it again
@@ -144,7 +145,9 @@ class Evidence:
                 break
             curvature = (basis * np.maximum(p * (1.0 - p), 1e-12)[:, None]).T @ basis + np.diag(self.alpha)
             step = np.linalg.solve(curvature, gradient)
-            while True:
+            if not np.isfinite(step).all():
+                break
+            for _ in range(HALVINGS):
                 tried = energy(w + step)
                 if tried <= value or np.abs(step).max() < 1e-12:
                     break

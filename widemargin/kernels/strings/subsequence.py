@@ -143,7 +143,7 @@ class Subsequence(Kernel):
         strings = cast(EncodedStrings, samples)
         steps = float(np.diff(strings.starts).max(initial=0)) ** 2
         recursion = (STEP_ERROR * self.k + 1.0) * steps * unit_of(np.float64)
-        size = np.sqrt(self.diag(samples))
+        size = np.where(np.isfinite(strings.own), np.sqrt(self.diag(samples)), np.inf)
         factor = np.where(self._underflows(strings, steps), np.inf, size)
         return multiplicative(2.0 * recursion + 8.0 * unit_of(strings.dtype), factor, size)
 
@@ -156,7 +156,7 @@ class Subsequence(Kernel):
         lengths, tiny = np.diff(strings.starts), float(np.finfo(strings.dtype).tiny)
         could_be_lost = (lengths >= self.k) & (2.0 * lengths * np.log(self.decay) < np.log(tiny) + 40.0)
         is_small = strings.own < 8.0 * self.k * max(1.0, steps) * tiny / unit_of(strings.dtype)
-        return np.where(strings.own == 0.0, could_be_lost, is_small)
+        return np.where(strings.own == 0.0, could_be_lost, is_small | ~np.isfinite(strings.own))
 
 
 def _inverse_roots(own: NDArray[np.float64]) -> NDArray[np.float64]:

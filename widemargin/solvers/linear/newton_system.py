@@ -53,6 +53,8 @@ class FeatureGram:
                 p.rows.add_gram(samples, sign * p.rate[samples], self.gram)
         if n_left and not free.any():
             self.gram[:] = 0.0  # nothing but rounding is left
+        if not np.isfinite(self.gram).all():
+            return -g
         jitter = 0.0
         while np.isfinite(jitter):
             H = self.gram * s

@@ -222,12 +222,15 @@ class KernelSystem(CheckedSystem):
                 rest = residual.value
                 error = np.maximum(np.einsum("ij,ij->j", rest, M.solve(rest)), 0.0)
                 status = run.status
+                if not np.isfinite(error).all():
+                    status = Status.NOT_FINITE
+                    break
                 if (error <= goal).all():
                     status = Status.OPTIMAL
                     break
                 if status not in (Status.OPTIMAL, Status.STALLED):
                     break
-                if (error[error > goal] > LEAST_PROGRESS * before[error > goal]).any():
+                if (error[error > goal] > LEAST_PROGRESS * before[error > goal]).any() or not run.iterations:
                     status = Status.STALLED
                     break
         return self.certify(
