@@ -1,0 +1,42 @@
+"""Every page of the documentation: the tour runs, links lead somewhere, paths in the text exist."""
+
+import re
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+matplotlib.use("Agg")
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").rglob("*.md")) + [ROOT / name for name in ("CONTRIBUTING.md", "CHANGELOG.md")]
+TOP = {path.name for path in ROOT.iterdir()} | {path.name for path in (ROOT / "widemargin").iterdir()}
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # one example stops before the end
+def test_the_tour_runs(capsys, tmp_path, monkeypatch):
+    pytest.importorskip("onnx")
+    monkeypatch.chdir(tmp_path)
+    page = ROOT / "docs" / "tour.md"
+    names: dict = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S):
+        exec(compile(block, str(page), "exec"), names)
+    assert capsys.readouterr().out.count("certificate") == 2
+    assert names["model"].certificate_.holds and names["quick"].certificate_.holds
+    assert names["fruit"].predict(["bandana", "sherry"]).tolist() == ["a", "e"]
+    assert {path.name for path in tmp_path.iterdir()} == {"moons.model", "moons.html", "moons.onnx"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_paths_in_the_text_exist(page):
+    """`solvers/block.py` and the like, relative to the repository or to the package."""
+    found = re.findall(r"`((?:[a-z_0-9]+/)+[a-z_0-9]*(?:\.py|\.md)?)`", page.read_text(encoding="utf-8"))
+    paths = [path for path in found if path.split("/")[0] in TOP]
+    assert [path for path in paths if not ((ROOT / path).exists() or (ROOT / "widemargin" / path).exists())] == []
