@@ -9,7 +9,7 @@ from widemargin.gram.accumulate import copy_rows, gather_block
 from widemargin.gram.budget import cache_budget, free_memory
 from widemargin.gram.full import FEW_ENTRIES
 from widemargin.gram.gram import kernel_scores, symmetric_block
-from widemargin.kernels.row_sums import add_weighted_rows
+from widemargin.linalg.row_sums import add_weighted_rows
 
 
 @pytest.mark.parametrize("data", DATA)

@@ -174,7 +174,7 @@ def test_wrong_options_are_said(make, words):
 
 
 def test_a_matrix_that_does_not_fit_is_said(monkeypatch):
-    from widemargin.solvers.reference import kernel_values
+    from widemargin.gram import kernel_values
 
     monkeypatch.setattr(kernel_values, "LARGEST_MATRIX", 100)
     dual, K = small_problem("hinge")

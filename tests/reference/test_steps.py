@@ -8,6 +8,7 @@ import pytest
 from tests.oracles import KERNELS, noisy_scores, signs, solve_qp, values_at
 from tests.reference.solvers import small_problem
 from widemargin.gram import CachedGram, FullGram
+from widemargin.gram.kernel_values import add_point, kernel_value, load, product, unload, values_of
 from widemargin.kernels import Gaussian, Laplacian, Linear, Polynomial
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -24,7 +25,6 @@ from widemargin.solvers.reference import (
 )
 from widemargin.solvers.reference.conjugate_gradient import minimise
 from widemargin.solvers.reference.gradient import project
-from widemargin.solvers.reference.kernel_values import add_point, kernel_value, load, product, unload, values_of
 from widemargin.solvers.reference.pair_move import pair_move
 from widemargin.solvers.reference.qp import QuadraticProgramme, matrices
 

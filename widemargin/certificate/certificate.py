@@ -17,12 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from widemargin.monitor.status import Status
-from widemargin.solvers.solution import Solution
+
+if TYPE_CHECKING:
+    from widemargin.solvers.solution import Solution
 
 FEASIBILITY = 1e-9  # relative error of a group's sum; bounds on the optimum allow for it, boxes are kept exactly
 

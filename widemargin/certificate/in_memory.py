@@ -7,6 +7,8 @@ left to the general way.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from widemargin._jit import jit
@@ -34,11 +36,13 @@ from widemargin.gram.gram import Gram
 from widemargin.gram.pair import PairGram
 from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import SECOND_ORDER, UNIT
-from widemargin.kernels.row_sums import add_weighted_rows
+from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import compiled_levels_of
 from widemargin.problems.primal import soft_primal
-from widemargin.solvers.solution import Solution
+
+if TYPE_CHECKING:
+    from widemargin.solvers.solution import Solution
 
 # What the compiled functions below find beside the numbers of `evaluate_point`
 VIOLATION, VIOLATION_COMPUTED, GAP, GAP_COMPUTED, LARGEST_ERROR, DRIFT, SUPPORT = range(7)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,9 @@ from widemargin.parallel.tiles import single_threaded_blas
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import levels_of
 from widemargin.problems.primal import hard_primal, soft_primal
-from widemargin.solvers.solution import Solution
+
+if TYPE_CHECKING:
+    from widemargin.solvers.solution import Solution
 
 LOOKS = 3  # times that samples in doubt are looked for: values computed afresh can move the middle
 FRESH_SHARE = 0.7  # of the samples in doubt from which all are computed

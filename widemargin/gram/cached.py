@@ -20,7 +20,7 @@ from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, kernel_product, sy
 from widemargin.gram.memory import SPARE, Piece, ThreadMemory, shaped
 from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel, Samples
-from widemargin.kernels.row_sums import add_weighted_rows
+from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.parallel.tiles import run_tiles
 
 SLAB_ROWS = 256

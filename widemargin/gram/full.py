@@ -14,7 +14,7 @@ from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import ErrorTerms, unknown
 from widemargin.kernels.kernel import Kernel, Samples
-from widemargin.kernels.row_sums import add_weighted_rows
+from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.parallel.tiles import run_tiles
 
 FEW_ENTRIES = 1 << 14  # up to here NumPy sums rows in at most 5 us more, and a first fit need not compile half a second

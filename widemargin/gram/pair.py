@@ -24,7 +24,7 @@ from widemargin.gram.memory import ThreadMemory
 from widemargin.kernels.compiled_rows import can_fill, fill_rows
 from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel, Samples
-from widemargin.kernels.row_sums import add_weighted_rows
+from widemargin.linalg.row_sums import add_weighted_rows
 
 ABSENT = -1
 

@@ -16,9 +16,9 @@ from widemargin._jit import jit
 from widemargin.kernels.distances import exponential_block
 from widemargin.kernels.mirror import mirror
 from widemargin.kernels.popcount import Different, table_block
-from widemargin.kernels.row_sums import add_weighted_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.dense import DenseColumns
+from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.parallel.atomics import next_turn
 from widemargin.parallel.tiles import run_tiles
 

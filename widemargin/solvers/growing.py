@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import REASSOCIATE, jit
-from widemargin.gram.pair import PairGram, evaluate, gather_square
-from widemargin.kernels.compiled_rows import can_fill
-from widemargin.kernels.row_sums import add_weighted_rows
+from widemargin.gram.pair import PairGram, can_fill, evaluate, gather_square
+from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import scan_groups, violation_of
 from widemargin.solvers.packed import key_limits, larger

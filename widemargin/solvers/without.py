@@ -19,7 +19,7 @@ from widemargin._jit import jit
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram
 from widemargin.gram.pair import ABSENT, PairGram
-from widemargin.kernels.row_sums import add_weighted_rows
+from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import compiled_levels_of, scan_groups, violation_of
 from widemargin.problems.warm_start import nearest_feasible, sums_of

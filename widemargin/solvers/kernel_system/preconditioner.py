@@ -23,13 +23,17 @@ and the left side is an upper bound on r'A^-1 r for any v, however it was found 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 
 from widemargin.gram.tiles import cross_block
-from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.parallel.tiles import single_threaded_blas
+
+if TYPE_CHECKING:
+    from widemargin.kernels.kernel import Kernel, Samples
 
 LARGEST_RANK = 1024  # F of 40,000 samples is then 330 MB, and applying it is cheaper than a product with K
 RANK_PER_ROOT = 4.0  # of sqrt(n): making F costs n rank^2, about as much as one or two products with K

@@ -25,9 +25,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from widemargin._jit import jit
+from widemargin.gram.kernel_values import kernel_value, load, unload, values_of
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
-from widemargin.solvers.reference.kernel_values import kernel_value, load, unload, values_of
 from widemargin.solvers.reference.pair_move import ETA_FLOOR, open_slopes, pair_move
 from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run
 from widemargin.solvers.reference.platt import WORK_PER_SLICE

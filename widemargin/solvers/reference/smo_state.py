@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import REASSOCIATE, jit
-from widemargin.problems.dual import SignedDual
-from widemargin.solvers.reference.kernel_values import (
+from widemargin.gram.kernel_values import (
     LINEAR,
     MATRIX,
     KernelValues,
@@ -27,6 +26,7 @@ from widemargin.solvers.reference.kernel_values import (
     product,
     unload,
 )
+from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.passes import Run, Vector
 from widemargin.solvers.reference.variables import diagonal_of
 
