@@ -128,7 +128,12 @@ class _OpenedLater:
         return self.dispatcher._cache
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        return self.open().load_overload(signature, target)
+        cache = self.open()
+        try:
+            return cache.load_overload(signature, target)
+        except (ImportError, AttributeError):  # an index from before a class of a signature was moved or renamed
+            cache.flush()
+            return None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.open(), name)

@@ -174,3 +174,16 @@ print("functions:", bool(ours))
 def test_import_compiles_nothing_and_loads_no_extra(whole_package):
     assert run(whole_package, IMPORT_EVERYTHING) == ["compiled:", "functions:", "True"]
     assert not list(whole_package.parents[1].rglob("*.nbi"))
+
+
+def test_an_index_that_names_a_class_of_an_earlier_version_is_dropped(installation):
+    """Numba reads the classes of all signatures before it looks at the stamp of the index."""
+    pair = "from typing import NamedTuple\n\n\nclass Pair(NamedTuple):\n    a: float\n    b: float\n"
+    outer = "from widemargin._jit import jit\n\n\n@jit\ndef outer(pair):\n    return pair.a + pair.b\n"
+    probe = PROBE.replace("outer(10.0)", "outer(Pair(1.0, 2.0))")
+    (installation / "old.py").write_text(pair)
+    (installation / "outer.py").write_text(outer)
+    assert run(installation, "from widemargin.old import Pair\n" + probe) == ["3.0", "0", "1"]
+    (installation / "old.py").rename(installation / "new.py")
+    assert run(installation, "from widemargin.new import Pair\n" + probe) == ["3.0", "0", "1"]
+    assert run(installation, "from widemargin.new import Pair\n" + probe) == ["3.0", "1", "0"]
