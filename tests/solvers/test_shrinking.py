@@ -140,6 +140,7 @@ def test_a_round_inside_a_part_tells_of_the_whole(parts, rng):
     assert rounds == sorted(set(rounds))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("ending", ["interrupt", "steps", "time"])
 def test_a_part_ends_with_the_whole(ending, parts, rng):
     X, dual = problem(rng, C=1000.0)

@@ -123,6 +123,7 @@ def test_time_limit_of_zero_still_gives_an_answer(rng):
         assert here.infeasibility <= 1e-12 * max(1.0, np.abs(trained.solution.beta).sum())
 
 
+@pytest.mark.alone
 def test_time_limit_is_kept(rng):
     """A problem that takes minutes ends within the limit and the length of one call of the inner loop."""
     X = rng.normal(size=(400, 3)) * 1e4  # the effective C is 1e8 times that of scaled data
