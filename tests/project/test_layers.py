@@ -14,7 +14,7 @@ import widemargin
 
 ROOT = Path(widemargin.__file__).parent
 LAYERS = (
-    ("_jit", "_lazy", "costs", "storage"),
+    ("_jit", "_lazy", "_sklearn", "costs", "storage"),
     ("parallel",),
     ("linalg",),
     ("monitor",),
