@@ -41,6 +41,14 @@ def rng() -> np.random.Generator:
 
 
 @pytest.fixture(scope="session")
+def iris() -> tuple[np.ndarray, np.ndarray]:
+    """150 flowers of three species, by four lengths."""
+    from sklearn.datasets import load_iris
+
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture(scope="session")
 def compiled() -> None:
     """Compile what tests with short time limits use, so that they time the solver and not the compiler."""
     from widemargin.kernels import Gaussian, Linear, Polynomial

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_blobs, make_classification
+from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, verify
@@ -17,11 +17,6 @@ from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, verify
 pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
 
 ALL = [SVC(), NuSVC(nu=0.3), SVR(), NuSVR(), OneClassSVM()]
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
 
 
 # ---- hard margin
