@@ -1,10 +1,12 @@
-"""What all tests share: how hypothesis searches, and where random numbers come from.
+"""What all tests share: how hypothesis searches, where random numbers come from, and that Ctrl-C arrives.
 
 HYPOTHESIS_PROFILE=search tries more and fresh random examples; the default repeats the same ones, so that a failure on
 one machine is a failure everywhere.
 """
 
 import os
+import signal
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -18,10 +20,32 @@ settings.register_profile("search", deadline=None, max_examples=200, suppress_he
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_arrives() -> Iterator[None]:
+    """Ctrl-C as in a foreground job, here and in the processes tests start.
+
+    Jobs in the background of a script (`make test &`) and on some CI machines are started with SIGINT ignored. Python
+    and the library leave it at that, as they should, and tests that press Ctrl-C would wait in vain.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """A seeded source of random numbers, new for every test."""
     return np.random.default_rng(20240517)
+
+
+@pytest.fixture(scope="session")
+def iris() -> tuple[np.ndarray, np.ndarray]:
+    """150 flowers of three species, by four lengths."""
+    from sklearn.datasets import load_iris
+
+    return load_iris(return_X_y=True)
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
-from widemargin import _moved
+from widemargin import _lazy, _moved
 from widemargin.estimators.registry import ESTIMATORS
 
 if TYPE_CHECKING:
@@ -83,12 +82,12 @@ _moved.install()
 def __getattr__(name: str) -> Any:
     """A public name, or a module of the package that nobody has imported yet."""
     if name in _HOME:
-        value = getattr(importlib.import_module(f"widemargin.{_HOME[name]}"), name)
+        value = getattr(_lazy.load(f"widemargin.{_HOME[name]}"), name)
         globals()[name] = value
         return value
     if not name.startswith("_"):
         try:
-            return importlib.import_module(f"widemargin.{name}")
+            return _lazy.load(f"widemargin.{name}")
         except ModuleNotFoundError as missing:
             if missing.name != f"widemargin.{name}":
                 raise

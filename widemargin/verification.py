@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing, check_array
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
 
+from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.certificate import Certificate, certify, combine
 from widemargin.estimators.fitted import coefficients_of, support_in
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
@@ -111,7 +112,7 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -
     precomputed = is_precomputed(model.kernel)
     if not takes_objects(model.kernel):
         X = check_array(X, accept_sparse=False if precomputed else "csr", dtype=(np.float64, np.float32))
-    n_samples = _num_samples(X)
+    n_samples = num_samples(X)
     if n_samples != model.shape_fit_[0]:
         raise ValueError(
             f"X has {n_samples} samples, but the model was fitted on {model.shape_fit_[0]}: give its training data."
@@ -185,7 +186,7 @@ def _verify_single(
         dual = (squared_epsilon_insensitive if squared else epsilon_insensitive)(y, bound, model.epsilon)
         dual = without_bias(dual) if _has_fixed_bias(model) else dual
         return _certify(dual, kernel, samples, coefficients, np.array([-bias]), tol)
-    vectors = support if is_precomputed(model.kernel) else _safe_indexing(data.X, support)
+    vectors = support if is_precomputed(model.kernel) else safe_indexing(data.X, support)
     expansion = Expansion(kernel, vectors, coefficients[None, support], np.array([bias]))
     error = np.abs(expansion.decision(data.X)[:, 0] - y)
     beta = _split(coefficients, bound, model.nu * bound.sum() / 2.0, error)

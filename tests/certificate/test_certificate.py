@@ -14,10 +14,10 @@ from tests.oracles import (
     as_array,
     noisy_scores,
     primal_at,
-    signs,
     solve_qp,
     values_at,
 )
+from tests.samples import overlapping, problem_of
 from widemargin.certificate import certify, certify_function, combine
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -29,8 +29,7 @@ TOL = 1e-6
 
 
 def solved(machine, rng, kernel="rbf", C=1.0):
-    X = rng.normal(size=(N, 3))
-    dual = MACHINES[machine](noisy_scores(X, rng), np.full(N, C))
+    X, dual = problem_of(machine, N, rng, C)
     trained = Training(KERNELS[kernel][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=TOL))[0]
     return X, KERNELS[kernel][1](X, X), dual, trained
 
@@ -142,8 +141,7 @@ def test_a_wrong_level_is_refused(machine, rng):
 
 
 def test_an_early_stop_is_refused(rng):
-    X = rng.normal(size=(N, 3))
-    dual = hinge(signs(noisy_scores(X, rng)), np.ones(N))
+    X, dual = overlapping(N, rng)
     trained = Training(KERNELS["rbf"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=1e-3, max_iter=10))[0]
     assert not trained.certificate.holds and trained.certificate.gap > 1e-3
     assert "max_iter" in str(trained.certificate) and "DOES NOT HOLD" in str(trained.certificate)

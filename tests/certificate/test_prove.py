@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.oracles import KERNELS, MACHINES, WITHOUT_BIAS, noisy_scores, without_groups
+from tests.oracles import KERNELS, MACHINES, WITHOUT_BIAS, without_groups
+from tests.samples import problem_of
 from widemargin.certificate import certify_function
 from widemargin.certificate.prove import settle
 from widemargin.gram.scores import Scores
@@ -29,8 +30,7 @@ def violation(dual, beta, function):
 
 def blurred(machine, rng, n_groups=True):
     """A dual, a point of it, its true function, and that function with errors of known bounds."""
-    X = rng.normal(size=(N, 4))
-    dual = MACHINES[machine](noisy_scores(X, rng), np.ones(N))
+    X, dual = problem_of(machine, N, rng, d=4)
     dual = dual if n_groups else without_groups(dual)
     beta = np.clip(rng.normal(size=len(dual)), dual.lo, dual.hi)
     beta[rng.random(len(dual)) < 0.5] = 0.0

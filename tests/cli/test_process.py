@@ -55,6 +55,7 @@ def test_as_a_user_would_in_a_folder(cancer):
     assert json.loads(damaged.stdout)["exit_code"] == 2
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent to processes in another way there")
 def test_ctrl_c_saves_the_best_model_so_far(folder):

@@ -47,6 +47,7 @@ def test_quick_work_says_nothing(monkeypatch):
         assert "thinking" not in written.getvalue()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("kind", "expected"), [("terminal", "thinking"), ("log", "thinking ...\n"), ("quiet", "")])
 def test_waiting(kind, expected, impatient, monkeypatch):
     screen, written = screen_of(kind, monkeypatch)

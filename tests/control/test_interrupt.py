@@ -69,6 +69,30 @@ def test_a_handler_of_the_users_own_and_other_threads_are_left_alone():
     assert installed == [signal.default_int_handler]
 
 
+def test_a_job_told_to_ignore_ctrl_c_ignores_it():
+    """As a shell starts `command &` in a script."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with CtrlC() as ctrl_c:
+            press()
+        assert not ctrl_c.requested.is_set()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.slow
+def test_these_tests_pass_in_a_job_told_to_ignore_ctrl_c():
+    """Also in a process that a test starts: the handler is not ignored there either."""
+    ignoring = (
+        "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); os.execv(sys.executable, sys.argv[1:])"
+    )
+    names = ["test_first_press_is_a_request_second_an_exception", "test_two_presses_leave_the_fit"]
+    tests = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"{__file__}::{name}" for name in names)]
+    done = subprocess.run([sys.executable, "-c", ignoring, *tests], capture_output=True, text=True, timeout=240)
+    assert "2 passed" in done.stdout, done.stdout
+
+
 @pytest.mark.parametrize("machine", [SVC(C=10.0), NuSVC(nu=0.2)], ids=str)
 def test_ctrl_c_before_the_first_step_still_gives_a_machine(machine, problem, monkeypatch):
     """A press while something compiles arrives before the solver: no exception, a machine at its start."""

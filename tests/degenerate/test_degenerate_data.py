@@ -14,6 +14,7 @@ from tests.oracles import (
     values_at,
     without_groups,
 )
+from tests.samples import problem_of
 from widemargin.kernels import Gaussian, Linear, Polynomial
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -180,8 +181,7 @@ def test_rounding_is_not_certified_as_a_small_gap(scale, rng):
 @pytest.mark.parametrize("C", [1e-12, 1e-6])
 @pytest.mark.parametrize("machine", [*WITHOUT_BIAS, "nu_regression"])
 def test_tiny_C(machine, C, rng):
-    X = rng.normal(size=(30, 3))
-    dual = MACHINES[machine](noisy_scores(X, rng), np.full(30, C))
+    X, dual = problem_of(machine, 30, rng, C)
     trained = train(Gaussian(0.5), X, dual, tol=1e-6)
     assert trained.solution.status is Status.OPTIMAL and trained.certificate.holds
     here = values_at(dual, Gaussian(0.5)(X), trained.solution.beta)
@@ -192,8 +192,7 @@ def test_tiny_C(machine, C, rng):
 @pytest.mark.parametrize("C", [1e6, 1e12])
 @pytest.mark.parametrize("machine", ["hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive"])
 def test_huge_C_with_a_kernel_that_separates(machine, C, rng):
-    X = rng.normal(size=(40, 3))
-    dual = MACHINES[machine](noisy_scores(X, rng), np.full(40, C))
+    X, dual = problem_of(machine, 40, rng, C)
     trained = train(Gaussian(1.0), X, dual, tol=1e-6)
     assert trained.solution.status in (Status.OPTIMAL, Status.STALLED)
     assert values_at(dual, Gaussian(1.0)(X), trained.solution.beta).violation <= 1e-5
@@ -201,8 +200,7 @@ def test_huge_C_with_a_kernel_that_separates(machine, C, rng):
 
 @pytest.mark.parametrize("machine", ["hinge", "squared_hinge", "epsilon_insensitive"])
 def test_huge_C_with_a_kernel_that_does_not_separate(machine, rng):
-    X = rng.normal(size=(40, 3))
-    dual = MACHINES[machine](noisy_scores(X, rng), np.full(40, 1e12))
+    X, dual = problem_of(machine, 40, rng, 1e12)
     trained = train(Linear(), X, dual, tol=1e-3, limit=5.0)
     assert trained.solution.status in (Status.OPTIMAL, Status.STALLED, Status.UNDECIDED)
     assert trained.certificate.holds == (trained.solution.status is Status.OPTIMAL)
@@ -211,8 +209,7 @@ def test_huge_C_with_a_kernel_that_does_not_separate(machine, rng):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_tolerance_below_rounding_ends(machine, kernel, rng):
-    X = rng.normal(size=(40, 3))
-    dual = MACHINES[machine](noisy_scores(X, rng), np.ones(40))
+    X, dual = problem_of(machine, 40, rng)
     trained = train(KERNELS[kernel][0], X, dual, tol=1e-14)
     assert trained.solution.status in (Status.OPTIMAL, Status.STALLED, Status.UNDECIDED)
     assert values_at(dual, KERNELS[kernel][1](X, X), trained.solution.beta).violation <= 1e-10

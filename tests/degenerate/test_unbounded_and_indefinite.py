@@ -25,6 +25,7 @@ def hard(y):
     return hinge(y, np.full(len(y), np.inf))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(degree=2, gamma=1.0, coef0=1.0)], ids=["linear", "poly"])
 def test_hard_margin_on_noise(kernel, seed):
@@ -39,6 +40,7 @@ def test_hard_margin_on_noise(kernel, seed):
     assert time.perf_counter() - began < 3.0
 
 
+@pytest.mark.alone
 def test_the_time_limit_is_kept_by_two_equal_points_with_opposite_labels():
     X, y = np.ones((2, 2)), np.array([1.0, -1.0])
     began = time.perf_counter()

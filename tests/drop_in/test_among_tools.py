@@ -5,7 +5,6 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_iris
 from sklearn.ensemble import BaggingClassifier, StackingClassifier
 from sklearn.inspection import DecisionBoundaryDisplay, permutation_importance
 from sklearn.metrics import log_loss
@@ -24,11 +23,6 @@ NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
 
 each_machine = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: type(machine).__name__)
 each_classifier = pytest.mark.parametrize("machine", CLASSIFIERS, ids=lambda machine: type(machine).__name__)
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
 
 
 @each_machine

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_blobs, make_classification
+from sklearn.datasets import make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, verify
@@ -17,11 +17,6 @@ from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, Status, verify
 pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
 
 ALL = [SVC(), NuSVC(nu=0.3), SVR(), NuSVR(), OneClassSVM()]
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
 
 
 # ---- hard margin
@@ -39,6 +34,7 @@ def test_hard_margin_on_separable_data(kernel):
     )
 
 
+@pytest.mark.alone
 def test_hard_margin_on_inseparable_data_is_a_sentence():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
@@ -60,6 +56,7 @@ def test_max_iter(iris):
     assert machine.predict(iris[0]).shape == (150,)
 
 
+@pytest.mark.alone
 def test_time_limit_returns_a_model():
     X, y = make_classification(4000, 30, flip_y=0.3, random_state=0)
     machine = SVC(C=1e6, gamma=0.5, kernel="poly", time_limit=0.2, tol=1e-9)
@@ -106,6 +103,7 @@ print(took)
 """
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 def test_ctrl_c_returns_the_model_so_far():
@@ -186,6 +184,7 @@ def test_n_jobs_zero(iris):
 # ---- degenerate data
 
 
+@pytest.mark.alone
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_two_points_that_hang_elsewhere():
     start = time.perf_counter()

@@ -3,17 +3,12 @@
 import numpy as np
 import pytest
 import sklearn.svm
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import make_blobs
 
 from widemargin import SVC
 from widemargin.kernels import Gaussian
 from widemargin.models.expansion import Expansion
 from widemargin.models.multiclass import lay_out, one_against_rest_confidence, read_out, two_class_problems, votes
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return load_iris(return_X_y=True)
 
 
 def test_pairs_by_hand():

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.samples import rows_of_two
 from widemargin._jit import jit
 from widemargin.gram.memory import ThreadMemory
-from widemargin.gram.pair import ClassRows, PairGram
+from widemargin.gram.pair import PairGram
 from widemargin.kernels import Gaussian, Laplacian, Polynomial
 from widemargin.kernels.compiled_rows import DirectRows, NoRows, ProductRows, SparseProductRows, fill_rows
 
@@ -26,11 +27,7 @@ def two_classes(kind, dtype, rng, sizes=(37, 301)):
     X = rng.normal(size=(sum(sizes), d))
     if sparse or kind == "mostly zeros":
         X[rng.random(X.shape) < 0.9] = 0.0
-    samples = kernel.prepare(sp.csr_array(X) if sparse else X, dtype)
-    cut = np.split(np.arange(sum(sizes)), [sizes[0]])
-    arrange, errors = kernel.row_layout(samples)
-    classes = [ClassRows(kernel, samples.take(part), np.dtype(dtype), arrange, errors.take(part)) for part in cut]
-    return kernel, X, classes
+    return kernel, X, rows_of_two(kernel, sp.csr_array(X) if sparse else X, sizes[0], dtype)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -56,6 +56,7 @@ def run(package, script, **environment):
     """Run a script in a new process that sees only this copy of the package; return what it prints."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
     env |= {"PYTHONPATH": str(package.parent), "NUMBA_CACHE_DIR": str(package.parents[1] / "cache"), **environment}
+    env["PYTHONDONTWRITEBYTECODE"] = "1"  # Python's own cache misses an edit in the same second that keeps the size
     done = subprocess.run(
         [sys.executable, "-c", script], env=env, cwd=package.parent, capture_output=True, text=True, timeout=120
     )

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import widemargin
+from widemargin import estimators
 
 
 @pytest.mark.parametrize("name", widemargin.__all__)
@@ -29,3 +30,22 @@ def test_modules_are_reached_without_importing_them_first():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'widemargin' has no attribute 'SVM'"):
         _ = widemargin.SVM
+
+
+@pytest.mark.parametrize("package", [widemargin, estimators], ids=lambda package: package.__name__)
+@pytest.mark.parametrize(
+    "line, error",
+    [("import math; math.no_such_function", AttributeError), ("from math import no_such_function", ImportError)],
+)
+def test_an_error_inside_a_module_is_shown_as_it_is(package, line, error, tmp_path, monkeypatch):
+    """And not as "cannot import name 'SVC'", which is what Python makes of an AttributeError."""
+    (tmp_path / "broken.py").write_text(line)
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
+    monkeypatch.setitem(package._HOME if package is widemargin else package.ESTIMATORS, "SVC", "broken")
+    monkeypatch.delitem(vars(package), "SVC", raising=False)
+    with pytest.raises(ImportError, match="no_such_function") as caught:
+        exec(f"from {package.__name__} import SVC", {})
+    assert "cannot import name 'SVC'" not in str(caught.value)
+    assert isinstance(caught.value.__cause__ or caught.value, error)
+    with pytest.raises(ImportError, match="no_such_function"):
+        _ = package.broken if package is widemargin else package.SVC

@@ -62,6 +62,7 @@ def test_one_taken_back_is_never_run(helpers):
     assert done == []
 
 
+@pytest.mark.alone
 def test_idle_helpers_take_no_time(helpers):
     helpers.send(lambda: None).wait()
     time.sleep(0.05)

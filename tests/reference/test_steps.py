@@ -7,6 +7,7 @@ import pytest
 
 from tests.oracles import KERNELS, noisy_scores, signs, solve_qp, values_at
 from tests.reference.solvers import small_problem
+from tests.samples import overlapping
 from widemargin.gram import CachedGram, FullGram
 from widemargin.gram.kernel_values import add_point, kernel_value, load, product, unload, values_of
 from widemargin.kernels import Gaussian, Laplacian, Linear, Polynomial
@@ -157,8 +158,7 @@ def test_smo_agrees_in_every_form(solver, kernel, rng):
 
 def test_smo_on_rows_that_are_not_held(rng):
     """Beyond the full matrix: points for the kernels that have them, the matrix of others."""
-    X = rng.normal(size=(50, 3))
-    dual = hinge(signs(noisy_scores(X, rng)), np.ones(50))
+    X, dual = overlapping(50, rng)
     for kernel in (Gaussian(0.5), Laplacian(0.5), Linear()):
         gram = CachedGram(kernel, kernel.prepare(X), np.float64, 10**5)
         best, _ = solve_qp(dual, kernel(X))

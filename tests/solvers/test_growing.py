@@ -5,10 +5,11 @@ import threading
 import numpy as np
 import pytest
 
+from tests.samples import rows_of_two
 from widemargin import SVC, NuSVC, verify
 from widemargin.gram import FullGram
 from widemargin.gram.memory import ThreadMemory
-from widemargin.gram.pair import ClassRows, PairGram
+from widemargin.gram.pair import PairGram
 from widemargin.kernels import Gaussian, Linear
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -22,13 +23,7 @@ from widemargin.solvers.growing import evaluate, look, slopes_outside, solve_gro
 def problem(rng, kernel, sizes=(90, 140), shift=1.5, d=6, dtype=np.float64):
     X = rng.normal(size=(sum(sizes), d))
     X[: sizes[0], 0] += shift
-    samples = kernel.prepare(X, dtype)
-    first = np.arange(sizes[0])
-    second = np.arange(sizes[0], sum(sizes))
-    arrange, errors = kernel.row_layout(samples)
-    classes = [
-        ClassRows(kernel, samples.take(part), np.dtype(dtype), arrange, errors.take(part)) for part in (first, second)
-    ]
+    classes = rows_of_two(kernel, X, sizes[0], dtype)
     sign = np.where(np.arange(len(X)) < sizes[0], 1.0, -1.0)
     return X, sign, PairGram(kernel, *classes, ThreadMemory())
 

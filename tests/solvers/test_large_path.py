@@ -14,6 +14,7 @@ from tests.oracles import (
     values_at,
     without_groups,
 )
+from tests.samples import overlapping
 from tests.small_blocks import solve_in_small_blocks
 from widemargin.gram import CachedGram, FullGram, source
 from widemargin.monitor.status import Status
@@ -123,9 +124,8 @@ def test_one_thread_is_many_threads(kernel, precision, rng):
 
 @pytest.mark.parametrize("megabytes", [0.0, 1e-3, 4e-3, 0.1, 100.0])
 def test_any_cache_size_gives_the_same_answer(megabytes, precision, grams, rng):
-    X = rng.normal(size=(N, 4))
+    X, dual = overlapping(N, rng, 10.0, d=4)
     K = KERNELS["rbf"][1](X, X)
-    dual = hinge(signs(noisy_scores(X, rng)), np.full(N, 10.0))
     trained = Training(KERNELS["rbf"][0], X, cache_size=megabytes, n_jobs=1).train([Task(dual)], Stopping(tol=TOL))[0]
     assert values_at(dual, K, trained.solution.beta).violation <= TOL * (1 + 1e-6)
     for gram in grams:
@@ -150,8 +150,7 @@ def test_tasks_on_parts_of_the_samples(precision, rng):
 
 
 def test_dual_objective_falls_over_blocks(precision, rng):
-    X = rng.normal(size=(N, 4))
-    dual = hinge(signs(noisy_scores(X, rng)), np.full(N, 100.0))
+    X, dual = overlapping(N, rng, 100.0, d=4)
     seen = []
     Training(KERNELS["rbf"][0], X, n_jobs=1).train(
         [Task(dual)], Stopping(tol=TOL), watch=lambda info: seen.append(info["objective"])
@@ -162,9 +161,8 @@ def test_dual_objective_falls_over_blocks(precision, rng):
 
 
 def test_interrupted_between_blocks(precision, rng):
-    X = rng.normal(size=(N, 4))
+    X, dual = overlapping(N, rng, d=4)
     K = KERNELS["rbf"][1](X, X)
-    dual = hinge(signs(noisy_scores(X, rng)), np.ones(N))
 
     def watch(info):
         if info["rounds"] == 3:
@@ -181,9 +179,8 @@ def test_interrupted_between_blocks(precision, rng):
 def test_large_C_in_float32_ends_in_a_true_certificate(monkeypatch, rng, grams):
     """Here float32 sums would claim what is not so; the answer must hold in extended precision."""
     monkeypatch.setattr(source, "FULL", 40)
-    X = rng.normal(size=(N, 4))
+    X, dual = overlapping(N, rng, 1e5, d=4)
     K = KERNELS["rbf"][1](X, X)
-    dual = hinge(signs(noisy_scores(X, rng)), np.full(N, 1e5))
     trained = Training(KERNELS["rbf"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=1e-3, time_limit=60.0))[0]
     assert grams[0].dtype == np.float32
     assert trained.solution.status is Status.OPTIMAL and trained.certificate.holds
@@ -193,9 +190,8 @@ def test_large_C_in_float32_ends_in_a_true_certificate(monkeypatch, rng, grams):
 def test_the_word_of_another_solver_is_not_taken(monkeypatch, rng):
     """One that is wrong about F at a single sample, of many: a probe would hardly find it."""
     monkeypatch.setattr(source, "FULL", 40)
-    X = rng.normal(size=(N, 4))
+    X, dual = overlapping(N, rng, d=4)
     K = KERNELS["rbf"][1](X, X)
-    dual = hinge(signs(noisy_scores(X, rng)), np.ones(N))
 
     def wrong_at_one(dual, gram, stopping, start=None, function=None, watch=None):
         solution = solve_blocks(dual, gram, stopping, start=start, function=function)

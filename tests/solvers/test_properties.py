@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.oracles import KERNELS, MACHINES, WITHOUT_BIAS, GivenMatrix, noisy_scores, signs, values_at, without_groups
+from tests.samples import overlapping
 from widemargin.certificate import certify_function
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -261,8 +262,7 @@ def test_every_way_to_hold_the_same_data_gives_the_same_answer(kernel, binary, r
 
 
 def test_the_same_problem_twice_gives_the_same_bits(rng):
-    X = rng.normal(size=(200, 3))
-    dual = hinge(signs(noisy_scores(X, rng)), np.ones(200))
+    X, dual = overlapping(200, rng)
     one, other = (Training(KERNELS["rbf"][0], X).train([Task(dual)], Stopping())[0].solution for _ in range(2))
     np.testing.assert_array_equal(one.beta, other.beta)
     assert one.iterations == other.iterations

@@ -5,12 +5,12 @@ import time
 import numpy as np
 import pytest
 
-from tests.oracles import KERNELS, MACHINES, WITHOUT_BIAS, noisy_scores, signs, values_at, without_groups
+from tests.oracles import KERNELS, MACHINES, WITHOUT_BIAS, noisy_scores, values_at, without_groups
+from tests.samples import overlapping
 from tests.small_blocks import solve_in_small_blocks
 from widemargin.gram import CachedGram, FullGram, cached, source
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
-from widemargin.problems import hinge
 from widemargin.solvers import block, solve_blocks
 from widemargin.solvers.shrinking import active_part, active_variables
 from widemargin.training.fit import Task, Training
@@ -52,8 +52,7 @@ def kind_of_part(request, monkeypatch):
 
 def problem(rng, C=10.0):
     """Two classes with some overlap, of which a third become support vectors."""
-    X = rng.normal(size=(N, 3))
-    return X, hinge(signs(noisy_scores(X, rng)), C)
+    return overlapping(N, rng, C)
 
 
 def cached_gram(X):
@@ -140,6 +139,7 @@ def test_a_round_inside_a_part_tells_of_the_whole(parts, rng):
     assert rounds == sorted(set(rounds))
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("ending", ["interrupt", "steps", "time"])
 def test_a_part_ends_with_the_whole(ending, parts, rng):
     X, dual = problem(rng, C=1000.0)

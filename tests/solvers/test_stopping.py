@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.oracles import KERNELS, MACHINES, GivenMatrix, noisy_scores, signs, solve_qp, values_at
+from tests.samples import overlapping, problem_of
 from tests.small_blocks import solve_in_small_blocks
 from widemargin import solvers
 from widemargin.gram import FullGram
@@ -23,8 +24,8 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def problem(rng, C=1.0):
-    X = rng.normal(size=(N, 3))
-    return KERNELS["rbf"][1](X, X), hinge(signs(noisy_scores(X, rng)), np.full(N, C))
+    X, dual = overlapping(N, rng, C)
+    return KERNELS["rbf"][1](X, X), dual
 
 
 def train(K, dual, **rule):
@@ -87,8 +88,8 @@ def test_a_finer_tolerance_gives_a_better_objective(rng, monkeypatch):
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("budget", [0, 1, 2, 17])
 def test_max_iter_is_exact(machine, budget, rng):
-    X = rng.normal(size=(N, 3))
-    K, dual = KERNELS["rbf"][1](X, X), MACHINES[machine](noisy_scores(X, rng), np.ones(N))
+    X, dual = problem_of(machine, N, rng)
+    K = KERNELS["rbf"][1](X, X)
     trained = train(K, dual, tol=1e-6, max_iter=budget)
     assert trained.solution.status is Status.MAX_ITER
     assert trained.solution.iterations == budget == trained.certificate.iterations
@@ -100,8 +101,8 @@ def test_max_iter_is_exact(machine, budget, rng):
 @pytest.mark.parametrize("machine", ["hinge", "squared_hinge", "epsilon_insensitive"])
 def test_max_iter_counts_every_step(machine, budget, rng):
     """A step moves two multipliers, so from zero no more than 2 max_iter of them can be off zero."""
-    X = rng.normal(size=(N, 3))
-    K, dual = KERNELS["rbf"][1](X, X), MACHINES[machine](noisy_scores(X, rng), np.ones(N))
+    X, dual = problem_of(machine, N, rng)
+    K = KERNELS["rbf"][1](X, X)
     assert np.count_nonzero(train(K, dual, tol=1e-6, max_iter=budget).solution.beta) <= 2 * budget
 
 
@@ -123,6 +124,7 @@ def test_time_limit_of_zero_still_gives_an_answer(rng):
         assert here.infeasibility <= 1e-12 * max(1.0, np.abs(trained.solution.beta).sum())
 
 
+@pytest.mark.alone
 def test_time_limit_is_kept(rng):
     """A problem that takes minutes ends within the limit and the length of one call of the inner loop."""
     X = rng.normal(size=(400, 3)) * 1e4  # the effective C is 1e8 times that of scaled data
@@ -171,8 +173,8 @@ def test_watch_is_told_the_truth(blocks, rng, monkeypatch):
 @pytest.mark.parametrize("at", [1, 3])
 def test_interrupt_between_blocks_returns_a_consistent_point(machine, at, rng, monkeypatch):
     solve_in_small_blocks(monkeypatch)
-    X = rng.normal(size=(N, 3))
-    K, dual = KERNELS["rbf"][1](X, X), MACHINES[machine](noisy_scores(X, rng), np.ones(N))
+    X, dual = problem_of(machine, N, rng)
+    K = KERNELS["rbf"][1](X, X)
     calls = 0
 
     def watch(info):

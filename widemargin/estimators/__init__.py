@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
+from widemargin import _lazy
 from widemargin.estimators.registry import ESTIMATORS
 
 if TYPE_CHECKING:
@@ -30,5 +30,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """An estimator by its name."""
     if name in ESTIMATORS:
-        return getattr(importlib.import_module(f"widemargin.estimators.{ESTIMATORS[name]}"), name)
+        return getattr(_lazy.load(f"widemargin.estimators.{ESTIMATORS[name]}"), name)
     raise AttributeError(f"module 'widemargin.estimators' has no attribute {name!r}")

@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from widemargin._sklearn import Interval, StrOptions, fit_context, num_samples, safe_indexing
 from widemargin.certificate import combine as combine_certificates
 from widemargin.estimators.not_finite import warn_not_finite
 from widemargin.estimators.notebook import ShowsCertificate
@@ -118,7 +117,7 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
                 f"Precomputed matrix must be a square matrix: got {X.shape[0]} x {X.shape[1]}. Give fit the kernel "
                 "between all pairs of training samples."
             )
-        n_samples = _num_samples(X)
+        n_samples = num_samples(X)
         self.shape_fit_ = getattr(X, "shape", (n_samples,))
         return leave_out_weightless(X, None if plain_targets is None else y, sample_weight, n_samples, precomputed)
 
@@ -143,7 +142,7 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
                 run.steps.finish()
         self._warn_unless_converged()
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def resume(
         self,
         X: Any,
@@ -170,9 +169,9 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
         self
         """
         check_is_fitted(self)
-        if _num_samples(X) != self.shape_fit_[0]:
+        if num_samples(X) != self.shape_fit_[0]:
             raise ValueError(
-                f"X has {_num_samples(X)} samples, but the machine was fitted on {self.shape_fit_[0]}: resume needs "
+                f"X has {num_samples(X)} samples, but the machine was fitted on {self.shape_fit_[0]}: resume needs "
                 "the same training data; fit starts anew on others."
             )
         before = copy.copy(self)
@@ -258,7 +257,7 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
         elif isinstance(data.X, np.ndarray):
             self.support_vectors_ = data.X[support]
         else:
-            self.support_vectors_ = _safe_indexing(data.X, support)
+            self.support_vectors_ = safe_indexing(data.X, support)
             if sp.issparse(data.X):
                 sparse = sp.csr_matrix if isinstance(data.X, sp.spmatrix) else sp.csr_array
                 self.dual_coef_ = sparse(coefficients)

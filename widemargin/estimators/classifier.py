@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state, column_or_1d, compute_class_weight
-from sklearn.utils._param_validation import Hidden, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin._sklearn import Hidden, StrOptions, fit_context
 from widemargin.calibration.held_out import Folds
 from widemargin.calibration.sigmoid import agreeing_with, probabilities
 from widemargin.estimators.base import KernelMachine, Vector
@@ -85,7 +85,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """The multipliers behind exposed coefficients, possibly up to a factor that the sums restore."""
         return coefficients
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
         """Train on labelled samples.
 

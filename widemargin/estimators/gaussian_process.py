@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context, clone
-from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from widemargin._sklearn import Interval, StrOptions, fit_context, safe_indexing
 from widemargin.estimators.base import FLOATS
 from widemargin.estimators.kernel_system_model import KernelSystemModel
 from widemargin.gram.budget import cache_budget
@@ -181,7 +181,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
 
     # ---- fitting
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> GaussianProcessRegressor:
         """Fit the parameters of the kernel, then solve for the coefficients.
 
@@ -307,7 +307,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         X, targets, alpha = self.X_train_, self._targets, self._alpha
         if self.n_optimizer_samples is not None and self.n_optimizer_samples < len(targets):
             chosen = np.sort(rng.permutation(len(targets))[: self.n_optimizer_samples])
-            X, targets, alpha = _safe_indexing(X, chosen), targets[chosen], alpha[chosen]
+            X, targets, alpha = safe_indexing(X, chosen), targets[chosen], alpha[chosen]
 
         seen: list[tuple[float, Vector]] = []
 

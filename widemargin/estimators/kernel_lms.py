@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length
 
+from widemargin._sklearn import Interval, StrOptions, fit_context
 from widemargin.estimators.kernel_system_model import KernelSystemModel
 from widemargin.gram.tiles import cross_block
 from widemargin.kernels import KERNEL_NAMES, Kernel
@@ -145,7 +145,7 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> KernelLMS:
         """Step until the error is small, from coefficients of zero.
 
@@ -255,7 +255,7 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
             )
         warn_user(message, ConvergenceWarning)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any) -> KernelLMS:
         """Learn from further samples as they come: predict each, then add it with coefficient rate * error.
 

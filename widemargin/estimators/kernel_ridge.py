@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
+from widemargin._sklearn import Interval, StrOptions, fit_context
 from widemargin.estimators.base import WITHOUT_GAMMA
 from widemargin.estimators.kernel_system_model import KernelSystemModel
 from widemargin.estimators.training_set import TrainingSet, resolve_gamma
@@ -134,7 +134,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Solve for the coefficients.
 

@@ -17,9 +17,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from widemargin._sklearn import Interval, StrOptions
 from widemargin.certificate.system_certificate import IF_PSD
 from widemargin.estimators.base import FLOATS, KernelMachine
 from widemargin.estimators.notebook import ShowsCertificate

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from widemargin._sklearn import Interval, StrOptions
 from widemargin.certificate import Certificate, combine
 from widemargin.certificate.linear import Judge
 from widemargin.estimators.notebook import ShowsCertificate

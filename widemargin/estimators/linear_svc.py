@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d, compute_class_weight
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin._sklearn import Interval, StrOptions, fit_context
 from widemargin.certificate.linear import PointJudge
 from widemargin.certificate.linear_joint import prove_joint
 from widemargin.certificate.linear_l1 import prove_l1
@@ -154,7 +154,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Train on labelled samples.
 

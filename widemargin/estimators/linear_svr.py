@@ -6,10 +6,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from widemargin._sklearn import Interval, StrOptions, fit_context
 from widemargin.estimators.linear_model import LinearMachine, Vector
 from widemargin.estimators.plain_data import are_plain_targets
 from widemargin.linalg.rows import DenseRows, SparseRows
@@ -111,7 +111,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
         """Train on samples with real targets.
 

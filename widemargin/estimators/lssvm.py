@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
+from widemargin._sklearn import Interval, StrOptions, fit_context
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.kernel_system_model import KernelSystemModel
 from widemargin.estimators.plain_data import are_plain_labels
@@ -168,7 +168,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVR:
         """Solve for coefficients and bias.
 
@@ -280,7 +280,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
     _read_labels = KernelClassifier._read_labels  # labels and class weights mean what they mean in SVC
     _about_one_class = KernelClassifier._about_one_class
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVC:
         """Solve for coefficients and bias.
 

@@ -6,8 +6,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from widemargin._sklearn import Interval
 from widemargin.estimators.base import Vector
 from widemargin.estimators.classifier import KernelClassifier
 from widemargin.monitor.stopping import Stopping

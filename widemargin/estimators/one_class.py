@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import OutlierMixin, _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.base import OutlierMixin
 
+from widemargin._sklearn import Interval, fit_context
 from widemargin.calibration.one_class import density_marks, probability_of_normal
 from widemargin.estimators.base import KernelMachine, Vector
 from widemargin.estimators.run import Answer, Run, present_coefficients
@@ -147,7 +147,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         self.warm_start = warm_start
         self.trace = trace
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Find the region of the samples in X.
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from widemargin._sklearn import Interval, StrOptions, fit_context, num_samples, safe_indexing
 from widemargin.estimators.base import FLOATS, WITHOUT_GAMMA
 from widemargin.estimators.rebuilding import checked_vectors, finite_matrix
 from widemargin.estimators.training_set import resolve_gamma
@@ -126,7 +126,7 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
 
     # ---- learning
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> KernelPerceptron:
         """Go through the data up to max_iter times, from nothing.
 
@@ -147,7 +147,7 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
             steps.finish()
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> KernelPerceptron:
         """Go once through more data, in the order given.
 
@@ -197,7 +197,7 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
         uses_gamma = isinstance(self.kernel, str) and self.kernel not in WITHOUT_GAMMA
         self._gamma = resolve_gamma(self.gamma, X, None) if uses_gamma else 0.0
         self._histories = [History() for _ in range(1 if len(classes) == 2 else len(classes))]
-        self.support_vectors_ = _safe_indexing(X, np.empty(0, np.int64))
+        self.support_vectors_ = safe_indexing(X, np.empty(0, np.int64))
         self.n_iter_ = 0
 
     def _labels(self, y: NDArray) -> NDArray[np.int64]:
@@ -216,7 +216,7 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
     ) -> None:
         """Go through samples, and keep those on which mistakes were made."""
         kernel = self._full_kernel()
-        n_before = _num_samples(self.support_vectors_)
+        n_before = num_samples(self.support_vectors_)
         everything = _stack(self.support_vectors_, X)
         samples = kernel.prepare(everything, np.float64)
         own = np.arange(n_before, len(samples))
@@ -260,7 +260,7 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
     def _keep(self, kernel: Kernel, everything: Any) -> None:
         """Drop samples without a mistake, and expose the rest."""
         support = np.unique(np.concatenate([history.sample for history in self._histories]))
-        self.support_vectors_ = _safe_indexing(everything, support)
+        self.support_vectors_ = safe_indexing(everything, support)
         self._histories = [history.renumbered(support) for history in self._histories]
         averaged = self.variant == "averaged"
         self.dual_coef_ = np.array([history.coefficients(len(support), averaged) for history in self._histories])
@@ -271,12 +271,12 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
         """Make what a model file does not hold; ValueError where the attributes do not fit together."""
         coefficients, vectors = finite_matrix("dual_coef_", self.dual_coef_), checked_vectors(self)
         n_machines = 1 if len(self.classes_) == 2 else len(self.classes_)
-        if coefficients.shape != (n_machines, _num_samples(vectors)) or len(self._histories) != n_machines:
+        if coefficients.shape != (n_machines, num_samples(vectors)) or len(self._histories) != n_machines:
             raise ValueError(
                 f"coefficients of shape {coefficients.shape} and {len(self._histories)} lists of mistakes are not "
-                f"those of {len(self.classes_)} classes and {_num_samples(vectors)} support vectors"
+                f"those of {len(self.classes_)} classes and {num_samples(vectors)} support vectors"
             )
-        self._histories = [history.checked(_num_samples(vectors)) for history in self._histories]
+        self._histories = [history.checked(num_samples(vectors)) for history in self._histories]
         self._expansion = Expansion(self._full_kernel(), vectors, coefficients, np.zeros(n_machines))
 
     # ---- prediction
@@ -301,14 +301,14 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
 
     def _votes(self, X: Any) -> Vector:
         """The vote of all weight vectors of each machine."""
-        n = _num_samples(X)
+        n = num_samples(X)
         values = np.zeros((n, len(self._histories)))
-        if not _num_samples(self.support_vectors_):
+        if not num_samples(self.support_vectors_):
             return values
         kernel = self._full_kernel()
         for start in range(0, n, VOTE_ROWS):
             rows = slice(start, start + VOTE_ROWS)
-            K = kernel(_safe_indexing(X, rows), self.support_vectors_)
+            K = kernel(safe_indexing(X, rows), self.support_vectors_)
             for number, history in enumerate(self._histories):
                 values[rows, number] = history.votes(K)
         return values
@@ -355,7 +355,7 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
 
 def _stack(first: Any, second: Any) -> Any:
     """The samples of two collections of one kind, one behind the other."""
-    if not _num_samples(first):
+    if not num_samples(first):
         return second
     if sp.issparse(first) or sp.issparse(second):
         return sp.vstack([sp.csr_array(first), sp.csr_array(second)], format="csr")

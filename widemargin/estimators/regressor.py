@@ -8,10 +8,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from widemargin._sklearn import Interval, StrOptions, fit_context
 from widemargin.estimators.base import KernelMachine, Vector
 from widemargin.estimators.plain_data import are_plain_targets
 from widemargin.estimators.run import Answer, Run, present_coefficients
@@ -38,7 +38,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
     def _bias(self, level: Vector) -> float:
         """The bias from the levels of the groups."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
         """Train on samples with real targets.
 

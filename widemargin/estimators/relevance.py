@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, is_classifier
+from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from widemargin._sklearn import Interval, StrOptions, fit_context, safe_indexing
 from widemargin.estimators.kernel_system_model import KernelSystemModel
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
@@ -148,7 +148,7 @@ class RelevanceMachine(KernelSystemModel):
         self.relevance_ = data.given_places(places[kept])
         index = places[kept]
         precomputed = is_precomputed(self.kernel)
-        self.relevance_vectors_ = np.empty((0, 0)) if precomputed else _safe_indexing(data.X, index)
+        self.relevance_vectors_ = np.empty((0, 0)) if precomputed else safe_indexing(data.X, index)
         self.dual_coef_ = np.zeros((len(models), len(kept)))
         self.intercept_ = np.zeros(len(models))
         self._used: list[NDArray[np.int64]] = []  # columns of the design of new samples that each model reads
@@ -244,7 +244,7 @@ class RVR(RegressorMixin, RelevanceMachine):
     (True, True)
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> RVR:
         """Find the relevance vectors and their weights.
 
@@ -327,7 +327,7 @@ class RVC(ClassifierMixin, RelevanceMachine):
     (True, True)
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> RVC:
         """Find the relevance vectors and their weights.
 

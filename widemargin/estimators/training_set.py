@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
+from widemargin._sklearn import safe_indexing
 from widemargin.monitor.user_warning import warn_user
 
 VARIANCE_CHUNK = 1 << 20  # entries per chunk of the variance: X.var() would make a float64 copy of all of X
@@ -72,7 +72,7 @@ def leave_out_weightless(X: Any, y: Any, sample_weight: Any, n_samples: int, pai
             "sample out.",
             UserWarning,
         )
-    X = X[np.ix_(kept, kept)] if pairwise else _safe_indexing(X, kept)
+    X = X[np.ix_(kept, kept)] if pairwise else safe_indexing(X, kept)
     return TrainingSet(X, None if y is None else y[kept], weight[kept], kept, n_samples)
 
 

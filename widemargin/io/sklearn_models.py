@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 import widemargin
 import widemargin.estimators
+from widemargin._sklearn import safe_indexing
 from widemargin.kernels import Gaussian, Linear, Polynomial, Precomputed, Sigmoid
 
 MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
@@ -64,7 +64,7 @@ def from_sklearn(fitted: Any) -> Any:
     model.support_ = fitted.support_.astype(np.int64)
     model.support_vectors_ = fitted.support_vectors_
     if callable(fitted.kernel):
-        model.support_vectors_ = _safe_indexing(getattr(fitted, TRAINING_DATA), fitted.support_)
+        model.support_vectors_ = safe_indexing(getattr(fitted, TRAINING_DATA), fitted.support_)
     elif fitted.kernel == "precomputed":
         model.support_vectors_ = np.empty((0, 0))
     model.n_support_ = fitted.n_support_

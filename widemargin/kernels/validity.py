@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import _num_samples
+from sklearn.utils import check_random_state
 
+from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.names import make_kernel
 from widemargin.kernels.precomputed import Precomputed
@@ -151,7 +151,7 @@ def check_kernel(
       witness: z'Kz = -1.27 < 0 for z of length 1, largest entries ...
     """
     made = make_kernel(kernel, gamma=gamma, degree=degree, coef0=coef0)
-    n = _num_samples(X)
+    n = num_samples(X)
     if n == 0 or n_samples < 1:
         raise ValueError("check_kernel needs at least one sample: pass some data and n_samples >= 1.")
     index = np.arange(n)
@@ -169,7 +169,7 @@ def _matrix(kernel: Kernel, X: Any, index: NDArray) -> tuple[NDArray, float]:
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
             raise ValueError(f"A precomputed kernel is a square matrix; got shape {K.shape}.")
         return K[np.ix_(index, index)], 0.0
-    samples = kernel.prepare(_safe_indexing(X, index), np.float64)
+    samples = kernel.prepare(safe_indexing(X, index), np.float64)
     K = kernel.block(samples, samples, np.empty((len(index), len(index))))
     rounding = kernel.rounding(samples)
     return K, rounding if np.isfinite(rounding) else 0.0

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
+from widemargin._sklearn import safe_indexing
 from widemargin.gram.accumulate import add_row_products
 from widemargin.kernels import FeatureKernel, Linear, Precomputed
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
@@ -137,7 +137,7 @@ class Expansion:
         values = np.empty((n_rows, len(self.intercept)))
         for start in range(0, n_rows, FEATURE_ROWS):
             rows = slice(start, start + FEATURE_ROWS)
-            found = self.kernel.explicit(_safe_indexing(X, rows), known.columns)  # type: ignore[attr-defined]
+            found = self.kernel.explicit(safe_indexing(X, rows), known.columns)  # type: ignore[attr-defined]
             values[rows] = found.matrix @ self._prepared["weights"].T + self.intercept
         return values
 

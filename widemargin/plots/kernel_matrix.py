@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
+from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.kernels import Kernel, make_kernel
 from widemargin.kernels.names import is_precomputed
 from widemargin.plots.palette import axes_or_new, put_note, pyplot, theme_of
@@ -84,7 +83,7 @@ class KernelMatrixDisplay:
             X = prepared(before, X)
             regression = kind_of(machine) == "regressor"
             kernel = make_kernel(machine.kernel, gamma=machine._gamma, degree=machine.degree, coef0=machine.coef0)
-        n_samples = _num_samples(X)
+        n_samples = num_samples(X)
         order = np.arange(n_samples)
         if y is not None:
             y = check_length(y, n_samples)
@@ -96,7 +95,7 @@ class KernelMatrixDisplay:
                 raise ValueError(f"A precomputed kernel matrix must be square; X has shape {np.shape(X)}.")
             matrix = np.asarray(X, np.float64)[np.ix_(order, order)]
         else:
-            matrix = kernel(_safe_indexing(X, order))
+            matrix = kernel(safe_indexing(X, order))
         names, starts = [], []
         if y is not None and not regression:
             values, first = np.unique(y[order], return_index=True)

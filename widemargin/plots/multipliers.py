@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 
+from widemargin._sklearn import safe_indexing
 from widemargin.kernels.names import is_precomputed
 from widemargin.models.multiclass import read_out, two_class_problems
 from widemargin.plots.reading import check_length, class_numbers, dense, kind_of, prepared, unwrap
@@ -193,7 +193,7 @@ def is_training_data(machine: Any, X: Any) -> bool:
         return False
     if is_precomputed(machine.kernel):
         return True
-    rows, vectors = _safe_indexing(X, machine.support_), machine.support_vectors_
+    rows, vectors = safe_indexing(X, machine.support_), machine.support_vectors_
     if sp.issparse(rows) or sp.issparse(vectors):  # compared as they are: dense copies of texts do not fit in memory
         left, right = sp.csr_matrix(rows), sp.csr_matrix(vectors)
         return left.shape == right.shape and abs(left - right).max() <= SAME * abs(right).max()

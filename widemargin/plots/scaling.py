@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
+from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.plots.palette import axes_or_new, pyplot, theme_of, tidy
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class ScalingDisplay:
         random_state : int, default 0
         """
         named = dict(models) if isinstance(models, Mapping) else {type(models).__name__: models}
-        n_samples = _num_samples(X)
+        n_samples = num_samples(X)
         chosen = [max(2, n_samples // 2**k) for k in range(4, -1, -1)] if sizes is None else sorted(sizes)
         if not chosen or chosen[-1] > n_samples:
             raise ValueError(f"`sizes` must be numbers of samples up to {n_samples}; got {list(chosen)}.")
@@ -87,7 +86,7 @@ class ScalingDisplay:
         seconds: dict[str, list[float]] = {name: [] for name in named}
         for turn, size in enumerate([chosen[0], *chosen]):
             part = order[:size]
-            data = [_safe_indexing(given, part) for given in (X, y) if given is not None]
+            data = [safe_indexing(given, part) for given in (X, y) if given is not None]
             taken: dict[str, list[float]] = {name: [] for name in named}
             for _ in range(repeats if turn else 1):
                 for name, model in named.items():

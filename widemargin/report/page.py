@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier, is_outlier_detector
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 import widemargin
+from widemargin._sklearn import num_samples
 from widemargin.certificate import Certificate
 from widemargin.report import quality as measures
 from widemargin.report.advice import scaling_section
@@ -85,7 +86,7 @@ def write_report(
     names_given = getattr(X, "columns", None)
     labels = None if y is None else np.asarray(y).ravel()
     given, matrix = X, _matrix(X)
-    n_samples = _num_samples(matrix)
+    n_samples = num_samples(matrix)
     if n_samples == 0:
         raise ValueError("X holds no samples: a report needs some to be about.")
     if labels is None and not is_outlier_detector(model):
@@ -152,7 +153,7 @@ def _is_training_data(model: Any, X: Any) -> bool | None:
     if not all(hasattr(model, name) for name in ("support_", "support_vectors_", "shape_fit_")):
         return None
     n_training = training_size(model)
-    if n_training is None or _num_samples(X) != n_training:
+    if n_training is None or num_samples(X) != n_training:
         return None if n_training is None else False
     vectors = model.support_vectors_
     if not (hasattr(X, "shape") and hasattr(vectors, "shape")) or vectors.shape[0] != len(model.support_):

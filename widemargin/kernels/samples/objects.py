@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
-from sklearn.utils import _safe_indexing
 
+from widemargin._sklearn import safe_indexing
 from widemargin.kernels.kernel import Samples
 from widemargin.kernels.samples.raw import read_precision
 
@@ -34,7 +34,7 @@ class Objects(Samples):
         if isinstance(self.items, list):
             return Objects([self.items[i] for i in index], self.dtype)
         if hasattr(self.items, "columns"):
-            return Objects(_safe_indexing(self.items, np.asarray(index)), self.dtype)
+            return Objects(safe_indexing(self.items, np.asarray(index)), self.dtype)
         return Objects(self.items[np.asarray(index)], self.dtype)
 
     def tile(self, start: int, stop: int) -> Objects:

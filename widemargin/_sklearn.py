@@ -1,0 +1,18 @@
+"""The one door to names of scikit-learn that are not public: every other module imports them from here.
+
+Estimators of scikit-learn and of others use them, but they may move without notice. Then this file changes, and no
+other; `tests/project/test_private_names.py` names the versions they hold for, and says which one is missing.
+
+Estimators also inherit private methods from scikit-learn. Three modules call some, for lack of a public way:
+`estimators/notebook.py` (the picture in a notebook), `io/model_file.py` (the check of parameters) and
+`monitor/callbacks.py` (callbacks, from 1.9 on). `io/sklearn_models.py` reads and writes attributes of fitted machines.
+"""
+
+from __future__ import annotations
+
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._param_validation import Hidden, Interval, StrOptions
+from sklearn.utils.validation import _num_samples as num_samples
+
+__all__ = ["Hidden", "Interval", "StrOptions", "fit_context", "num_samples", "safe_indexing"]
