@@ -33,7 +33,7 @@ from widemargin.problems.primal import best_primal
 from widemargin.solvers.interior import LARGEST, interior_cost, interior_point
 from widemargin.solvers.newton import is_free, newton_cost, newton_step
 from widemargin.solvers.packed import key_limits
-from widemargin.solvers.pair_team import Team
+from widemargin.solvers.pair_steps import solve_pairs
 from widemargin.solvers.selection import Selector, free_variables
 from widemargin.solvers.shrinking import ActivePart, Shrunk, active_part, active_variables
 from widemargin.solvers.single_steps import solve_singles
@@ -90,7 +90,6 @@ class BlockSolver:
         self.began = time.perf_counter()
         self.rows_before = gram.rows_computed
         self.starts = dual.group_starts
-        self.team = Team(gram.n_threads)
         self.hard = np.zeros(0, np.bool_)
         if has_infinite_box(dual):
             self.hard = (np.isinf(dual.hi) | np.isinf(dual.lo)) & (dual.ridge == 0.0)
@@ -300,7 +299,7 @@ class BlockSolver:
         def small_steps(most: int) -> tuple[int, float]:
             if dual.n_groups == 0:
                 return solve_singles(*problem, diagonal, inner_tol, most, *keys)
-            steps, left, curvature = self.team.solve_pairs(problem, diagonal, starts, inner_tol, most, keys)
+            steps, left, curvature = solve_pairs(*problem, diagonal, starts, inner_tol, most, *keys)
             self.lowest_curvature = min(self.lowest_curvature, curvature)
             return steps, left
 
@@ -389,7 +388,7 @@ class BlockSolver:
         solver = BlockSolver(part, gram, stopping, cold=False, deadline=self.deadline)
         solver.whole = gram.is_whole and len(part) <= SMALL_PART
         solver.refreshes = 0  # F of a part also holds what the others contribute
-        solver.last_steps, solver.team = self.last_steps, self.team
+        solver.last_steps = self.last_steps
         solver.newton_below, solver.lowest_curvature = self.newton_below, self.lowest_curvature
         return solver
 
