@@ -59,8 +59,9 @@ def newton_step(
     ridge: NDArray[np.float64],
     starts: NDArray[np.int64],
     n_threads: int = 1,
+    memory: ThreadMemory | None = None,
 ) -> bool:
-    """Try one step on the block; see the module's header."""
+    """Try one step on the block; see the module's header. The factor lies in `memory`, if there is any."""
     free = np.flatnonzero(is_free(beta, lo, hi, kink))
     m = len(free)
     if m < 2 or m > LARGEST_FREE:
@@ -74,10 +75,8 @@ def newton_step(
     for group, (first, last) in enumerate(zip(starts[:-1], starts[1:])):
         A[(free >= first) & (free < last), group] = 1.0
     A = A[:, A.any(axis=0)]
-    memory = ThreadMemory()  # of the factor
-    solve = _factor(block, free, ridge[free], n_threads, memory)
+    solve = _factor(block, free, ridge[free], n_threads, memory or ThreadMemory())
     d = None if solve is None else _active_set(solve, g, A, low, high)
-    memory.close()
     d = None if d is None else _onto_segment(d, A, low, high)
     if d is None:
         return False
