@@ -68,9 +68,6 @@ class Library:
         """Iterations and the like, where the library tells."""
         return {}
 
-    def release(self) -> None:
-        """Free what the library keeps between fits, where it can be told to."""
-
 
 class ScikitLearn(Library):
     """sklearn.svm."""
@@ -151,11 +148,6 @@ class Widemargin(ScikitLearn):
             "own_violation": float(proof.violation),
             "holds": bool(proof.holds),
         }
-
-    def release(self) -> None:
-        from widemargin.gram.memory import SPARE
-
-        SPARE.clear()
 
 
 class ScikitLearnIntelex(ScikitLearn):

@@ -65,8 +65,6 @@ class Worker:
             keep = a_few_of_each(y, rows)
             X, y = X[keep], y[keep]
         self.model = None
-        if settle:
-            self.library.release()
         before = settle_memory(trim=settle)
         times: list[float] = []
         while len(times) < FITS_PER_TURN and sum(times) < SHORT_TURN:

@@ -93,8 +93,7 @@ def test_what_ends_on_a_bound_is_there_to_the_last_bit(rng):
     assert reached > 5
 
 
-def test_the_number_of_threads_changes_no_bit(rng, monkeypatch):
-    monkeypatch.setattr("widemargin.solvers.newton.WORTH_THREADS", 10)
+def test_the_number_of_threads_changes_no_bit(rng):
     (K, f, beta, _, _, kink, ridge, starts), _ = problem(rng, m=700)
     wide = np.full(700, 1e3)
     answers = []

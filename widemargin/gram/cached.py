@@ -17,7 +17,7 @@ from widemargin._jit import jit
 from widemargin.gram.accumulate import copy_rows
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, kernel_product, symmetric_block
-from widemargin.gram.memory import SPARE, Piece, ThreadMemory, shaped
+from widemargin.gram.memory import ThreadMemory
 from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.linalg.row_sums import add_weighted_rows
@@ -51,10 +51,8 @@ class CachedGram(Gram):
         self.n_threads = n_threads
         n = len(samples)
         self.capacity = int(min(n, max(0, budget) // max(1, n * self.dtype.itemsize)))
-        self.spare_limit = budget  # bytes that may be kept when the fit has ended
         self.block_limit = (max(0, budget) / (2 * self.dtype.itemsize)) ** 0.5
         self.slabs: list[NDArray] = []
-        self.pieces: list[Piece] = []  # the memory of the slabs
         self.blocks, self.corners, self.tiles = ThreadMemory(), ThreadMemory(), ThreadMemory()
         self.slot_of = np.full(n, ABSENT, np.int64)
         self.sample_in = np.full(self.capacity, ABSENT, np.int64)
@@ -100,16 +98,9 @@ class CachedGram(Gram):
             whole.block_limit = self.block_limit
             return whole
         part = CachedGram(self.kernel, samples, self.dtype, budget, self.n_threads)
-        part.blocks, part.spare_limit, part.block_limit = self.blocks, self.spare_limit, self.block_limit
+        part.blocks, part.corners, part.tiles = self.blocks, self.corners, self.tiles  # not in use meanwhile
+        part.block_limit = self.block_limit
         return part
-
-    def close(self) -> None:
-        self.slot_of[:], self.used = ABSENT, 0
-        self.slabs.clear()
-        while self.pieces:
-            SPARE.give(self.pieces.pop(), self.spare_limit)
-        for memory in (self.tiles, self.corners, self.blocks):
-            memory.close(self.spare_limit)
 
     def sum_at(
         self, at: NDArray[np.int64], index: NDArray[np.int64], coefficients: NDArray[np.float64]
@@ -203,8 +194,7 @@ class CachedGram(Gram):
         self.used += fresh
         while len(self.slabs) * SLAB_ROWS < self.used:
             height = min(SLAB_ROWS, self.capacity - len(self.slabs) * SLAB_ROWS)
-            self.pieces.append(SPARE.take(height * len(self) * self.dtype.itemsize))
-            self.slabs.append(shaped(self.pieces[-1], (height, len(self)), self.dtype))
+            self.slabs.append(np.empty((height, len(self)), self.dtype))
         missing = len(index) - fresh
         if missing:
             old = np.flatnonzero(self.last_use[: self.used - fresh] < self.clock)  # never a row of this very call

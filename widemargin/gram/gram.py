@@ -79,9 +79,6 @@ class Gram(ABC):
         """The matrix of some samples, for rounds with about `n_rows` rows each; None where whole rows are as cheap."""
         return None
 
-    def close(self) -> None:  # noqa: B027
-        """Leave memory to the next fit; blocks and rows that were given out are no longer valid."""
-
     def sum_at(
         self, at: NDArray[np.int64], index: NDArray[np.int64], coefficients: NDArray[np.float64]
     ) -> NDArray[np.float64]:

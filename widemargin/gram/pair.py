@@ -50,8 +50,7 @@ class ClassRows:
         self.kernel, self.samples, self.errors = kernel, samples, errors
         self.row_samples = arrange(samples)
         n = len(samples)
-        self.memory = ThreadMemory()
-        self.rows = self.memory.array(n, n, dtype)  # the system takes memory only where rows are written
+        self.rows = np.empty((n, n), dtype)  # the system takes memory only where rows are written
         self.known = np.zeros(n, np.bool_)
         self.diag = kernel.diag(samples)
 

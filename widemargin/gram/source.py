@@ -113,12 +113,8 @@ class GramSource:
             }
 
     def close(self) -> None:
-        """Leave the memory of what pairs of classes shared to the next fit."""
-        if not self.classes:
-            return
-        for memory in (*(rows.memory for rows in self.classes.values()), self.between):
-            memory.close(self.budget)
-        self.classes = {}
+        """Free what pairs of classes shared."""
+        self.classes, self.between = {}, ThreadMemory()
 
     def has_pair(self, index: Index | Parts | None) -> bool:
         """Whether a problem is about two classes whose rows are shared."""

@@ -1,1 +1,1 @@
-"""Threads: atomic operations, a pool of workers, loops over tiles."""
+"""Threads: an atomic counter, loops over tiles."""

@@ -1,11 +1,10 @@
 """A small pool of threads above the compiled, GIL-free functions.
 
-Compiled functions are serial. Work is cut into a few large tiles (a task costs 35-100 us to hand over, 100-200 more
-where the thread must be woken) and the tiles go to the pool (parallel/pool.py). BLAS keeps to one thread meanwhile: its
-own threads fight with ours, and a small Cholesky factor on two BLAS threads of a busy machine was measured 160 times
-slower than on one.
+Compiled functions are serial. Work is cut into a few large tiles (waking a thread and waiting for it costs 150-280 us)
+and the tiles go to a ThreadPoolExecutor. BLAS keeps to one thread meanwhile: its own threads fight with ours, and a
+small Cholesky factor on two BLAS threads of a busy machine was measured 160 times slower than on one.
 
-All fits of a process share the pool, which has one thread less than the cores a fit may use, because the calling thread
+Fits of a process share the pool, which has one thread less than the cores a fit may use, because the calling thread
 works as well: k fits in k threads keep at most k + cores - 1 threads busy. joblib's and Dask's worker processes say in
 OMP_NUM_THREADS how many threads are meant for them, and that is kept to.
 """
@@ -15,16 +14,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import cache
 
 import joblib
 from threadpoolctl import ThreadpoolController
 
-from widemargin.parallel.pool import Helpers
-
 _lock = threading.Lock()
-_pool: Helpers | None = None
 _controller: ThreadpoolController | None = None
 _blas_users = 0
 _blas_limit = None
@@ -78,18 +75,21 @@ def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
         finally:
             _inside.task = False
 
-    helpers = _helpers(n_threads - 1)
-    errands = [helpers.send(work) for _ in range(min(n_threads, count) - 1)]
+    futures: list[Future[None]] = []
     error: BaseException | None = None
     try:
+        with suppress(RuntimeError):  # the interpreter is ending, or no thread can be started: this one does it all
+            for _ in range(min(n_threads, count) - 1):
+                futures.append(_executor(n_threads - 1).submit(work))
         work()
     except BaseException as raised:
+        stop.set()
         error = raised
-    for errand in errands:  # every thread ends before this function does, also when Ctrl-C comes in the middle
-        while not errand.take_back():  # one that waits behind the work of another fit has nothing left to do
+    for future in futures:  # every thread ends before this function does, also when Ctrl-C comes in the middle
+        while not future.cancel():  # one that waits behind the work of another fit has nothing left to do
             try:
-                errand.wait()
-                error = error or errand.error
+                failed = future.exception()
+                error = error or failed
                 break
             except KeyboardInterrupt as raised:
                 stop.set()
@@ -98,14 +98,10 @@ def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
         raise error
 
 
-def _helpers(count: int) -> Helpers:
-    """The process-wide pool, grown when a caller wants more threads than it has."""
-    global _pool
-    with _lock:
-        if _pool is None:
-            _pool = Helpers()
-    _pool.grow(count)
-    return _pool
+@cache
+def _executor(count: int) -> ThreadPoolExecutor:
+    """The process-wide pool of so many threads, each of which is started when it is first needed."""
+    return ThreadPoolExecutor(count, thread_name_prefix=f"widemargin-{count}")
 
 
 @contextmanager
@@ -132,8 +128,9 @@ def single_threaded_blas() -> Iterator[None]:
 
 def _forget_after_fork() -> None:
     """A forked child has none of its parent's threads: start over there."""
-    global _lock, _pool, _blas_users, _blas_limit
-    _lock, _pool, _blas_users, _blas_limit = threading.Lock(), None, 0, None
+    global _lock, _blas_users, _blas_limit
+    _lock, _blas_users, _blas_limit = threading.Lock(), 0, None
+    _executor.cache_clear()
 
 
 if hasattr(os, "register_at_fork"):

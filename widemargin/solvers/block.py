@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.gram.gram import Gram
+from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.scores import Scores
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -33,7 +34,7 @@ from widemargin.problems.primal import best_primal
 from widemargin.solvers.interior import LARGEST, interior_cost, interior_point
 from widemargin.solvers.newton import is_free, newton_cost, newton_step
 from widemargin.solvers.packed import key_limits
-from widemargin.solvers.pair_team import Team
+from widemargin.solvers.pair_steps import solve_pairs
 from widemargin.solvers.selection import Selector, free_variables
 from widemargin.solvers.shrinking import ActivePart, Shrunk, active_part, active_variables
 from widemargin.solvers.single_steps import solve_singles
@@ -90,7 +91,7 @@ class BlockSolver:
         self.began = time.perf_counter()
         self.rows_before = gram.rows_computed
         self.starts = dual.group_starts
-        self.team = Team(gram.n_threads)
+        self.factors = ThreadMemory()  # where Newton steps factorise
         self.hard = np.zeros(0, np.bool_)
         if has_infinite_box(dual):
             self.hard = (np.isinf(dual.hi) | np.isinf(dual.lo)) & (dual.ridge == 0.0)
@@ -300,7 +301,7 @@ class BlockSolver:
         def small_steps(most: int) -> tuple[int, float]:
             if dual.n_groups == 0:
                 return solve_singles(*problem, diagonal, inner_tol, most, *keys)
-            steps, left, curvature = self.team.solve_pairs(problem, diagonal, starts, inner_tol, most, keys)
+            steps, left, curvature = solve_pairs(*problem, diagonal, starts, inner_tol, most, *keys)
             self.lowest_curvature = min(self.lowest_curvature, curvature)
             return steps, left
 
@@ -372,7 +373,6 @@ class BlockSolver:
         self.note_rows(active, solver.moved, solver.rows_added + len(active))
         self.beta, self.function = shrunk.joined(answer.beta, answer.function)
         self.gram.rows_computed += shrunk.rows_computed
-        gram.close()
         self.iterations += answer.iterations
         self.rounds += answer.rounds + 1
         self.lowest_curvature = solver.lowest_curvature
@@ -389,7 +389,7 @@ class BlockSolver:
         solver = BlockSolver(part, gram, stopping, cold=False, deadline=self.deadline)
         solver.whole = gram.is_whole and len(part) <= SMALL_PART
         solver.refreshes = 0  # F of a part also holds what the others contribute
-        solver.last_steps, solver.team = self.last_steps, self.team
+        solver.last_steps, solver.factors = self.last_steps, self.factors
         solver.newton_below, solver.lowest_curvature = self.newton_below, self.lowest_curvature
         return solver
 
@@ -428,7 +428,7 @@ class BlockSolver:
             if settled and ahead > newton_cost(n_free) / (PAIR_STEP * len(f)):
                 tries += 1
                 since, reference = 0, left
-                if not newton_step(block, f, beta, lo, hi, kink, ridge, starts, self.gram.n_threads):
+                if not newton_step(block, f, beta, lo, hi, kink, ridge, starts, self.gram.n_threads, self.factors):
                     self.newton_below = RETRY_BELOW * violation
 
     def inner_tol(self, violation: float) -> float:

@@ -23,7 +23,6 @@ from scipy.linalg import lapack
 
 from widemargin.gram.full import FullGram, gather_block_of
 from widemargin.gram.memory import ThreadMemory
-from widemargin.linalg.cholesky import NotPositiveDefinite, factor_in_place
 
 REGULARISATION = {
     np.dtype(np.float32): 1e-5,
@@ -32,7 +31,6 @@ REGULARISATION = {
 ROUNDS = 12  # active-set rounds; releases stop four rounds before the end so that it settles
 LARGEST_ACTIVE = 0.25  # share of the free variables on bounds above which pair steps are the better tool
 LARGEST_FREE = 6656  # variables, the largest block: its factor takes about 0.7 s
-WORTH_THREADS = 1500  # variables from which our own threads factorise faster than LAPACK on one
 OVERHEAD = 3e5  # ns of a step with few free variables
 SHORTEST_FULL = 0.7  # length of the lowest point from which the full step is made: it puts variables on their bounds,
 # and gains four fifths as much even there
@@ -59,8 +57,9 @@ def newton_step(
     ridge: NDArray[np.float64],
     starts: NDArray[np.int64],
     n_threads: int = 1,
+    memory: ThreadMemory | None = None,
 ) -> bool:
-    """Try one step on the block; see the module's header."""
+    """Try one step on the block; see the module's header. The factor lies in `memory`, if there is any."""
     free = np.flatnonzero(is_free(beta, lo, hi, kink))
     m = len(free)
     if m < 2 or m > LARGEST_FREE:
@@ -74,10 +73,8 @@ def newton_step(
     for group, (first, last) in enumerate(zip(starts[:-1], starts[1:])):
         A[(free >= first) & (free < last), group] = 1.0
     A = A[:, A.any(axis=0)]
-    memory = ThreadMemory()  # of the factor
-    solve = _factor(block, free, ridge[free], n_threads, memory)
+    solve = _factor(block, free, ridge[free], n_threads, memory or ThreadMemory())
     d = None if solve is None else _active_set(solve, g, A, low, high)
-    memory.close()
     d = None if d is None else _onto_segment(d, A, low, high)
     if d is None:
         return False
@@ -110,14 +107,8 @@ def _factor(  # type: ignore[no-untyped-def]
     kind = M.dtype
     M[np.diag_indices_from(M)] += (ridge + REGULARISATION[kind] * max(float(np.trace(M)) / m, 1e-30)).astype(kind)
     factorise, back = (lapack.spotrf, lapack.spotrs) if kind == np.float32 else (lapack.dpotrf, lapack.dpotrs)
-    if m < WORTH_THREADS or n_threads == 1:
-        if factorise(M.T, lower=0, clean=0, overwrite_a=1)[1] != 0:
-            return None
-    else:
-        try:
-            factor_in_place(M, n_threads)
-        except NotPositiveDefinite:
-            return None
+    if factorise(M.T, lower=0, clean=0, overwrite_a=1)[1] != 0:  # on one thread, to which a fit limits BLAS
+        return None
     return lambda y: back(M.T, np.asfortranarray(y, dtype=kind), lower=0)[0].astype(np.float64)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -245,12 +245,11 @@ class Training:
                 if certificate.holds or solution.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
                     return Trained(solution, certificate, self._train_linear_without(task, solution, stopping, watch))
                 task = replace(task, start=solution.beta)
-        with ExitStack() as grams:
-            return self._solve_and_certify(task, stopping, watch, grams)
+        return self._solve_and_certify(task, stopping, watch)
 
-    def _solve_and_certify(self, task: Task, stopping: Stopping, watch: Watch, grams: ExitStack) -> Trained:
-        """`_train_one` for a kernel that is given by its values; what `grams` holds is closed by the caller."""
-        gram = grams.enter_context(closing(self.source.gram(task.index)))
+    def _solve_and_certify(self, task: Task, stopping: Stopping, watch: Watch) -> Trained:
+        """`_train_one` for a kernel that is given by its values."""
+        gram = self.source.gram(task.index)
         bounded = self.solve is solve_blocks and stopping.max_iter < 0
         vain = bounded and rounding_of(task.dual, gram.diag, len(task.dual)) > stopping.tol
         if bounded:
@@ -265,7 +264,7 @@ class Training:
                 if solution.status is Status.STALLED:
                     break
             elif again or solution.status is Status.STALLED:
-                gram = grams.enter_context(closing(self.source.gram(task.index, double=True)))
+                gram = self.source.gram(task.index, double=True)
             aim = aiming(stopping, gram, certificate)
             solution = resume(self.solve, task.dual, gram, aim, solution, watch)
             certificate = self._certify(task, gram, solution, stopping)
