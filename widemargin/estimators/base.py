@@ -11,9 +11,10 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -55,10 +56,27 @@ def refuse_sparse_kernel(X: Any) -> None:
         raise TypeError("Sparse precomputed kernels are not supported: give the dense matrix, X.toarray().")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
-    """Shared face of SVC, NuSVC, SVR, NuSVR and OneClassSVM."""
+    """What SVC, NuSVC, SVR, NuSVR and OneClassSVM share. The fields are the parameters of their constructors."""
 
-    _parameter_constraints: dict = {
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 0.0
+    shrinking: bool = True
+    tol: float = 1e-3
+    cache_size: float | None = None
+    verbose: bool = False
+    max_iter: int = -1
+    solver: Any = "auto"
+    stopping: str = "kkt"
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    warm_start: bool = False
+    trace: bool = False
+
+    _parameter_constraints: ClassVar[dict] = {
         "kernel": [StrOptions(set(KERNEL_NAMES)), Kernel, callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
@@ -76,7 +94,7 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
         "trace": ["boolean"],
     }
 
-    _kept_private: tuple[str, ...] = ("_gamma",)  # what a model file holds beside public fitted attributes
+    _kept_private: ClassVar[tuple[str, ...]] = ("_gamma",)  # what a model file holds beside public fitted attributes
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,10 +49,18 @@ def _offers_probabilities(machine: Any) -> bool:
     return True
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelClassifier(ClassifierMixin, KernelMachine):
     """Shared face of SVC and NuSVC."""
 
-    _parameter_constraints: dict = {
+    probability: bool | str = "deprecated"
+    class_weight: dict | str | None = None
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    random_state: Any = None
+    multi_class: str = "ovo"
+
+    _parameter_constraints: ClassVar[dict] = {
         **KernelMachine._parameter_constraints,
         "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
         "class_weight": [StrOptions({"balanced"}), dict, None],

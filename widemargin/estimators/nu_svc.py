@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ SMALLEST_MARGIN = 1e-12  # of the levels: below it the classes are not separated
 LARGEST_COEFFICIENT = 1e300  # that a multiplier may become when it is divided by the margin
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NuSVC(KernelClassifier):
     """Support vector classification in which nu bounds the share of support vectors and of margin errors.
 
@@ -120,61 +122,14 @@ class NuSVC(KernelClassifier):
     [1]
     """
 
-    _parameter_constraints: dict = {
+    nu: float = 0.5
+
+    _parameter_constraints: ClassVar[dict] = {
         **KernelClassifier._parameter_constraints,
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
 
     _about_one_class = ", so that the specified nu is infeasible"
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool | str = "deprecated",
-        tol: float = 1e-3,
-        cache_size: float | None = None,
-        class_weight: dict | str | None = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-        multi_class: str = "ovo",
-        solver: str = "auto",
-        stopping: str = "kkt",
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        trace: bool = False,
-    ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.solver = solver
-        self.stopping = stopping
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.trace = trace
 
     def _build(self, sign: Vector, weight: Vector) -> SignedDual:
         nu = self.nu

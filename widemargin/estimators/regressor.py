@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -22,10 +23,13 @@ from widemargin.problems.warm_start import restart
 from widemargin.training.fit import Task
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelRegressor(RegressorMixin, KernelMachine):
     """Shared face of SVR and NuSVR."""
 
-    _parameter_constraints: dict = {
+    C: float = 1.0
+
+    _parameter_constraints: ClassVar[dict] = {
         **KernelMachine._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right")],
     }
@@ -90,6 +94,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         return self._decision_values(X)[:, 0]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SVR(KernelRegressor):
     """Support vector regression with a tube of half-width epsilon: the parameters of scikit-learn's SVR, and some more.
 
@@ -173,52 +178,14 @@ class SVR(KernelRegressor):
     [21.0]
     """
 
-    _parameter_constraints: dict = {
+    epsilon: float = 0.1
+    loss: str = "epsilon_insensitive"
+
+    _parameter_constraints: ClassVar[dict] = {
         **KernelRegressor._parameter_constraints,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
         "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
     }
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float | None = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        loss: str = "epsilon_insensitive",
-        solver: str = "auto",
-        stopping: str = "kkt",
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        trace: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.loss = loss
-        self.solver = solver
-        self.stopping = stopping
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.trace = trace
 
     def _build(self, y: Vector, bound: Vector) -> SignedDual:
         builder = epsilon_insensitive if self.loss == "epsilon_insensitive" else squared_epsilon_insensitive
@@ -228,6 +195,7 @@ class SVR(KernelRegressor):
         return -float(level[0])
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NuSVR(KernelRegressor):
     """Support vector regression in which nu bounds the share of samples outside the tube, and the tube is found.
 
@@ -311,49 +279,12 @@ class NuSVR(KernelRegressor):
     [21.0]
     """
 
-    _parameter_constraints: dict = {
+    nu: float = 0.5
+
+    _parameter_constraints: ClassVar[dict] = {
         **KernelRegressor._parameter_constraints,
         "nu": [Interval(Real, 0.0, 1.0, closed="right")],
     }
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float | None = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        solver: str = "auto",
-        stopping: str = "kkt",
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        trace: bool = False,
-    ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.stopping = stopping
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.trace = trace
 
     def _build(self, y: Vector, bound: Vector) -> SignedDual:
         return nu_regression(y, bound, self.nu)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from widemargin.problems.classification import hinge, squared_hinge
 from widemargin.problems.dual import SignedDual
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SVC(KernelClassifier):
     """Support vector classification with penalty C: the parameters of scikit-learn's SVC, and some more.
 
@@ -118,62 +120,14 @@ class SVC(KernelClassifier):
     True
     """
 
-    _parameter_constraints: dict = {
+    C: float = 1.0
+    loss: str = "hinge"
+
+    _parameter_constraints: ClassVar[dict] = {
         **KernelClassifier._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="right")],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
     }
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: bool | str = "deprecated",
-        tol: float = 1e-3,
-        cache_size: float | None = None,
-        class_weight: dict | str | None = None,
-        verbose: bool = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-        loss: str = "hinge",
-        multi_class: str = "ovo",
-        solver: str = "auto",
-        stopping: str = "kkt",
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
-        trace: bool = False,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.loss = loss
-        self.multi_class = multi_class
-        self.solver = solver
-        self.stopping = stopping
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
-        self.trace = trace
 
     def _build(self, sign: Vector, weight: Vector) -> SignedDual:
         bound = self.C * weight if np.isfinite(self.C) else np.where(weight > 0, np.inf, 0.0)  # not inf * 0
