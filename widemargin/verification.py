@@ -50,7 +50,8 @@ from widemargin.problems.fixed_bias import safe_tau, without_bias
 from widemargin.solvers import solver_named
 
 MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
-ROUNDING = 1e-9  # relative: a multiplier this close to a bound is on it; scaling a nu-machine back rounds
+ROUNDING = 1e-9  # relative: a multiplier this close to a bound is on it; LIBSVM's sums drift, scaling them back rounds
+OWN_ROUNDING = 1e-13  # the same for models of this package, which assign bounds and keep sums
 
 Vector = NDArray[np.float64]
 
@@ -158,10 +159,11 @@ def _verify_classifier(
             dual = without_bias(dual) if _has_fixed_bias(model) else dual
             beta, level = coefficients, np.array([-bias])
         part = samples if problem.index is None else samples.take(problem.index)
+        beta = _on_bounds(dual, beta, _nearness(model))
         certificate = _certify(dual, kernel, part, beta, level, tol)
         if machine == "NuSVC" and abs(margin - 1.0) <= ROUNDING and not certificate.holds:
             # A model whose margin is zero to rounding is not divided by it: half the distance of its levels is free.
-            best = certify(dual, kernel, part, _on_bounds(dual, beta), tol, n_threads=available_cores()).level
+            best = certify(dual, kernel, part, beta, tol, n_threads=available_cores()).level
             half = 0.5 * (best[0] - best[1])
             certificate = _certify(dual, kernel, part, beta, np.array([half - bias, -half - bias]), tol)
         certificates.append(certificate)
@@ -176,23 +178,25 @@ def _verify_single(
     coefficients = np.zeros(len(data))
     coefficients[support] = coefficients_of(model)[0]
     bias = float(np.asarray(model.intercept_).ravel()[0])
-    weight = data.weights()
+    weight, near = data.weights(), _nearness(model)
     if machine == "OneClassSVM":
-        return _certify(one_class(weight, model.nu), kernel, samples, coefficients, np.array([-bias]), tol)
+        dual = one_class(weight, model.nu)
+        return _certify(dual, kernel, samples, _on_bounds(dual, coefficients, near), np.array([-bias]), tol)
     y = np.asarray(data.y, np.float64)
     bound = model.C * weight
     if machine == "SVR":
         squared = getattr(model, "loss", "epsilon_insensitive") == "squared_epsilon_insensitive"
         dual = (squared_epsilon_insensitive if squared else epsilon_insensitive)(y, bound, model.epsilon)
         dual = without_bias(dual) if _has_fixed_bias(model) else dual
-        return _certify(dual, kernel, samples, coefficients, np.array([-bias]), tol)
+        return _certify(dual, kernel, samples, _on_bounds(dual, coefficients, near), np.array([-bias]), tol)
     vectors = support if is_precomputed(model.kernel) else safe_indexing(data.X, support)
     expansion = Expansion(kernel, vectors, coefficients[None, support], np.array([bias]))
     error = np.abs(expansion.decision(data.X)[:, 0] - y)
     beta = _split(coefficients, bound, model.nu * bound.sum() / 2.0, error)
     tube = model.epsilon_ if hasattr(model, "epsilon_") else _tube(error, bound, model.nu)
     level = np.array([-bias - tube, -bias + tube])
-    return _certify(nu_regression(y, bound, model.nu), kernel, samples, beta, level, tol, coefficients)
+    dual = nu_regression(y, bound, model.nu)
+    return _certify(dual, kernel, samples, _on_bounds(dual, beta, near), level, tol, coefficients)
 
 
 def _certify(
@@ -209,7 +213,6 @@ def _certify(
     Without groups the bias is that of the kernel K + tau^2, tau^2 sum b; one that differs adds the difference to every
     slope.
     """
-    beta = _on_bounds(dual, beta)
     if dual.n_groups:
         return certify(
             dual, kernel, samples, beta, tol, level=level, coefficients=coefficients, n_threads=available_cores()
@@ -225,11 +228,16 @@ def _certify(
     )
 
 
-def _on_bounds(dual: SignedDual, beta: Vector) -> Vector:
+def _nearness(model: Any) -> float:
+    """Relative distance from a bound that is nothing but rounding."""
+    return OWN_ROUNDING if hasattr(model, "certificate_") else ROUNDING
+
+
+def _on_bounds(dual: SignedDual, beta: Vector, near: float) -> Vector:
     """The multipliers with those that differ from a bound by rounding put on it; none is small enough to be zero."""
     for bound in (dual.lo, dual.hi):
         with np.errstate(invalid="ignore"):
-            beta = np.where(np.abs(beta - bound) <= ROUNDING * np.abs(beta), bound, beta)
+            beta = np.where(np.abs(beta - bound) <= near * np.abs(beta), bound, beta)
     return beta
 
 
