@@ -80,7 +80,7 @@ _moved.install()
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, or a module of the package that nobody has imported yet."""
+    """A public name, or a module of the package that is not imported yet."""
     if name in _HOME:
         value = getattr(_lazy.load(f"widemargin.{_HOME[name]}"), name)
         globals()[name] = value

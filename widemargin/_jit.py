@@ -1,6 +1,6 @@
 """The one door to Numba: every compiled function of the package is made by `jit` below.
 
-Why a door. Numba's disk cache looks only at the file a function stands in. A function compiled into its caller from
+Why a door. Numba's disk cache looks only at the file that defines a function. A function compiled into its caller from
 another file is not looked at, so after an upgrade the old machine code could answer. Here the stamp of every cache
 entry carries a digest of all sources that compiled code is made from: edit any of them and all is compiled anew.
 
@@ -86,7 +86,7 @@ def jit(
 ) -> Any:
     """Compile `function` on its first call with each signature; usable bare or with options.
 
-    The entry from C, which Numba adds to every function and nobody uses here, is left out: 20 ms for ten arguments.
+    The entry from C, which Numba adds to every function, is not used here and left out: 20 ms for ten arguments.
     So is the one from Python where a function is `inner`, called by compiled ones only: five of them take 0.3 of the
     5.4 s of a first fit.
     """
@@ -104,7 +104,7 @@ def jit(
 
 
 class _Inner(CPUDispatcher):
-    """A function without an entry from Python: a call from there would end the process without a word."""
+    """A function without an entry from Python: a call from there would crash the process."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"{self.py_func.__name__} is for compiled functions to call; from Python use its py_func.")

@@ -1,4 +1,4 @@
-"""Old module names as aliases of the modules that took their place, so that pickles written before 0.2 load.
+"""Old module names as aliases of the modules that took their place, so that older pickles load.
 
 A pickle names the module of every class in it. `widemargin.linear.svc` is now `widemargin.estimators.linear_svc`; an
 import of the old name returns the new module.
@@ -46,7 +46,7 @@ MOVED = {
 
 
 class MovedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Import hook that resolves the old names; it stands before the finder of files, which knows only the new ones."""
+    """Import hook that resolves the old names; it comes before the finder of files, which knows only the new ones."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

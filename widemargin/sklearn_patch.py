@@ -40,7 +40,7 @@ class Patch:
 
 
 def patch_sklearn(names: Iterable[str] | None = None) -> Patch:
-    """Let `sklearn.svm.SVC` and its kin mean the classes of this package, everywhere in this process.
+    """Replace the classes of `sklearn.svm` by those of this package, everywhere in this process.
 
     Modules that imported the classes before are changed as well. Calling it again changes nothing more, except in
     modules loaded since.
@@ -113,7 +113,7 @@ def _our_classes() -> dict[str, type]:
 
 
 def _known(names: Iterable[str], ours: dict[str, type]) -> tuple[str, ...]:
-    """The names as a tuple, or a sentence about the one that is none of ours."""
+    """The names as a tuple, or an error that names the unknown one."""
     chosen = tuple(names)
     for name in chosen:
         if name not in ours:

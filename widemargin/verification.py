@@ -8,7 +8,7 @@ are read back from dual_coef_, the levels r of the problem from intercept_, so t
                             of a problem sum to nu m in absolute value, which gives rho back; r = -rho intercept +- rho
     NuSVR                   alpha and alpha* from the signs of b; the tube is the model's epsilon_, or the share nu of
                             the absolute errors; r = -intercept -+ epsilon
-    fixed bias              (solver="adatron" and its kin) there is no level; the intercept must be tau^2 sum b, and a
+    fixed bias              (solver="adatron" and similar) there is no level; the intercept must be tau^2 sum b, and a
                             difference counts as violation
 """
 

@@ -1,4 +1,4 @@
-"""Probabilities of a one-class machine: where a decision value stands among those of the training samples.
+"""Probability of being an inlier, by binning the decision values of the training samples (Que & Lin 2022).
 
 The values of the training samples are sorted. Those below zero and those above are cut into five bins each of equally
 many samples; the middles of the ten bins are the marks. A new value between marks i - 1 and i gets the probability
@@ -43,7 +43,7 @@ def density_marks(values: Vector, weight: Vector) -> Vector | None:
     below, above = outside * steps, outside + inside * steps
     if counts:  # bins are cut between samples, as LIBSVM's whole numbers do
         below, above = np.floor(below + 1e-9), np.floor(above + 1e-9)
-    # a position p stands for the sample that covers it: the first with more than p below its end, for ends the last
+    # a position p belongs to the sample that covers it: the first with more than p below its end, for ends the last
     edges = np.empty(MARKS + 1)
     edges[:HALF] = values[np.searchsorted(upto, below[:HALF], side="right")]
     edges[HALF] = 0.0

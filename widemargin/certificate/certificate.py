@@ -111,7 +111,7 @@ class Certificate:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the criterion is met as computed, and rounding alone stands between that and a proof."""
+        """Whether the criterion is met as computed, and only rounding keeps it from being proven."""
         if self.parts:
             return any(part.is_undecided for part in self.parts)
         return not self.holds and self.computed <= self.tol < self.bound

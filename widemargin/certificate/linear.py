@@ -289,7 +289,7 @@ class PointJudge:
         self.proof: Proof | None = None
 
     def __call__(self, *point: Vector) -> Status | None:
-        """OPTIMAL, UNDECIDED where rounding stands in the way, or None where the solver should go on."""
+        """OPTIMAL, UNDECIDED if rounding prevents a proof, or None if the solver should go on."""
         self.proof = self.prove(*point)
         if self.proof.gap <= self.tol:
             return Status.OPTIMAL

@@ -17,7 +17,7 @@ EXIT_CODES = (
     ("0", "done; where there is a certificate it holds"),
     ("1", "done, but the certificate does not hold"),
     ("2", "wrong usage, or a file that cannot be used"),
-    ("3", "a mistake in widemargin; --debug shows where"),
+    ("3", "internal error (a bug in widemargin); --debug shows the traceback"),
     ("130", "interrupted before there was anything to keep"),
 )
 

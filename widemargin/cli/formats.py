@@ -1,4 +1,4 @@
-"""Which format a data file has: the one that is said, or the one its ending stands for."""
+"""The format of a data file: as given, or by the file name's extension."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BY_ENDING = {
 
 
 def format_of(path: str | os.PathLike, given: str | None = None, otherwise: str = "libsvm") -> str:
-    """Format of a file: the one given, the one its ending stands for, or `otherwise`.
+    """Format of a file: as given, by its extension, or `otherwise`.
 
     Examples
     --------

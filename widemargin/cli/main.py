@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(f"{message}. `{command} --help` shows what is possible.", given, UNUSABLE)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; nothing was saved.", given, INTERRUPTED)
-    except BrokenPipeError:  # the reader of a pipe went away: nobody is left to be told
+    except BrokenPipeError:  # the reader of the pipe has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
     except Exception as error:

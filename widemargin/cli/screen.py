@@ -177,7 +177,7 @@ def certificate_facts(certificate: Certificate) -> dict[str, Any]:
 
 
 def certificate_table(certificate: Certificate) -> Table:
-    """A certificate as a table of two columns; the verdict stands first, in colour."""
+    """A certificate as a table of two columns; the verdict first, in colour."""
     from rich.text import Text
 
     verdict, *rest = str(certificate).splitlines()

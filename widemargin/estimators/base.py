@@ -308,7 +308,7 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
         return X
 
     def _check_width(self, X: Any) -> None:
-        """A function of the user's would fail inside on a table of another width, or go on without a word."""
+        """A function of the user's would fail on a table of another width, or return wrong values silently."""
         given: tuple[int, ...] = getattr(X, "shape", ())
         known: tuple[int, ...] = getattr(self.support_vectors_, "shape", ())
         if len(given) == len(known) == 2 and given[1] != known[1]:

@@ -103,7 +103,7 @@ class KernelSystemModel(ShowsCertificate, CallbackMixin, BaseEstimator):
     def _watching(
         self, steps: Steps | None, expose: Callable[[Any, list[Any]], None], start: Sequence[Any] = (None,)
     ) -> Any:
-        """Who is told about a fit, as a context: the progress bar, scikit-learn's callbacks, both, or nobody."""
+        """Context manager yielding the listener of a fit (progress bar, scikit-learn's callbacks, both), or None."""
         listener = None if steps is None else StepListener(steps, self, expose, start)
         return watching(type(self).__name__, self.verbose, listener)
 
@@ -217,7 +217,7 @@ ADVICE = {
     ("cholesky", Status.STALLED): (
         f"Rounding errors keep the answer above the tolerance, so badly conditioned is the system: {STRONGER}"
     ),
-    ("least squares", Status.STALLED): "The solution of least norm cannot be told from others near it.",
+    ("least squares", Status.STALLED): "The least-norm solution cannot be distinguished from others near it.",
 }
 ADVICE_FOR_ALL = {
     Status.UNDECIDED: (

@@ -116,7 +116,7 @@ class LinearMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
     def _watching(
         self, rows: DenseRows | SparseRows, steps: Steps | None, start: Vector, stack: Callable[..., Vector] = np.array
     ) -> AbstractContextManager[Listener | None]:
-        """Who is told about a fit, as a context: the progress bar, scikit-learn's callbacks, both, or nobody.
+        """Context manager yielding the listener of a fit (progress bar, scikit-learn's callbacks, both), or None.
 
         start : what each problem begins with; stack : makes of the answers of all problems one row per machine
         """

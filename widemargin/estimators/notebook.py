@@ -11,7 +11,7 @@ STYLE = "margin:.4em 0;padding:.5em .8em;border:1px solid currentColor;border-ra
 
 
 class ShowsCertificate:
-    """Mixin for estimators with a `certificate_`: stands before BaseEstimator among the bases."""
+    """Mixin for estimators with a `certificate_`: list it before BaseEstimator among the bases."""
 
     def _html_repr(self) -> str:
         """scikit-learn's diagram, and the certificate of a fitted estimator."""

@@ -1,6 +1,6 @@
-"""One call of `fit` or `resume`: what it may spend, where it starts, and who is told how it goes.
+"""One call of `fit` or `resume`: its limits, its starting point and its listeners.
 
-Those who are told are the progress bar (`verbose`), the history (`trace`) and scikit-learn's callbacks. All listen to
+Listeners are the progress bar (`verbose`), the history (`trace`) and scikit-learn's callbacks. All receive
 the same `watch` of the solvers (monitor/progress.py), and nothing listens unless it was asked for.
 """
 
@@ -49,7 +49,7 @@ class Run:
     before: Any = None
 
     def train(self, machine: Any, training: Training, tasks: Sequence[Task], show: Show) -> list[Trained]:
-        """Train under the eyes of everybody who asked for it."""
+        """Train, with all requested listeners."""
         listeners: list[Watch] = []
         history = None
         if machine.trace:

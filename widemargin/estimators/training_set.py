@@ -68,7 +68,7 @@ def leave_out_weightless(X: Any, y: Any, sample_weight: Any, n_samples: int, pai
     if weight.min() < 0:
         warn_user(
             f"sample_weight contains negative values, for which the problem has no meaning: the {(weight < 0).sum()} "
-            "samples with one are left out, as scikit-learn does without a word. Use weights >= 0; zero leaves a "
+            "samples with one are left out, as scikit-learn does silently. Use weights >= 0; zero leaves a "
             "sample out.",
             UserWarning,
         )

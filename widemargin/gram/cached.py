@@ -37,7 +37,7 @@ TILES_PER_THREAD = 4  # at least: a thread that was held up leaves its other til
 WORTH_A_PART = 3e5  # ns per round that rows of samples outside a part must cost for it to be made
 ABSENT = -1
 STORE_COST = 6.0  # ns to keep a value: first touch, writing, reading; 1-3 on bare metal, 3-12 on a virtual machine;
-# with 4 fits of w8a took 5-20 % longer, for rows were kept that nobody asked for again
+# with 4 fits of w8a took 5-20 % longer, because rows were kept that were not requested again
 
 
 class CachedGram(Gram):

@@ -1,7 +1,7 @@
 """Rows of the kernel matrix of two classes, evaluated only for the samples a solver asks for.
 
 A machine for many classes solves one problem per pair of classes. Half of each row of its kernel matrix is the same in
-all pairs that the sample's class stands in: the values within the class. Those are evaluated once (`ClassRows`) and
+all pairs of the sample's class: the values within the class. Those are evaluated once (`ClassRows`) and
 copied; the values with the other class belong to the pair.
 
 Few samples of a pair become support vectors, so most rows are never needed: on usps, letter and MNIST a solve asks for

@@ -13,7 +13,7 @@ Vector = NDArray[np.float64]
 
 
 class Scores(NamedTuple):
-    """F as computed, and |F - K b| <= error for each sample; infinite where nobody kept track."""
+    """F as computed, and |F - K b| <= error for each sample; infinite where the error is not known."""
 
     values: Vector
     error: Vector

@@ -1,6 +1,6 @@
 """Tables with named columns: CSV, TSV, Parquet and Arrow, read by pyarrow (extra `tables`).
 
-A column is numbers (float64, nan where nothing stands) or texts (None where nothing stands). In CSV all cells are read
+A column is numbers (float64, nan for empty cells) or texts (None for empty cells). In CSV all cells are read
 as text first and a column becomes numbers only if every cell is one: what a column is then does not depend on which of
 its cells stand near the beginning of the file. A column of numbers with a few other words in it is more likely a slip
 than a list of categories, and is reported with the line and the cell.
@@ -25,12 +25,12 @@ from widemargin.storage.errors import FileError
 
 MOSTLY = 0.9  # share of numbers from which on the other cells of a column count as slips
 SEPARATORS = ",;\t|"  # tried on the first line of a CSV file, the most frequent one is taken
-EMPTY_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # cells that mean: nothing stands here
+EMPTY_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # values of empty cells
 
 
 @dataclass
 class Table:
-    """Named columns of equal length. `line(row)` says where a row stands in its file, for messages."""
+    """Named columns of equal length. `line(row)` locates a row in its file, for messages."""
 
     name: str
     columns: dict[str, NDArray]
@@ -42,7 +42,7 @@ class Table:
         return len(next(iter(self.columns.values()))) if self.columns else 0
 
     def place(self, row: int) -> str:
-        """Where a row stands: its line in a text, its number elsewhere."""
+        """Location of a row: its line in a text file, its number elsewhere."""
         if self.text is None:
             return f"row {row + 1}"
         records = csv.reader(io.StringIO(self.text.decode("utf-8", "replace"), newline=""), delimiter=self.separator)
@@ -210,7 +210,7 @@ def _read_csv(
 
 
 def _trimmed(column: Any) -> Any:
-    """Cells without blanks around them, null where nothing stands."""
+    """Cells without blanks around them, null where a cell is empty."""
     arrow = _pyarrow()
     import pyarrow.compute as compute
 

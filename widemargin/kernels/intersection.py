@@ -6,7 +6,7 @@ It is an inner product: write a bar of height x_j as the function that is 1 up t
 product of two such functions is min(x_j, z_j).
 
 Source: Barla, Odone & Verri (2003), Histogram intersection kernel for image classification, ICIP. This file is the
-kernel class of the tutorial docs/your-own-kernel.md, which shows it as it stands.
+kernel class of the tutorial docs/your-own-kernel.md, which shows the source.
 """
 
 from __future__ import annotations

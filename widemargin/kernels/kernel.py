@@ -107,7 +107,7 @@ class Kernel(ABC):
 
     @property
     def is_psd(self) -> bool:
-        """Whether the kernel is positive semi-definite for all data, by its formula; False where nobody knows."""
+        """Whether the kernel is positive semi-definite for all data, by its formula; False if unknown."""
         return False
 
     def errors(self, samples: Samples) -> ErrorTerms:

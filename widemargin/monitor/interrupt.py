@@ -3,7 +3,7 @@
 Python turns Ctrl-C into a KeyboardInterrupt wherever the interpreter happens to be. In the middle of compiling that is
 inside a callback of LLVM, which swallows the exception or turns it into an unrelated one. So while a fit runs, the
 first Ctrl-C only raises a flag that the solvers look at once per round. A second one raises KeyboardInterrupt at once,
-and the fit passes it on: nobody is kept from leaving.
+and the fit passes it on.
 
 Signals belong to the main thread and to whoever installed a handler of their own: elsewhere nothing is changed, and
 an ordinary KeyboardInterrupt still ends the solver with what it has.

@@ -140,7 +140,7 @@ class ProgressBar:
         self.console.print(f"{self.label} {fraction:4.0%}  {'  '.join(filter(None, words))}", highlight=False)
 
     def close(self) -> None:
-        """Leave the bar as it stands and give the terminal back."""
+        """Stop drawing and release the terminal."""
         with self._lock:
             if self._progress is not None:
                 self._progress.stop()
@@ -166,14 +166,14 @@ def tell_all(listeners: list[Listener]) -> Listener | None:
 
 
 def of_problem(listener: Listener | None, number: int, n_problems: int) -> Listener | None:
-    """The listener of one of the problems of a fit, told which it is."""
+    """A listener that adds the number of the problem to every report."""
     if listener is None:
         return None
     return lambda info: listener(info | {"task": number, "n_tasks": n_problems})
 
 
 def watching(label: str, verbose: Any, *listeners: Listener | None) -> AbstractContextManager[Listener | None]:
-    """Everybody who is told about a fit, as one listener: a bar if `verbose`, and those of the others that exist."""
+    """Context manager that combines the progress bar (if `verbose`) and other listeners into one."""
     present = [listener for listener in listeners if listener is not None]
     return _with_bar(label, present) if verbose else nullcontext(tell_all(present))
 

@@ -28,7 +28,7 @@ class Status(Enum):
         "left of it, so that nothing is proven. Raise tol, lower C, or scale the features (use StandardScaler)."
     )
     UNBOUNDED = (
-        "The dual grows without end: no hyperplane separates the classes with a margin that can be told from zero. "
+        "The dual is unbounded: the classes are not separable in feature space (the margin is zero to rounding). "
         "Hard margin (C=inf) needs separable data; use a finite C or loss='squared_hinge'."
     )
     NOT_FINITE = (

@@ -9,7 +9,7 @@ OURS = ("widemargin", "sklearn", "joblib")  # frames of these packages are not t
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the nearest frame outside the package and scikit-learn, whose wrapper stands around every `fit`."""
+    """Warn at the nearest frame outside the package and scikit-learn, which wraps every `fit`."""
     level = 1
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:

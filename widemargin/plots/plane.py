@@ -63,7 +63,7 @@ def choose_plane(X: Any, features: Sequence[int | str] | str | None = None, at: 
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
     features : None, a pair of column numbers or names, or "pca"
-        None stands for the two features there are.
+        None means the first two features.
     at : array-like of shape (n_features,), optional
         Where the section is cut when a pair is chosen; the medians by default.
 

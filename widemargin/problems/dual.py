@@ -72,7 +72,7 @@ class SignedDual:
     row : int64 array of shape (n_variables,) or None
         Sample each variable points at; None means variable i points at sample i.
     sign : float64 array of +1 and -1 of shape (n_variables,) or None
-        Where given, the variable is a = sign * b: K then stands for sign K sign. Only machines whose sum constraint
+        Where given, the variable is a = sign * b: K is then replaced by sign K sign. Only machines whose sum constraint
         mixes both signs need it (problems/fixed_bias.py).
     n_samples : int, default n_variables
         Number of samples, the size of K.

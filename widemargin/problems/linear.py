@@ -96,7 +96,7 @@ class Budget:
         return Status.TIME_LIMIT if time.perf_counter() >= self.deadline else None
 
     def report(self, gap: float, primal: float, iterations: int, weights: Vector, beta: Vector | None = None) -> None:
-        """Tell the watcher, in the words of widemargin.monitor.progress; the gap stands for the violation."""
+        """Call the watcher with the keys of widemargin.monitor.progress; the gap is reported as the violation."""
         if self.watch is not None:
             self.watch(
                 {

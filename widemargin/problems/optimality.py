@@ -67,7 +67,7 @@ def scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack):
 
 @jit
 def standing(values, beta, shift, lo, hi, ridge, kink, starts, n_groups):
-    """Where a point stands, given F = K b as each variable sees it: gradient, `scan_groups` of it, value of the dual.
+    """Gradient, its `scan_groups` and the value of the dual at a point, given F = K b per variable.
 
     In one call: in NumPy's passes over all variables it took a twentieth of a fit of 10,000 samples.
     """

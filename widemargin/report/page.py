@@ -149,7 +149,7 @@ def _names(model: Any, X: Any, given: Any) -> list[str]:
 
 
 def _is_training_data(model: Any, X: Any) -> bool | None:
-    """Whether the model's support vectors stand in X where the model says; None if that cannot be told."""
+    """Whether the model's support vectors are the rows of X at `support_`; None if that cannot be checked."""
     if not all(hasattr(model, name) for name in ("support_", "support_vectors_", "shape_fit_")):
         return None
     n_training = training_size(model)

@@ -86,7 +86,7 @@ def _which(training: bool | None) -> str:
 
 
 def _changed(model: Any) -> list[tuple[str, Any]]:
-    """Parameters that were chosen, and those everybody asks about."""
+    """Parameters that were chosen, and those that are usually asked for."""
     defaults = type(model)().get_params(deep=False)
     given = model.get_params(deep=False)
     main = ("C", "nu", "epsilon", "kernel", "gamma", "tol")

@@ -450,7 +450,7 @@ class BlockSolver:
         return middle
 
     def report(self, table: NDArray, objective: float) -> dict[str, Any]:
-        """What a watcher is told about a round."""
+        """Progress report of a round."""
         return {
             "rounds": self.rounds,
             "iterations": self.iterations,

@@ -40,7 +40,7 @@ SMALLEST_CURVATURE_32, SMALLEST_CURVATURE_64 = 1e-37, 1e-300  # an all-zero kern
 def lowest_after_step(f, up, step, K, i, j, first, last, position, mask, largest):
     """f += step (K_i - K_j) on first:last, and the packed key of the lowest slope that can rise, in one pass.
 
-    The rows are cut here, not by the caller: a slice is long machine code, and compiled wherever it stands.
+    The rows are cut here, not by the caller: a slice compiles to long machine code at every call site.
     """
     f, up, K_i, K_j = f[first:last], up[first:last], K[i, first:last], K[j, first:last]
     best = largest

@@ -89,7 +89,7 @@ class Shrunk:
         return round(self.part.rows_computed * len(self.part) / len(self.gram))
 
     def report(self, info: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-        """What a watcher is told about a round of the part, given the last report on the whole."""
+        """Progress report of a round of the part, given the last report on the whole."""
         point = info["point"]
         more = {name: info[name] + before[name] for name in ("rounds", "iterations", "seconds")}
         more["n_support"] = info["n_support"] + int(np.count_nonzero(self.beta[self.others]))

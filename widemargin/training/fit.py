@@ -64,7 +64,7 @@ class Task:
     index : None means all samples, in order; a tuple of index arrays is joined, and arrays that stand in several tasks
         (the classes of a many-class machine) share their part of the kernel matrix.
     fold : number of the fold of each sample, -1 for none. After the whole is solved, each fold is left out once, on the
-        same Gram and from its answer; None where nobody asks for that.
+        same Gram and from its answer; None if not requested.
     """
 
     dual: SignedDual
@@ -106,7 +106,7 @@ class Training:
         Threads; None means all cores.
     solver : str or callable
         "auto" (the fast block solver), the name of another solver, or a function or object with its signature. One with
-        `fixed_bias` set (Adatron and its kin) is given the machine without equality constraint on the kernel K + tau^2,
+        `fixed_bias` set (Adatron and similar) is given the machine without equality constraint on the kernel K + tau^2,
         tau the largest |x| in feature space; that machine, with its penalised bias, is what the certificate is about.
     cancelled : threading.Event or None
         Where it is set, every problem ends at its next round with what it has (widemargin.monitor.interrupt).
@@ -137,7 +137,7 @@ class Training:
         self.source = GramSource(kernel, X, cache_size, self.n_threads, in_memory)
         self.linear: LinearPath | None = None  # problems with a linear kernel need no kernel matrix
         if self.solve is solve_blocks and type(kernel) is Linear:
-            from widemargin.training.linear_path import LinearPath  # nobody else needs these modules
+            from widemargin.training.linear_path import LinearPath  # imported only when needed
 
             self.linear = LinearPath(X) if LinearPath.suits(kernel, X) else None
         self.cancelled = threading.Event() if cancelled is None else cancelled
@@ -279,7 +279,7 @@ class Training:
         return Trained(solution, certificate, self._train_without(task, gram, solution, stopping))
 
     def _leave_at_start(self, task: Task, stopping: Stopping, status: Status) -> Trained | None:
-        """A problem nobody will wait for, left at zero without a kernel value; None where zero is not feasible."""
+        """The zero solution of a task that is not solved, without kernel values; None if zero is not feasible."""
         if task.dual.start.any() or task.start is not None:
             return None
         zero, level = np.zeros(task.dual.n_samples), np.zeros(task.dual.n_groups)
@@ -356,7 +356,7 @@ class Training:
             certificate, scores = certify_rows(task.dual, gram, solution, stopping.tol, is_psd)  # type: ignore[arg-type]
             return self._settled(task, gram, solution, stopping, certificate, scores)
         scores, drift = solution.scores, np.nan
-        if self.solve is not solve_blocks:  # nobody else's word is taken
+        if self.solve is not solve_blocks:  # the error of other solvers is unknown
             scores = Scores.untracked(solution.function)
         if isinstance(gram, FullGram | PairGram):
             scores = gram.scores(task.dual.per_sample(solution.beta))
@@ -442,7 +442,7 @@ def nothing_held_out(task: Task) -> HeldOut:
 
 
 def solution_report(solution: Solution, certificate: Certificate) -> dict[str, Any]:
-    """What a watcher is told about a problem that was solved at once; the same keys as of a round of the solver."""
+    """Progress report of a problem that was solved at once, with the keys of a round of the solver."""
     return {
         "rounds": solution.rounds,
         "iterations": solution.iterations,

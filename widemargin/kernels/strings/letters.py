@@ -4,7 +4,7 @@ A declared alphabet ("dna", "protein", or your own letters) leaves out every sub
 such as N in DNA; without one, whatever characters occur are the letters. "dna" and "protein" read small letters as
 capitals, and "dna" reads U as T.
 
-Both strands   with reverse_complement a string stands for itself and for its reverse complement, the other strand of
+Both strands   with reverse_complement a string represents itself and its reverse complement, the other strand of
                the double helix read backwards: phi(s) + phi(rc(s)). The two are laid one behind the other with a
                BREAK in between, which no window crosses.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 NAMED_ALPHABETS = {"dna": "ACGT", "protein": "ACDEFGHIKLMNPQRSTVWY"}
-COMPLEMENT = np.array([3, 2, 1, 0, 4], np.uint32)  # of A, C, G, T in this order; 4 stands for anything else
+COMPLEMENT = np.array([3, 2, 1, 0, 4], np.uint32)  # of A, C, G, T in this order; 4 is any other letter
 N_CODE_POINTS = 0x110000  # of Unicode
 
 ALIEN = np.uint32(0xFFFFFFFF)  # a letter outside the alphabet; equal to no letter, itself included
@@ -111,7 +111,7 @@ def encode(points: NDArray, starts: NDArray[np.int64], alphabet: str, reverse_co
     """Number the letters by their place in the alphabet."""
     letters = letters_of(alphabet)
     size = max(256, max(map(ord, letters), default=0) + 1)  # every byte, and every letter
-    table = np.full(size + 1, ALIEN, np.uint32)  # the last entry stands for everything beyond
+    table = np.full(size + 1, ALIEN, np.uint32)  # the last entry is for all other code points
     numbers = np.arange(len(letters), dtype=np.uint32)
     if alphabet in NAMED_ALPHABETS:
         table[[ord(letter) for letter in letters.lower()]] = numbers

@@ -1,4 +1,4 @@
-"""The exact step of SMO: two multipliers move against each other, everything else stands still.
+"""The exact step of SMO: two multipliers change, the others stay fixed.
 
 In signed multipliers the sum b_1 + b_2 = gamma is kept, so labels and the two cases (13), (14) of the ends become one,
 

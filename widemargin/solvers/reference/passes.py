@@ -33,7 +33,7 @@ from widemargin.solvers.solution import Solution
 STALL_PASSES = 3  # passes in a row without a lower objective before a solver is stalled
 NO_GROWTH = 1e-15  # relative change of the objective that is only rounding
 SMALLEST_MARGIN2 = 1e-10  # squared margin over the largest K_ii below which a hard margin counts as impossible
-UNLIMITED = 2**62  # steps: stands for "no max_iter" in compiled loops
+UNLIMITED = 2**62  # steps: "no max_iter" in compiled loops
 
 Vector = NDArray[np.float64]
 Watch = Callable[[dict[str, Any]], None]
@@ -148,7 +148,7 @@ class Run:
         return total > 0.0 and 4.0 * norm2 <= SMALLEST_MARGIN2 * float(self.gram.diag.max()) * total * total
 
     def report(self, violation: float, objective: float) -> dict[str, Any]:
-        """What a watcher is told; `point` gives (beta, F) to those who ask, at the cost of F where it is not kept."""
+        """Progress report; `point` computes (beta, F) on request."""
         beta, dual = self.beta, self.dual
         free = (beta > dual.lo) & (beta < dual.hi) & ((beta != 0.0) | (dual.kink == 0.0))
         return {

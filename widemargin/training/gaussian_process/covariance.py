@@ -30,7 +30,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Parameter:
-    """A logarithm that can be moved: where it stands now and how far it may go; None bounds keep it fixed."""
+    """A parameter on a logarithmic scale: its value and bounds; bounds of None keep it fixed."""
 
     value: float
     bounds: tuple[float, float] | None
