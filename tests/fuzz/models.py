@@ -167,7 +167,7 @@ def _nu_classification(
     return Problem(
         kernel, X, rho * b, zero, np.minimum(sign * weight, 0.0), np.maximum(sign * weight, 0.0), zero, zero,
         group=(sign < 0).astype(np.int64), n_groups=2, sums=np.array([half, -half]),
-        sums_error=SUM_ROUNDING * len(b), levels=[level, *levels], slack=NU_SLACK,
+        sums_error=SUM_ROUNDING * len(b), levels=[level, *levels], slack=NU_SLACK, rounded_when_stored=True,
         level=level if model.class_weight is None and abs(rho - 1.0) > NU_SLACK else None,
     )  # fmt: skip
 

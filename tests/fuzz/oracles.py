@@ -35,6 +35,7 @@ class Problem:
 
     row : sample of each variable; sign : +1, -1 where the variable is sign * b; sums : of b over each group
     offset : constant in F, the penalised bias of machines without groups
+    rounded_when_stored : whether beta was divided by a margin to be stored, and multiplied back
     levels : candidates for the primal; `level`, if given, is the model's own and must be within tol of the slopes
     sums_error : relative, where the sums are computed here from nu and weights and not taken from a starting point
     slack : relative distance from a bound that counts as on it
@@ -60,6 +61,7 @@ class Problem:
     sums_error: float = 0.0
     slack: float = 1e-15
     split_known: bool = True
+    rounded_when_stored: bool = False
     F: Vector = field(default_factory=lambda: np.empty(0))
     error: Vector = field(default_factory=lambda: np.empty(0))
 
@@ -74,6 +76,8 @@ class Problem:
 
     def _evaluate(self, rows: Vector, real: type) -> tuple[Vector, Vector]:
         F, error = kernel_sums(self.kernel, self.X, rows, self.support, self.coefficients[self.support], real)
+        if self.rounded_when_stored:  # the trained multipliers are not known better than in float64
+            error = error * (float(np.finfo(np.float64).eps) / float(np.finfo(real).eps))
         return F + self.offset, error + abs(self.offset) * 1e-15
 
     def refine(self, rows: Vector) -> bool:

@@ -41,13 +41,12 @@ def parts(monkeypatch):
     return made
 
 
-@pytest.fixture(params=["rows on demand", "blocks of a whole matrix", "all in one block", "one block to the end"])
+@pytest.fixture(params=["rows on demand", "blocks of a whole matrix", "one block to the end"])
 def kind_of_part(request, monkeypatch):
     """How the variables of a part are solved."""
     whole = request.param != "rows on demand"
     monkeypatch.setattr(cached, "WHOLE_PART", N if whole else 40)
     monkeypatch.setattr(block, "SMALL_PART", N if request.param == "one block to the end" else 0)
-    monkeypatch.setattr(block, "COPY_COST", np.inf if request.param == "all in one block" else 0.0)
 
 
 def problem(rng, C=10.0):

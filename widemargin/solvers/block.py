@@ -47,16 +47,13 @@ FREE_SHARE = 0.9  # of the free variables in a block where they are more than US
 WHOLE = 2048  # up to here the block is the whole problem
 INNER_SHARE = 0.2  # a block is solved to this share of the violation: the rest needs other variables first
 STEPS_PER_CALL = 100_000  # bounds the time between two looks at the clock and at Ctrl-C (at most ~0.4 s)
-SETTLED = 0.2  # share of free variables that may come or go during pair steps for a Newton step to be worth its factor
-NEWTON_TRIES = 12  # Newton steps per call: what they have not solved by then, they will not
-PAIR_STEP = 0.6  # ns per variable of the block that a pair step takes, to compare it with a Newton step
+FIRST_WAIT = 2  # small steps per variable of the block before a Newton step is considered
+PAIR_STEP = 0.6  # ns per variable of the block that a pair step takes, to compare it with the other methods
 SHRINK = 0.5  # violations by which the slope of an inactive variable is on the right side of its threshold
 ACTIVE_SHARE = 0.5  # of the variables that may be active for the others to be left out; with 0.7 measured slower
 LOOK_AGAIN_BELOW = 0.8  # of the violation at which the active variables were counted last
 SHRINK_ABOVE = 5.0  # tol: below this violation few rounds are left
 SMALL_PART = 512  # active variables solved as one block, to tol; with 1,024 moons at C = 100 took a fifth longer
-COPY_COST = 0.4  # ns per value of a block that is gathered from a whole matrix
-RETRY_BELOW = 0.3  # share of the violation at which a Newton step failed, below which it is tried again
 MOST_CREEPS_WHOLE, MOST_CREEPS = 6, 100  # calls that may use up their steps without halving the violation
 CREEPS_BEFORE_INTERIOR = 3  # such calls before the interior-point method, unless it is the cheaper one: most blocks end
 # before (cpusmall SVR at C = 100 in five orders of the samples: 1.8-5.5 s when one was enough, 1.5-2.0 s now)
@@ -99,7 +96,7 @@ class BlockSolver:
         one_variable_each = dual.row is None and dual.sign is None
         self.may_shrink = one_variable_each and stopping.criterion == "kkt" and not self.may_run_away
         self.lowest_curvature = 0.0
-        self.newton_below = np.inf  # violation below which a Newton step is worth trying
+        self.newton_wait = FIRST_WAIT  # small steps per variable before a Newton step; doubled by each that fails
         self.creeps = 0  # calls that used up their steps since the violation last halved
         self.creep_violation = np.inf
         self.refreshes = REFRESHES
@@ -107,7 +104,6 @@ class BlockSolver:
         self.ran_away = False  # whether a step had no end
         self.table: NDArray = np.empty((0, 4))  # thresholds of the groups where the compiled calls ended
         self.iterations = self.rounds = self.last_moved = 0
-        self.last_steps = STEPS_PER_CALL  # of a block; before the first one, any number may come
         self.whole = len(dual) <= WHOLE
         self.tol = stopping.tol
         self.aim, self.first_steps = self.tol, STEPS_PER_CALL  # of the first call
@@ -200,18 +196,10 @@ class BlockSolver:
         return free_variables(self.beta, self.dual.lo, self.dual.hi, self.dual.kink)
 
     def choose(self, f: NDArray, table: NDArray, size: int, cap: int, free: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Variables of the next block.
-
-        All of them where the problem is small, and where the whole matrix is at hand and copying a block of it would
-        take longer than steps on all variables instead of some, if they are as many as the last time.
-        """
-        n = len(self.dual)
-        if not self.whole:
-            chosen = self.selector.choose(f, self.beta, table, size, cap, free)
-            longer_steps = self.last_steps * (n - len(chosen)) * PAIR_STEP
-            if not self.gram.is_whole or longer_steps >= COPY_COST * len(chosen) ** 2:
-                return chosen
-        return np.arange(n, dtype=np.int64)
+        """Variables of the next block; all of them where the problem is small."""
+        if self.whole:
+            return np.arange(len(self.dual), dtype=np.int64)
+        return self.selector.choose(f, self.beta, table, size, cap, free)
 
     def cap(self, n_free: int) -> int:
         """Largest block: about a power of two above 1.2 times the free variables, within the measured limits.
@@ -310,7 +298,6 @@ class BlockSolver:
         else:
             steps, left = self.alternate(small_steps, problem, starts, inner_tol, budget, violation)
         self.iterations += steps
-        self.last_steps = steps
         if left > inner_tol and steps >= STEPS_PER_CALL:
             self.creeps += 1
             crept = self.creeps * steps * len(chosen) * PAIR_STEP
@@ -375,7 +362,7 @@ class BlockSolver:
         self.gram.rows_computed += shrunk.rows_computed
         self.iterations += answer.iterations
         self.rounds += answer.rounds + 1
-        self.lowest_curvature = solver.lowest_curvature
+        self.lowest_curvature, self.newton_wait = solver.lowest_curvature, solver.newton_wait
         self.may_shrink, self.shrunk_at = answer.status is Status.OPTIMAL, violation
         if answer.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
@@ -389,8 +376,8 @@ class BlockSolver:
         solver = BlockSolver(part, gram, stopping, cold=False, deadline=self.deadline)
         solver.whole = gram.is_whole and len(part) <= SMALL_PART
         solver.refreshes = 0  # F of a part also holds what the others contribute
-        solver.last_steps, solver.factors = self.last_steps, self.factors
-        solver.newton_below, solver.lowest_curvature = self.newton_below, self.lowest_curvature
+        solver.factors, solver.newton_wait = self.factors, self.newton_wait
+        solver.lowest_curvature = self.lowest_curvature
         return solver
 
     def alternate(
@@ -402,34 +389,28 @@ class BlockSolver:
         budget: int,
         violation: float,
     ) -> tuple[int, float]:
-        """Small steps; once they hardly change which variables are free, also Newton steps where those are cheaper.
+        """Small steps, and Newton steps where those are cheaper, at the pace the small steps have.
 
         Returns the number of small steps and the violation left in the block.
 
-        A Newton step that does not help is not tried again before the violation has fallen well below this round's.
+        A Newton step that fails doubles the number of small steps before the next one.
         """
         block, f, beta, lo, hi, kink, ridge = problem
-        taken = since = tries = 0
+        taken = since = 0
         reference = violation
-        before = is_free(beta, lo, hi, kink)
         while True:
-            most = 2 * len(f) if violation <= self.newton_below and tries < NEWTON_TRIES else budget
-            steps, left = small_steps(min(most, budget - taken))
+            steps, left = small_steps(min(self.newton_wait * len(f), budget - taken))
             taken += steps
             since += steps
             if left <= tol or taken >= budget or steps == 0:
                 return taken, left
-            free = is_free(beta, lo, hi, kink)
-            n_free = int(np.count_nonzero(free))
-            settled = np.count_nonzero(free != before) <= SETTLED * n_free
-            before = free
+            n_free = int(np.count_nonzero(is_free(beta, lo, hi, kink)))
             gained = np.log(reference / left) if left < reference else 0.0
             ahead = since * np.log(left / tol) / gained if gained > 0.0 else np.inf
-            if settled and ahead > newton_cost(n_free) / (PAIR_STEP * len(f)):
-                tries += 1
+            if ahead > newton_cost(n_free) / (PAIR_STEP * len(f)):
                 since, reference = 0, left
                 if not newton_step(block, f, beta, lo, hi, kink, ridge, starts, self.gram.n_threads, self.factors):
-                    self.newton_below = RETRY_BELOW * violation
+                    self.newton_wait *= 2
 
     def inner_tol(self, violation: float) -> float:
         """How far a block is solved: to tol when it is the whole problem, else to a share of the violation.

@@ -11,8 +11,8 @@ How      With u = -M^-1 g, V = M^-1 A (A: indicators of the groups) and W = M^-1
 See      Hintermueller, Ito & Kunisch (2003), SIAM J. Optim. 13, for the active set; Scheinberg (2006), JMLR 7, for
 SVMs.
 Measured (C = 1000): 2.2 s against 4.0 s on synthetic 10000 x 50, 0.45 s against 0.76 s on moons; no gain below C =
-         100. The block solver starts it when pair steps no longer change which variables are free and, at the pace
-         they have, would take longer (a9a.t at C = 100: 3.4 -> 1.9 s of CPU time).
+         100. The block solver starts it where pair steps, at the pace they have, would take longer (a9a.t at C = 100:
+         3.4 -> 1.9 s of CPU time).
 """
 
 from __future__ import annotations
