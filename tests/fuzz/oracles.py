@@ -134,7 +134,8 @@ class Problem:
                 pairs = [(up_low - down_high, up_high - down_low)]
                 if self.level is not None:
                     r = float(self.level[g])
-                    off = 8.0 * float(np.finfo(np.float64).eps) * abs(r) if self.rounded_when_stored else 0.0
+                    off = 8.0 * float(np.finfo(np.float64).eps) * float(np.abs(self.level).max())
+                    off = off if self.rounded_when_stored else 0.0
                     pairs += [(up_low - r - off, up_high - r + off), (r - down_high - off, r - down_low + off)]
             else:
                 pairs = [(up_low, up_high), (-down_high, -down_low)]
