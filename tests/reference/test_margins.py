@@ -44,7 +44,7 @@ def test_problem_8_2():
     """Not separable by a line; by the polynomial and the Gaussian kernel it is."""
     X = np.array([[0, 0], [1, 2], [2, 1], [1, 1], [1, 0], [0, 1]], float)
     y = np.array([1, 1, 1, 0, 0, 0])
-    with pytest.warns(match="no hyperplane separates"):
+    with pytest.warns(match="not separable in feature space"):
         assert SVC(kernel="linear", C=np.inf, solver="platt").fit(X, y).status_ is Status.UNBOUNDED
     for kernel in (Polynomial(2, 1.0, 1.0), Polynomial(3, 1.0, 1.0), "rbf"):
         machine = SVC(kernel=kernel, C=np.inf, solver="platt", tol=1e-6).fit(X, y)
