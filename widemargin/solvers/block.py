@@ -96,7 +96,7 @@ class BlockSolver:
         one_variable_each = dual.row is None and dual.sign is None
         self.may_shrink = one_variable_each and stopping.criterion == "kkt" and not self.may_run_away
         self.lowest_curvature = 0.0
-        self.newton_wait = FIRST_WAIT  # small steps per variable before a Newton step; doubled by each that fails
+        self.newton_wait = FIRST_WAIT  # small steps per variable before a Newton step; doubled by one that fails
         self.creeps = 0  # calls that used up their steps since the violation last halved
         self.creep_violation = np.inf
         self.refreshes = REFRESHES
@@ -393,7 +393,7 @@ class BlockSolver:
 
         Returns the number of small steps and the violation left in the block.
 
-        A Newton step that fails doubles the number of small steps before the next one.
+        A Newton step that fails doubles the number of small steps before the next one; one that helps resets it.
         """
         block, f, beta, lo, hi, kink, ridge = problem
         taken = since = 0
@@ -409,8 +409,8 @@ class BlockSolver:
             ahead = since * np.log(left / tol) / gained if gained > 0.0 else np.inf
             if ahead > newton_cost(n_free) / (PAIR_STEP * len(f)):
                 since, reference = 0, left
-                if not newton_step(block, f, beta, lo, hi, kink, ridge, starts, self.gram.n_threads, self.factors):
-                    self.newton_wait *= 2
+                helped = newton_step(block, f, beta, lo, hi, kink, ridge, starts, self.gram.n_threads, self.factors)
+                self.newton_wait = FIRST_WAIT if helped else 2 * self.newton_wait
 
     def inner_tol(self, violation: float) -> float:
         """How far a block is solved: to tol when it is the whole problem, else to a share of the violation.
