@@ -40,14 +40,14 @@ def solve_qp(dual: SignedDual, K: NDArray) -> tuple[float, NDArray[np.float64]]:
     n = len(dual)
     rows = dual.row if dual.row is not None else np.arange(n)
     sign = np.ones(n) if dual.sign is None else dual.sign
-    H = sign[:, None] * K[np.ix_(rows, rows)] * sign + np.diag(dual.ridge)
-    kinked = bool(np.any(dual.kink > 0))
+    H = sign[:, None] * K[np.ix_(rows, rows)] * sign + np.diag(dual.diagonal)
+    kinked = bool(np.any(dual.epsilon > 0))
     if kinked:
         H = np.block([[H, -H], [-H, H]])
-        linear = np.concatenate([dual.shift + dual.kink, -dual.shift + dual.kink])
-        lo, hi = np.zeros(2 * n), np.concatenate([dual.hi, -dual.lo])
+        linear = np.concatenate([dual.linear_term + dual.epsilon, -dual.linear_term + dual.epsilon])
+        lower, upper = np.zeros(2 * n), np.concatenate([dual.upper, -dual.lower])
     else:
-        linear, lo, hi = dual.shift, dual.lo, dual.hi
+        linear, lower, upper = dual.linear_term, dual.lower, dual.upper
     m = len(linear)
     constraints, right, cones = [], [], []
     if dual.n_groups:
@@ -56,10 +56,10 @@ def solve_qp(dual: SignedDual, K: NDArray) -> tuple[float, NDArray[np.float64]]:
         constraints.append(np.hstack([sums, -sums]) if kinked else sums)
         right.append(sums @ dual.start)
         cones.append(clarabel.ZeroConeT(dual.n_groups))
-    upper, lower = np.flatnonzero(np.isfinite(hi)), np.flatnonzero(np.isfinite(lo))
-    constraints += [np.eye(m)[upper], -np.eye(m)[lower]]
-    right += [hi[upper], -lo[lower]]
-    cones.append(clarabel.NonnegativeConeT(len(upper) + len(lower)))
+    most, least = np.flatnonzero(np.isfinite(upper)), np.flatnonzero(np.isfinite(lower))
+    constraints += [np.eye(m)[most], -np.eye(m)[least]]
+    right += [upper[most], -lower[least]]
+    cones.append(clarabel.NonnegativeConeT(len(most) + len(least)))
     problem = (
         sparse.csc_matrix(np.triu(H)),
         linear,
@@ -103,11 +103,17 @@ def values_at(dual: SignedDual, K: NDArray, beta: NDArray) -> Values:
     coefficients = np.zeros(len(K), LONG)
     np.add.at(coefficients, rows, sign * b)
     function = K.astype(LONG) @ coefficients
-    f = sign * function[rows] + dual.ridge * b + dual.shift
+    f = sign * function[rows] + dual.diagonal * b + dual.linear_term
     norm2 = coefficients @ function
-    objective = 0.5 * (norm2 + (dual.ridge * b) @ b) + dual.shift.astype(LONG) @ b + dual.kink.astype(LONG) @ abs(b)
-    rises = {t: f[t] + (dual.kink[t] if b[t] >= 0 else -dual.kink[t]) for t in range(len(b)) if b[t] < dual.hi[t]}
-    falls = {t: f[t] + (dual.kink[t] if b[t] > 0 else -dual.kink[t]) for t in range(len(b)) if b[t] > dual.lo[t]}
+    objective = (
+        0.5 * (norm2 + (dual.diagonal * b) @ b) + dual.linear_term.astype(LONG) @ b + dual.epsilon.astype(LONG) @ abs(b)
+    )
+    rises = {
+        t: f[t] + (dual.epsilon[t] if b[t] >= 0 else -dual.epsilon[t]) for t in range(len(b)) if b[t] < dual.upper[t]
+    }
+    falls = {
+        t: f[t] + (dual.epsilon[t] if b[t] > 0 else -dual.epsilon[t]) for t in range(len(b)) if b[t] > dual.lower[t]
+    }
     violation = LONG(0)
     if dual.n_groups == 0:
         violation = max([violation, *falls.values(), *(-v for v in rises.values())])
@@ -116,7 +122,7 @@ def values_at(dual: SignedDual, K: NDArray, beta: NDArray) -> Values:
         down = [v for t, v in falls.items() if dual.group[t] == g]
         if up and down:
             violation = max(violation, max(down) - min(up))
-    outside = max(0.0, float((beta - dual.hi).max()), float((dual.lo - beta).max()))
+    outside = max(0.0, float((beta - dual.upper).max()), float((dual.lower - beta).max()))
     for g in range(dual.n_groups):
         members = dual.group == g
         outside = max(outside, abs(float(b[members].sum() - dual.start[members].astype(LONG).sum())))
@@ -130,7 +136,7 @@ def primal_at(dual: SignedDual, function: NDArray, norm2: float, level: NDArray,
     total = 0.5 * scale**2 * norm2
     for t in range(len(dual)):
         r = level[dual.group[t]] if dual.n_groups else 0.0
-        total += _largest(float(-(scale * sign[t] * function[rows[t]] - r + dual.shift[t])), dual, t)
+        total += _largest(float(-(scale * sign[t] * function[rows[t]] - r + dual.linear_term[t])), dual, t)
     for g in range(dual.n_groups):
         total -= level[g] * dual.start[dual.group == g].sum()
     return float(total)
@@ -138,11 +144,11 @@ def primal_at(dual: SignedDual, function: NDArray, norm2: float, level: NDArray,
 
 def _largest(v: float, dual: SignedDual, t: int) -> float:
     """max of v b - D b^2 / 2 - e |b| over the box: tried at the ends, at zero and at the two stationary points."""
-    lo, hi, D, e = dual.lo[t], dual.hi[t], dual.ridge[t], dual.kink[t]
-    points = [b for b in (lo, hi) if np.isfinite(b)] + ([0.0] if lo <= 0 <= hi else [])
+    lower, upper, D, e = dual.lower[t], dual.upper[t], dual.diagonal[t], dual.epsilon[t]
+    points = [b for b in (lower, upper) if np.isfinite(b)] + ([0.0] if lower <= 0 <= upper else [])
     if D > 0:
-        points += [b for b in ((v - e) / D, (v + e) / D) if lo <= b <= hi]
-    elif (hi == np.inf and v - e > 0) or (lo == -np.inf and v + e < 0):
+        points += [b for b in ((v - e) / D, (v + e) / D) if lower <= b <= upper]
+    elif (upper == np.inf and v - e > 0) or (lower == -np.inf and v + e < 0):
         return np.inf
     return max(v * b - 0.5 * D * b * b - e * abs(b) for b in points)
 

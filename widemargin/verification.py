@@ -235,7 +235,7 @@ def _nearness(model: Any) -> float:
 
 def _on_bounds(dual: SignedDual, beta: Vector, near: float) -> Vector:
     """The multipliers with those that differ from a bound by rounding put on it; none is small enough to be zero."""
-    for bound in (dual.lo, dual.hi):
+    for bound in (dual.lower, dual.upper):
         with np.errstate(invalid="ignore"):
             beta = np.where(np.abs(beta - bound) <= near * np.abs(beta), bound, beta)
     return beta

@@ -40,7 +40,7 @@ def within_group(dual, beta, size):
     for i in range(len(beta)):
         for j in range(len(beta)):
             same = i != j and dual.group[i] == dual.group[j]
-            if same and beta[i] + size <= dual.hi[i] and beta[j] - size >= dual.lo[j] and beta[i] != 0:
+            if same and beta[i] + size <= dual.upper[i] and beta[j] - size >= dual.lower[j] and beta[i] != 0:
                 moved[i] += size
                 moved[j] -= size
                 return moved
@@ -54,7 +54,7 @@ def test_numbers_are_those_of_the_definitions(machine, data, rng):
     X = DATA[data](N, rng)
     K = KERNELS["rbf"][1](as_array(X), as_array(X))
     dual = MACHINES[machine](noisy_scores(X, rng), rng.choice([0.5, 2.0], N))
-    beta = np.clip(rng.normal(size=len(dual)), dual.lo, dual.hi)
+    beta = np.clip(rng.normal(size=len(dual)), dual.lower, dual.upper)
     here = values_at(dual, K, beta)
     level = rng.normal(size=dual.n_groups)
     certificate = certify(dual, KERNELS["rbf"][0], X, beta, 1e-3, level=level)
@@ -111,11 +111,13 @@ def test_infeasible_multipliers_are_refused(machine, rng):
     sum_broken[i] *= 1 - 1e-6
     assert certify(dual, KERNELS["rbf"][0], X, sum_broken, 1.0).infeasibility > 1e-9
     assert not certify(dual, KERNELS["rbf"][0], X, sum_broken, 1.0).holds
-    if np.isfinite(dual.hi).all():
+    if np.isfinite(dual.upper).all():
         outside = beta.copy()
-        at = int(np.flatnonzero(beta == dual.hi)[0])
+        at = int(np.flatnonzero(beta == dual.upper)[0])
         other = int(
-            np.flatnonzero((dual.group == dual.group[at]) & (beta > dual.lo + 1e-3) & (np.arange(len(beta)) != at))[0]
+            np.flatnonzero((dual.group == dual.group[at]) & (beta > dual.lower + 1e-3) & (np.arange(len(beta)) != at))[
+                0
+            ]
         )
         outside[at] += 1e-6
         outside[other] -= 1e-6
@@ -131,9 +133,9 @@ def test_a_wrong_level_is_refused(machine, rng):
     kernel = KERNELS["rbf"][0]
     assert certify(dual, kernel, X, beta, 2 * TOL, level=level).holds
     for g in range(dual.n_groups):
-        for shift in (-0.01, 0.01):
+        for linear_term in (-0.01, 0.01):
             wrong = level.copy()
-            wrong[g] += shift
+            wrong[g] += linear_term
             certificate = certify(dual, kernel, X, beta, 2 * TOL, level=wrong)
             assert not certificate.holds
             assert certificate.violation == pytest.approx(0.01, rel=1e-2)
@@ -251,9 +253,9 @@ def test_levels_lie_between_the_thresholds_whatever_the_rounding_of_their_mean()
     """A mean of many equal slopes is off by rounding; the level must not violate what the slopes themselves meet."""
     slopes = np.full(1001, 10000.1)
     dual = hinge(np.where(np.arange(1001) % 2, 1.0, -1.0), np.ones(1001))
-    beta = 0.5 * dual.hi + 0.5 * dual.lo
+    beta = 0.5 * dual.upper + 0.5 * dual.lower
     beta[-1] = 0.0
     dual = dataclasses.replace(dual, start=beta)
-    known = certify_function(dual, beta, slopes - dual.shift, 1e-3, diagonal=1.0)
-    again = certify_function(dual, beta, slopes - dual.shift, 1e-3, level=np.array(known.level), diagonal=1.0)
+    known = certify_function(dual, beta, slopes - dual.linear_term, 1e-3, diagonal=1.0)
+    again = certify_function(dual, beta, slopes - dual.linear_term, 1e-3, level=np.array(known.level), diagonal=1.0)
     assert again.violation == known.violation

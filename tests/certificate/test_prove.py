@@ -15,14 +15,14 @@ N = 600
 def violation(dual, beta, function):
     """Largest violation of the definition at a given function."""
     f = function[dual.row] if dual.row is not None else function
-    f = f + dual.ridge * beta + dual.shift
-    rise = np.where(beta >= 0, f + dual.kink, f - dual.kink)
-    fall = np.where(beta > 0, f + dual.kink, f - dual.kink)
+    f = f + dual.diagonal * beta + dual.linear_term
+    rise = np.where(beta >= 0, f + dual.epsilon, f - dual.epsilon)
+    fall = np.where(beta > 0, f + dual.epsilon, f - dual.epsilon)
     if dual.n_groups == 0:
-        return max(0.0, fall[beta > dual.lo].max(initial=0.0), -rise[beta < dual.hi].min(initial=0.0))
+        return max(0.0, fall[beta > dual.lower].max(initial=0.0), -rise[beta < dual.upper].min(initial=0.0))
     widest = 0.0
     for g in range(dual.n_groups):
-        up, down = rise[(beta < dual.hi) & (dual.group == g)], fall[(beta > dual.lo) & (dual.group == g)]
+        up, down = rise[(beta < dual.upper) & (dual.group == g)], fall[(beta > dual.lower) & (dual.group == g)]
         if len(up) and len(down):
             widest = max(widest, down.max() - up.min())
     return widest
@@ -32,7 +32,7 @@ def blurred(machine, rng, n_groups=True):
     """A dual, a point of it, its true function, and that function with errors of known bounds."""
     X, dual = problem_of(machine, N, rng, d=4)
     dual = dual if n_groups else without_groups(dual)
-    beta = np.clip(rng.normal(size=len(dual)), dual.lo, dual.hi)
+    beta = np.clip(rng.normal(size=len(dual)), dual.lower, dual.upper)
     beta[rng.random(len(dual)) < 0.5] = 0.0
     true = KERNELS["rbf"][1](X, X) @ dual.per_sample(beta)
     error = 10.0 ** rng.uniform(-7, -1) * rng.random(N)

@@ -162,7 +162,7 @@ def test_nan_anywhere_proves_nothing(where, criterion):
         )  # fmt: skip
 
     assert certified().holds
-    target = {"level": level, "shift": dual.shift, **values}[where]
+    target = {"level": level, "shift": dual.linear_term, **values}[where]
     for place in range(len(target)):
         before, target[place] = target[place], np.nan
         certificate = certified()

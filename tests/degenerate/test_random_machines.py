@@ -45,7 +45,7 @@ def test_answer_certificate_and_oracle_agree(seed, machine, kernel, n, features,
     assert trained.solution.status is Status.OPTIMAL and certificate.holds
     assert here.violation <= TOL * (1 + 1e-6)
     assert here.infeasibility <= 1e-9 * total
-    rounding = 1e-13 * (total**2 * np.abs(K).max() + total * np.abs(dual.shift).max(initial=0.0))
+    rounding = 1e-13 * (total**2 * np.abs(K).max() + total * np.abs(dual.linear_term).max(initial=0.0))
     assert certificate.primal - certificate.dual >= -rounding
     best, _ = solve_qp(dual, K)
     assert here.objective - best <= TOL * total + 1e-6 * abs(best) + 1e-9  # what a violation of TOL allows

@@ -140,7 +140,7 @@ def test_restart_is_feasible_for_any_previous_point():
         for dual in (hinge(y, weight), nu_classification(y, 0.4, weight)):
             start = restart(dual, rng.normal(scale=2.0, size=n))
             assert start is not None
-            assert (start >= dual.lo).all() and (start <= dual.hi).all()
+            assert (start >= dual.lower).all() and (start <= dual.upper).all()
             edges = dual.group_starts
             for a, b in zip(edges[:-1], edges[1:], strict=True):
                 assert start[a:b].sum() == pytest.approx(dual.start[a:b].sum(), abs=1e-12)

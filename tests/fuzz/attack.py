@@ -324,7 +324,8 @@ def _problem_of(dual: Any, formula: KernelFormula, X: NDArray, answer: Any) -> P
     level = np.array(answer.solution.level)
     sums = np.array([dual.start[dual.group == g].astype(LONG).sum() for g in range(dual.n_groups)], LONG)
     return Problem(
-        formula, X, answer.solution.beta, dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink, dual.group,
+        formula, X, answer.solution.beta, dual.linear_term, dual.lower, dual.upper, dual.diagonal, dual.epsilon,
+        dual.group,
         dual.n_groups, sums, dual.row, dual.sign, level=level, slack=0.0,
         levels=[level, np.array(answer.certificate.level)] if len(answer.certificate.level) else [level],
     )  # fmt: skip

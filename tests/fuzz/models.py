@@ -79,12 +79,12 @@ def problems_of(model: Any, X: Any, y: Any, weight: Any, certificates: list[Any]
     target = data.y.astype(np.float64)
     if name == "NuSVR":
         return [_nu_regression(model, kernel, data.X, b, target, bound, bias, levels)]
-    kink = np.full(len(b), float(model.epsilon))
-    lo, hi, ridge = -bound, bound, np.zeros(len(b))
+    epsilon = np.full(len(b), float(model.epsilon))
+    lower, upper, diagonal = -bound, bound, np.zeros(len(b))
     if model.loss.startswith("squared"):
-        lo, hi, ridge = np.full(len(b), -np.inf), np.full(len(b), np.inf), 1.0 / bound
-    options = {"ridge": ridge, "kink": kink, "fixed_bias": model.solver in FIXED_BIAS}
-    return [_problem(kernel, data.X, b, -target, lo, hi, -bias, levels, **options)]
+        lower, upper, diagonal = np.full(len(b), -np.inf), np.full(len(b), np.inf), 1.0 / bound
+    options = {"diagonal": diagonal, "epsilon": epsilon, "fixed_bias": model.solver in FIXED_BIAS}
+    return [_problem(kernel, data.X, b, -target, lower, upper, -bias, levels, **options)]
 
 
 def _levels(certificate: Any) -> list[Vector]:
@@ -92,17 +92,17 @@ def _levels(certificate: Any) -> list[Vector]:
 
 
 def _problem(
-    kernel: KernelFormula, X: NDArray, b: Vector, shift: Vector, lo: Vector, hi: Vector, level: float,
-    levels: list[Vector], *, ridge: Vector | None = None, kink: Vector | None = None, fixed_bias: bool = False,
+    kernel: KernelFormula, X: NDArray, b: Vector, linear_term: Vector, lower: Vector, upper: Vector, level: float,
+    levels: list[Vector], *, diagonal: Vector | None = None, epsilon: Vector | None = None, fixed_bias: bool = False,
     sums: Vector | None = None,
 ) -> Problem:  # fmt: skip
     """A problem with one group, or with none and a constant in F."""
     zero = np.zeros(len(b))
     own = None if fixed_bias else np.array([level])
     return Problem(
-        kernel, X, b, shift, lo, hi,
-        ridge=zero if ridge is None else ridge,
-        kink=zero if kink is None else kink,
+        kernel, X, b, linear_term, lower, upper,
+        diagonal=zero if diagonal is None else diagonal,
+        epsilon=zero if epsilon is None else epsilon,
         group=np.zeros(len(b), np.int64),
         n_groups=0 if fixed_bias else 1,
         sums=np.zeros(1) if sums is None else sums,
@@ -147,11 +147,13 @@ def _classifier(
 def _c_classification(
     model: Any, kernel: KernelFormula, X: NDArray, b: Vector, sign: Vector, weight: Vector, bias: float, levels: list
 ) -> Problem:
-    bound, ridge = model.C * weight, None
+    bound, diagonal = model.C * weight, None
     if model.loss == "squared_hinge":
-        bound, ridge = np.full(len(b), np.inf), 1.0 / bound
-    lo, hi = np.minimum(sign * bound, 0.0), np.maximum(sign * bound, 0.0)
-    return _problem(kernel, X, b, -sign, lo, hi, -bias, levels, ridge=ridge, fixed_bias=model.solver in FIXED_BIAS)
+        bound, diagonal = np.full(len(b), np.inf), 1.0 / bound
+    lower, upper = np.minimum(sign * bound, 0.0), np.maximum(sign * bound, 0.0)
+    return _problem(
+        kernel, X, b, -sign, lower, upper, -bias, levels, diagonal=diagonal, fixed_bias=model.solver in FIXED_BIAS
+    )
 
 
 def _nu_classification(

@@ -45,11 +45,11 @@ class Problem:
     kernel: KernelFormula
     X: NDArray
     beta: Vector
-    shift: Vector
-    lo: Vector
-    hi: Vector
-    ridge: Vector
-    kink: Vector
+    linear_term: Vector
+    lower: Vector
+    upper: Vector
+    diagonal: Vector
+    epsilon: Vector
     group: NDArray[np.int64]
     n_groups: int
     sums: Vector
@@ -115,14 +115,16 @@ class Problem:
         if self.sign is not None:
             F = self.sign * F
         b = self.beta
-        f = F + self.ridge * b + self.shift
-        e = e + 4e-16 * (np.abs(F) + np.abs(self.ridge * b) + np.abs(self.shift)).astype(np.float64) * (
+        f = F + self.diagonal * b + self.linear_term
+        e = e + 4e-16 * (np.abs(F) + np.abs(self.diagonal * b) + np.abs(self.linear_term)).astype(np.float64) * (
             1.0 if F.dtype == np.float64 else 1e-3
         )
-        size = np.where(np.isfinite(self.hi - self.lo), np.maximum(np.abs(self.hi), np.abs(self.lo)), np.abs(b))
-        can_rise, can_fall = self.hi - b > self.slack * size, b - self.lo > self.slack * size
-        rise = np.where(can_rise, f + np.where(b >= 0, self.kink, -self.kink), np.inf)
-        fall = np.where(can_fall, f + np.where(b > 0, self.kink, -self.kink), -np.inf)
+        size = np.where(
+            np.isfinite(self.upper - self.lower), np.maximum(np.abs(self.upper), np.abs(self.lower)), np.abs(b)
+        )
+        can_rise, can_fall = self.upper - b > self.slack * size, b - self.lower > self.slack * size
+        rise = np.where(can_rise, f + np.where(b >= 0, self.epsilon, -self.epsilon), np.inf)
+        fall = np.where(can_fall, f + np.where(b > 0, self.epsilon, -self.epsilon), -np.inf)
         low, high, doubtful = 0.0, 0.0, []
         for g in range(max(1, self.n_groups)):
             mine = np.flatnonzero(self.group == g) if self.n_groups > 1 else np.arange(len(b))
@@ -159,7 +161,7 @@ class Problem:
         F, e = self.F.astype(LONG), self.error.astype(LONG)
         u = float(np.finfo(LONG).eps) * (len(b) + 8)
         square, square_error = c @ F, np.abs(c) @ (e + u * np.abs(F))
-        rest = 0.5 * self.ridge * b * b + self.shift * b + self.kink * np.abs(b)
+        rest = 0.5 * self.diagonal * b * b + self.linear_term * b + self.epsilon * np.abs(b)
         dual = -(0.5 * square + rest.sum())
         dual_error = 0.5 * square_error + u * np.abs(rest).sum()
         seen, seen_error = self._seen(F), self._seen(e)
@@ -192,16 +194,16 @@ class Problem:
         constant_error = (u + self.sums_error) * (np.abs(level[: self.n_groups]) @ np.abs(self.sums[: self.n_groups]))
 
         def at(s: float) -> tuple[LONG, LONG]:
-            v = -(s * F - r + self.shift)
-            excess = np.abs(v) - self.kink
-            end = np.where(v > 0, self.hi, -self.lo).astype(LONG)
+            v = -(s * F - r + self.linear_term)
+            excess = np.abs(v) - self.epsilon
+            end = np.where(v > 0, self.upper, -self.lower).astype(LONG)
             with np.errstate(all="ignore"):
-                inner = np.where(self.ridge > 0, np.minimum(excess / self.ridge, end), end)
+                inner = np.where(self.diagonal > 0, np.minimum(excess / self.diagonal, end), end)
             inner = np.where(excess > 0, inner, 0)
-            curved = np.where(self.ridge > 0, 0.5 * self.ridge * inner * inner, 0)
+            curved = np.where(self.diagonal > 0, 0.5 * self.diagonal * inner * inner, 0)
             with np.errstate(invalid="ignore"):
                 losses = np.where(excess > 0, excess * inner, 0) - curved
-                sizes = np.where(inner > 0, inner * (s * e + u * (abs(s * F) + abs(r) + np.abs(self.shift))), 0)
+                sizes = np.where(inner > 0, inner * (s * e + u * (abs(s * F) + abs(r) + np.abs(self.linear_term))), 0)
             error = sizes.sum() + u * losses.sum() + 0.5 * s * s * square_error + constant_error
             return 0.5 * s * s * max(square, LONG(0.0)) + losses.sum() + constant, error
 

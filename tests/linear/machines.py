@@ -46,19 +46,19 @@ def signed_dual(loss, y, bound, free):
         sign = np.where(y == 1, 1.0, -1.0)
         top = np.full(n, np.inf) if squared else bound
         return SignedDual(
-            shift=-sign,
-            lo=np.where(sign > 0, 0.0, -top),
-            hi=np.where(sign > 0, top, 0.0),
-            ridge=1.0 / (2.0 * bound) if squared else np.zeros(n),
+            linear_term=-sign,
+            lower=np.where(sign > 0, 0.0, -top),
+            upper=np.where(sign > 0, top, 0.0),
+            diagonal=1.0 / (2.0 * bound) if squared else np.zeros(n),
             n_groups=int(free),
         )
     top = np.full(n, np.inf) if squared else bound
     return SignedDual(
-        shift=-y,
-        lo=-top,
-        hi=top,
-        ridge=1.0 / (2.0 * bound) if squared else np.zeros(n),
-        kink=np.full(n, 0.2),
+        linear_term=-y,
+        lower=-top,
+        upper=top,
+        diagonal=1.0 / (2.0 * bound) if squared else np.zeros(n),
+        epsilon=np.full(n, 0.2),
         n_groups=int(free),
     )
 

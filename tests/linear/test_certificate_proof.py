@@ -68,9 +68,9 @@ def dual_of(model, X, y, weight, beta):
     squared, classes = "squared" in model.loss, model.loss in CLASSIFIERS
     top = np.full(len(y), np.inf, LONG) if squared else C
     sign = np.where(y == 1, 1, -1)
-    lo = np.where(sign > 0, 0, -top) if classes else -top
-    hi = np.where(sign > 0, top, 0) if classes else top
-    b = np.clip(b, lo, hi)
+    lower = np.where(sign > 0, 0, -top) if classes else -top
+    upper = np.where(sign > 0, top, 0) if classes else top
+    b = np.clip(b, lower, upper)
     free = model.fit_intercept and not model.penalize_intercept
     if free and b.sum() != 0:
         heavier = b > 0 if b.sum() > 0 else b < 0

@@ -173,7 +173,11 @@ def test_margins_that_round_at_the_edge_of_the_tube():
     for bias, target in rng.uniform(0.0, 5.0, (200, 2)):
         epsilon = float(np.nextafter(abs(target - bias), 0.0))
         dual = SignedDual(
-            shift=np.array([-target]), lo=-np.ones(1), hi=np.ones(1), kink=np.array([epsilon]), n_groups=1
+            linear_term=np.array([-target]),
+            lower=-np.ones(1),
+            upper=np.ones(1),
+            epsilon=np.array([epsilon]),
+            n_groups=1,
         )
         proof = prove(linear_problem(rows_of(np.zeros((1, 1)), 1.0), dual), np.array([0.0, bias]), np.zeros(1))
         loss = max(abs(Fraction(target) - Fraction(bias)) - Fraction(epsilon), 0)
@@ -215,7 +219,9 @@ def primal_bound(machine, X, sign, bound, w):
         labels = (sign > 0).astype(np.int64)
         return Fraction(prove_joint(rows.as_sparse(), labels, bound, W, np.zeros((len(sign), 2))).primal)
     end = sign * np.inf
-    dual = SignedDual(shift=-sign, lo=np.minimum(end, 0.0), hi=np.maximum(end, 0.0), ridge=0.5 / bound, n_groups=0)
+    dual = SignedDual(
+        linear_term=-sign, lower=np.minimum(end, 0.0), upper=np.maximum(end, 0.0), diagonal=0.5 / bound, n_groups=0
+    )
     return Fraction(prove(linear_problem(rows, dual), weights, np.zeros(len(sign))).primal)
 
 

@@ -123,7 +123,7 @@ def test_sorted_classes_do_not_slow_down_visits_in_blocks(monkeypatch):
     rng = np.random.default_rng(0)
     X = sp.csr_array(rng.normal(size=(4000, 10)) + np.repeat([[0.0], [0.7]], 2000, axis=0))
     sign = np.repeat([-1.0, 1.0], 2000)
-    dual = SignedDual(shift=-sign, lo=np.minimum(sign, 0.0), hi=np.maximum(sign, 0.0), n_groups=0)
+    dual = SignedDual(linear_term=-sign, lower=np.minimum(sign, 0.0), upper=np.maximum(sign, 0.0), n_groups=0)
     task = linear_problem(rows_of(X, 1.0), dual)
     random = solve_coordinates(task, Budget(1e-3))
     monkeypatch.setattr(coordinate, "CACHE", 0)
@@ -152,7 +152,7 @@ def test_bias_change_brings_the_sum_to_zero(seed, loss, s):
     beta = np.empty(30)
     answers(u + change, centre, s, task.rate, *task.box, beta)
     assert abs(beta.sum()) <= 1e-9 * max(np.abs(beta).sum(), s * task.rate.max())
-    assert (beta >= task.dual.lo).all() and (beta <= task.dual.hi).all()
+    assert (beta >= task.dual.lower).all() and (beta <= task.dual.upper).all()
 
 
 @given(seed=st.integers(0, 10_000), K=st.integers(2, 8), cost=st.floats(1e-3, 1e3), A=st.floats(1e-3, 1e3))

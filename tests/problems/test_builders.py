@@ -23,28 +23,28 @@ C = np.array([2.0, 3.0, 0.0])
 
 def test_hinge():
     dual = hinge(Y, C)
-    assert dual.shift.tolist() == [-1, 1, -1]
-    assert dual.lo.tolist() == [0, -3, 0] and dual.hi.tolist() == [2, 0, 0]
+    assert dual.linear_term.tolist() == [-1, 1, -1]
+    assert dual.lower.tolist() == [0, -3, 0] and dual.upper.tolist() == [2, 0, 0]
     assert dual.n_groups == 1 and len(dual) == 3 and not dual.start.any()
 
 
 def test_squared_hinge():
     dual = squared_hinge(Y, C)
-    assert dual.lo.tolist() == [0, -np.inf, 0] and dual.hi.tolist() == [np.inf, 0, 0]
-    assert dual.ridge.tolist() == [0.5, 1 / 3, 0]
+    assert dual.lower.tolist() == [0, -np.inf, 0] and dual.upper.tolist() == [np.inf, 0, 0]
+    assert dual.diagonal.tolist() == [0.5, 1 / 3, 0]
 
 
 def test_squared_hinge_with_infinite_C_is_the_hard_margin():
     dual = squared_hinge(Y, np.full(3, np.inf))
-    assert dual.ridge.tolist() == [0, 0, 0] and dual.hi.tolist() == [np.inf, 0, np.inf]
+    assert dual.diagonal.tolist() == [0, 0, 0] and dual.upper.tolist() == [np.inf, 0, np.inf]
 
 
 def test_epsilon_insensitive():
     dual = epsilon_insensitive(Y, C, 0.25)
-    assert dual.lo.tolist() == [-2, -3, 0] and dual.hi.tolist() == [2, 3, 0]
-    assert dual.kink.tolist() == [0.25] * 3
+    assert dual.lower.tolist() == [-2, -3, 0] and dual.upper.tolist() == [2, 3, 0]
+    assert dual.epsilon.tolist() == [0.25] * 3
     dual = squared_epsilon_insensitive(Y, C, 0.25)
-    assert dual.lo.tolist() == [-np.inf, -np.inf, 0] and dual.ridge.tolist() == [0.5, 1 / 3, 0]
+    assert dual.lower.tolist() == [-np.inf, -np.inf, 0] and dual.diagonal.tolist() == [0.5, 1 / 3, 0]
 
 
 def test_nu_classification_orders_by_class_and_starts_feasible():
@@ -67,14 +67,14 @@ def test_nu_too_large_is_said_with_the_largest_that_fits():
 def test_nu_regression():
     dual = nu_regression(np.array([5.0, 7.0, 9.0]), C, 0.4)
     assert len(dual) == 6 and dual.n_samples == 3 and dual.group_starts.tolist() == [0, 3, 6]
-    assert dual.hi.tolist() == [2, 3, 0, 0, 0, 0] and dual.lo.tolist() == [0, 0, 0, -2, -3, 0]
+    assert dual.upper.tolist() == [2, 3, 0, 0, 0, 0] and dual.lower.tolist() == [0, 0, 0, -2, -3, 0]
     np.testing.assert_allclose(dual.start, [1, 0, 0, -1, 0, 0])
     assert dual.per_sample(np.array([1.0, 2, 3, -10, -20, -30])).tolist() == [-9, -18, -27]
 
 
 def test_one_class():
     dual = one_class(np.array([1.0, 2.0, 1.0]), 0.5)
-    assert dual.start.tolist() == [1, 1, 0] and dual.hi.tolist() == [1, 2, 1] and not dual.lo.any()
+    assert dual.start.tolist() == [1, 1, 0] and dual.upper.tolist() == [1, 2, 1] and not dual.lower.any()
 
 
 def test_levels_become_margins_and_tubes():
@@ -86,7 +86,7 @@ def test_levels_become_margins_and_tubes():
 @pytest.mark.parametrize("n", [4, 31])
 def test_every_start_is_feasible(machine, n, rng):
     dual = MACHINES[machine](rng.normal(size=n), np.ones(n))
-    assert np.all(dual.start >= dual.lo) and np.all(dual.start <= dual.hi)
+    assert np.all(dual.start >= dual.lower) and np.all(dual.start <= dual.upper)
     assert np.all(np.diff(dual.group) >= 0)
 
 
@@ -95,16 +95,16 @@ def test_builders_do_not_hold_on_to_the_callers_arrays():
     duals = [epsilon_insensitive(y, C, 0.1), one_class(C, 0.5), nu_regression(y, C, 0.5), hinge(np.sign(y), C)]
     y[:], C[:] = 99.0, 99.0
     for dual in duals:
-        assert np.abs(dual.shift).max() <= 2.0 and dual.hi.max() <= 1.0
+        assert np.abs(dual.linear_term).max() <= 2.0 and dual.upper.max() <= 1.0
 
 
 def test_gradient_and_objective_by_hand():
     dual = SignedDual(
-        shift=np.array([1.0, -1.0]),
-        lo=-np.ones(2),
-        hi=np.ones(2),
-        ridge=np.array([0.5, 0.0]),
-        kink=np.array([0.1, 0.2]),
+        linear_term=np.array([1.0, -1.0]),
+        lower=-np.ones(2),
+        upper=np.ones(2),
+        diagonal=np.array([0.5, 0.0]),
+        epsilon=np.array([0.1, 0.2]),
     )
     beta, function = np.array([1.0, -0.5]), np.array([2.0, 3.0])
     assert dual.gradient(beta, function).tolist() == [3.5, 2.0]

@@ -36,7 +36,7 @@ def check(kernel, X, K, dual):
     assert solution.status is Status.OPTIMAL
     assert certificate.holds, str(certificate)
     assert here.violation <= 1.1e-7
-    assert np.all(solution.beta >= dual.lo) and np.all(solution.beta <= dual.hi)
+    assert np.all(solution.beta >= dual.lower) and np.all(solution.beta <= dual.upper)
     assert here.infeasibility <= 1e-10 * np.abs(solution.beta).sum()
     assert abs(here.objective - best) <= 1e-6 * size
     assert abs(certificate.dual + best) <= 1e-6 * size

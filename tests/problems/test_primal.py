@@ -18,7 +18,7 @@ def point(seed, machine, kernel="rbf", n=30):
     X = rng.normal(size=(n, 3))
     K = KERNELS[kernel][1](X, X)
     dual = MACHINES[machine](noisy_scores(X, rng), rng.choice([0.0, 0.5, 2.0], n, p=[0.1, 0.4, 0.5]))
-    beta = np.clip(rng.normal(size=len(dual)), np.maximum(dual.lo, -3), np.minimum(dual.hi, 3))
+    beta = np.clip(rng.normal(size=len(dual)), np.maximum(dual.lower, -3), np.minimum(dual.upper, 3))
     return rng, K, dual, beta
 
 

@@ -234,7 +234,7 @@ def test_every_solver_ends_on_degenerate_data(name, case):
         solution = solver.solve(dual, FullGram(K), Stopping(tol=1e-3, time_limit=4.0))
     assert time.perf_counter() - began < 8.0
     assert np.isfinite(solution.beta).all() and np.isfinite(solution.function).all()
-    assert np.all(solution.beta >= dual.lo) and np.all(solution.beta <= dual.hi)
+    assert np.all(solution.beta >= dual.lower) and np.all(solution.beta <= dual.upper)
     total = np.abs(solution.beta).sum()
     assert values_at(dual, K, solution.beta).infeasibility <= 1e-9 * max(total, 1e-300)
     np.testing.assert_allclose(

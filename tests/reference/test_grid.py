@@ -23,7 +23,7 @@ def check(solver, dual, K, tol=TOL):
     size = max(1.0, abs(best.objective))
     assert solution.status is Status.OPTIMAL
     assert here.violation <= 1.001 * tol
-    assert np.all(solution.beta >= dual.lo) and np.all(solution.beta <= dual.hi)
+    assert np.all(solution.beta >= dual.lower) and np.all(solution.beta <= dual.upper)
     assert here.infeasibility <= 1e-12 * max(1.0, np.abs(solution.beta).sum())
     assert -1e-8 * size <= here.objective - best.objective <= 2e-3 * size
     assert solution.objective == pytest.approx(here.objective, abs=1e-9 * size)

@@ -31,9 +31,9 @@ from widemargin.solvers.reference.qp import QuadraticProgramme, matrices
 
 
 # ----- the pair step
-def pair(b1, b2, f1, f2, K, box1=(0.0, 1.0), box2=(-1.0, 0.0), kink=0.0):
+def pair(b1, b2, f1, f2, K, box1=(0.0, 1.0), box2=(-1.0, 0.0), epsilon=0.0):
     (k11, k12), (_, k22) = K
-    return pair_move(b1, b2, f2 - f1, k11 + k22 - 2 * k12, k11 + k22, *box1, *box2, kink, kink)
+    return pair_move(b1, b2, f2 - f1, k11 + k22 - 2 * k12, k11 + k22, *box1, *box2, epsilon, epsilon)
 
 
 def test_pair_step_between_two_classes():
@@ -184,7 +184,7 @@ def test_adatron_is_the_loop_of_table_7_1(omega, chunk, monkeypatch):
         monkeypatch.setattr(visits, "WHOLE", 10)
         monkeypatch.setattr(visits, "CHUNK", chunk)
     dual, K = small_problem("hinge", fixed=True)
-    y = -dual.shift
+    y = -dual.linear_term
     solver = Adatron(omega=omega, max_passes=3)
     solution = solver.solve(dual, FullGram(K), Stopping(tol=1e-12))
     assert solution.rounds == 3
@@ -193,7 +193,7 @@ def test_adatron_is_the_loop_of_table_7_1(omega, chunk, monkeypatch):
 
 def test_fixed_threshold_is_equation_23():
     dual, K = small_problem("hinge", fixed=True)
-    y = -dual.shift
+    y = -dual.linear_term
     solution = FixedThreshold().solve(dual, FullGram(K), Stopping(tol=1e-12, max_iter=1))
     first = np.flatnonzero(solution.beta)
     assert first.tolist() == [0]
@@ -272,7 +272,7 @@ def test_the_perceptron_gives_up_on_noise():
     dual, K = small_problem("hinge", kernel="linear", fixed=True)
     held = Perceptron(max_passes=50).solve(dual, FullGram(K), Stopping(tol=1e-6))
     assert held.status is Status.OWN_RULE and np.abs(held.beta).max() == 3.0  # C = 3 lets no multiplier grow
-    dual = replace(dual, lo=np.where(dual.lo < 0, -np.inf, 0.0), hi=np.where(dual.hi > 0, np.inf, 0.0))
+    dual = replace(dual, lower=np.where(dual.lower < 0, -np.inf, 0.0), upper=np.where(dual.upper > 0, np.inf, 0.0))
     solution = Perceptron(max_passes=20).solve(dual, FullGram(K), Stopping(tol=1e-6))
     assert solution.status is Status.MAX_ITER and solution.rounds == 20
 
@@ -283,7 +283,9 @@ def test_projection_is_the_nearest_feasible_point(machine, rng):
     dual, _ = small_problem(machine, n=15)
     beta, step, rate = dual.start, rng.normal(size=len(dual)), 0.3
     found = project(dual, beta, step, rate)
-    nearest = replace(dual, shift=step - beta, kink=rate * dual.kink)  # min 1/2 |b - (beta - step)|^2 + rate e |b|
+    nearest = replace(
+        dual, linear_term=step - beta, epsilon=rate * dual.epsilon
+    )  # min 1/2 |b - (beta - step)|^2 + rate e |b|
     _, expected = solve_qp(nearest, np.eye(len(dual)))
     np.testing.assert_allclose(found, expected, atol=1e-6)
     for a, b in zip(dual.group_starts, dual.group_starts[1:]):
@@ -294,17 +296,17 @@ def test_projection_is_the_nearest_feasible_point(machine, rng):
 def test_conjugate_gradient_solves_the_programme(machine):
     dual, K = small_problem(machine, n=30)
     rows = dual.row if dual.row is not None else np.arange(len(dual))
-    Q = K[np.ix_(rows, rows)] + np.diag(dual.ridge)
+    Q = K[np.ix_(rows, rows)] + np.diag(dual.diagonal)
     beta = dual.start.copy()
-    f = Q @ beta + dual.shift
-    box = dual.lo, dual.hi, dual.kink, dual.group
+    f = Q @ beta + dual.linear_term
+    box = dual.lower, dual.upper, dual.epsilon, dual.group
     steps = minimise(Q, f, beta, *box, dual.n_groups, 0.0, 0.0, 1e-8)
     best, _ = solve_qp(dual, K)
     assert 0 < steps < 50 * len(beta)
-    assert 0.5 * beta @ Q @ beta + dual.shift @ beta + dual.kink @ np.abs(beta) == pytest.approx(
+    assert 0.5 * beta @ Q @ beta + dual.linear_term @ beta + dual.epsilon @ np.abs(beta) == pytest.approx(
         best, rel=1e-8, abs=1e-9
     )
-    np.testing.assert_allclose(f, Q @ beta + dual.shift, atol=1e-9)
+    np.testing.assert_allclose(f, Q @ beta + dual.linear_term, atol=1e-9)
 
 
 def test_matrices_are_those_of_equations_8_26_and_8_27():

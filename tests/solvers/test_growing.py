@@ -20,9 +20,9 @@ from widemargin.solvers.begin import solve_blocks
 from widemargin.solvers.growing import evaluate, look, slopes_outside, solve_growing, take_worst
 
 
-def problem(rng, kernel, sizes=(90, 140), shift=1.5, d=6, dtype=np.float64):
+def problem(rng, kernel, sizes=(90, 140), linear_term=1.5, d=6, dtype=np.float64):
     X = rng.normal(size=(sum(sizes), d))
-    X[: sizes[0], 0] += shift
+    X[: sizes[0], 0] += linear_term
     classes = rows_of_two(kernel, X, sizes[0], dtype)
     sign = np.where(np.arange(len(X)) < sizes[0], 1.0, -1.0)
     return X, sign, PairGram(kernel, *classes, ThreadMemory())
@@ -43,7 +43,7 @@ def test_same_optimum_as_on_the_whole_matrix(kernel, machine, rng):
 
 
 def test_easy_problems_need_few_rows(rng):
-    X, sign, gram = problem(rng, Gaussian(0.05), sizes=(400, 500), shift=6.0)
+    X, sign, gram = problem(rng, Gaussian(0.05), sizes=(400, 500), linear_term=6.0)
     solution = solve_blocks(hinge(sign, np.full(len(X), 1.0)), gram, Stopping(tol=1e-3))
     assert solution.status is Status.OPTIMAL
     assert np.count_nonzero(solution.beta) < gram.rows_computed < 0.3 * len(X)
@@ -105,7 +105,7 @@ def test_max_iter_is_kept(rng):
 
 
 def test_a_hard_margin_without_any_margin_is_named(rng):
-    X, sign, gram = problem(rng, Linear(), shift=0.0)
+    X, sign, gram = problem(rng, Linear(), linear_term=0.0)
     solution = solve_blocks(hinge(sign, np.full(len(X), np.inf)), gram, Stopping(tol=1e-3))
     assert solution.status is Status.UNBOUNDED
 
@@ -128,13 +128,14 @@ def test_equal_violators_are_taken_evenly():
 def test_a_group_that_cannot_move_gets_no_new_variables():
     n = 6
     F, none = np.zeros(n), np.zeros(n)
-    shift = np.array([-1.0, 2.0, 3.0, -1.0, -2.0, 1.0])
+    linear_term = np.array([-1.0, 2.0, 3.0, -1.0, -2.0, 1.0])
     beta = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 1.0])
     fresh, middles, table = np.empty(8, np.int64), np.empty(2), np.empty((2, 4))
     rise, fall = np.empty(n), np.empty(n)
-    slopes_outside(beta, none, np.ones(n), none, none, shift, np.full(n, -1), rise, fall)
+    slopes_outside(beta, none, np.ones(n), none, none, linear_term, np.full(n, -1), rise, fall)
     violation, count = look(
-        F, beta, none, np.ones(n), none, none, shift, np.array([0, 3, 6]), np.empty(0, np.int64), rise, fall, 1e-3,
+        F, beta, none, np.ones(n), none, none, linear_term, np.array([0, 3, 6]), np.empty(0, np.int64), rise, fall,
+        1e-3,
         middles, fresh, table,
     )  # fmt: skip
     assert violation == 3.0

@@ -42,16 +42,16 @@ def solve(K, dual, tol=TOL, **options):
 def feasible(dual, rng):
     """A random point of the box with the sums of the groups: the start, moved by random pairs within the box."""
     beta = dual.start.copy()
-    lo, hi = np.maximum(dual.lo, -5.0), np.minimum(dual.hi, 5.0)
+    lower, upper = np.maximum(dual.lower, -5.0), np.minimum(dual.upper, 5.0)
     if dual.n_groups == 0:
-        return rng.uniform(lo, hi)
+        return rng.uniform(lower, upper)
     for _ in range(4 * len(beta)):
         i, j = rng.integers(0, len(beta), 2)
         if dual.group[i] == dual.group[j] and i != j:
-            step = rng.random() * max(0.0, min(hi[i] - beta[i], beta[j] - lo[j]))
+            step = rng.random() * max(0.0, min(upper[i] - beta[i], beta[j] - lower[j]))
             beta[i] += step
             beta[j] -= step
-    return np.clip(beta, lo, hi)
+    return np.clip(beta, lower, upper)
 
 
 @given(seeds, machines, kernels)
@@ -272,7 +272,10 @@ def test_solver_leaves_the_problem_untouched(rng):
     X = rng.normal(size=(30, 3))
     K = KERNELS["rbf"][1](X, X)
     dual = MACHINES["nu_regression"](noisy_scores(X, rng), np.ones(30))
-    before = {name: getattr(dual, name).copy() for name in ("shift", "lo", "hi", "start", "ridge", "kink", "group")}
+    before = {
+        name: getattr(dual, name).copy()
+        for name in ("linear_term", "lower", "upper", "start", "diagonal", "epsilon", "group")
+    }
     from widemargin.gram import FullGram
 
     matrix = K.copy()

@@ -14,11 +14,11 @@ NONE = np.empty(0, np.int64)
 
 
 def boxed(n, group=None, n_groups=1):
-    return SignedDual(shift=np.zeros(n), lo=-np.ones(n), hi=np.ones(n), group=group, n_groups=n_groups)
+    return SignedDual(linear_term=np.zeros(n), lower=-np.ones(n), upper=np.ones(n), group=group, n_groups=n_groups)
 
 
 def table_of(dual, f, beta):
-    return scan_groups(f, beta, dual.lo, dual.hi, dual.kink, dual.group_starts, dual.n_groups, 0.0)
+    return scan_groups(f, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups, 0.0)
 
 
 def choose(dual, f, beta, size, cap=None, free=NONE, selector=None):
@@ -60,7 +60,7 @@ def test_without_groups_only_violators_enter():
 
 
 def test_kinks_shift_the_slopes():
-    dual = SignedDual(shift=np.zeros(4), lo=-np.ones(4), hi=np.ones(4), kink=np.full(4, 2.0), n_groups=0)
+    dual = SignedDual(linear_term=np.zeros(4), lower=-np.ones(4), upper=np.ones(4), epsilon=np.full(4, 2.0), n_groups=0)
     # at zero a slope must exceed the kink; off zero the kink adds to the slope of its side
     f, beta = np.array([1.9, -1.9, -1.9, 2.1]), np.array([0.0, 0.0, 0.5, 0.0])
     assert choose(dual, f, beta, 4) == [2, 3]
@@ -84,7 +84,9 @@ def test_part_of_the_last_block_stays_and_free_ones_fill_up():
 
 def test_a_group_that_cannot_move_is_left_out():
     group = np.repeat(np.array([0, 1]), 3)
-    dual = SignedDual(shift=np.zeros(6), lo=np.zeros(6), hi=np.array([1, 1, 1, 0, 0, 0.0]), group=group, n_groups=2)
+    dual = SignedDual(
+        linear_term=np.zeros(6), lower=np.zeros(6), upper=np.array([1, 1, 1, 0, 0, 0.0]), group=group, n_groups=2
+    )
     f = np.array([-1, 0, 1, -50, 0, 50.0])
     beta = np.array([0.5, 0.5, 0.5, 0, 0, 0])
     assert choose(dual, f, beta, 4) == [0, 2]
@@ -148,10 +150,10 @@ def test_levels_where_no_variable_is_free():
 
 
 def test_slack_counts_near_bounds_as_bounds():
-    lo, hi, kink, starts = np.zeros(2), np.ones(2), np.zeros(2), np.array([0, 2], np.int64)
+    lower, upper, epsilon, starts = np.zeros(2), np.ones(2), np.zeros(2), np.array([0, 2], np.int64)
     f, beta = np.array([-1.0, 1.0]), np.array([1.0 - 1e-13, 1e-13])
-    assert violation_of(scan_groups(f, beta, lo, hi, kink, starts, 1, 0.0), 1) == 2.0
-    assert violation_of(scan_groups(f, beta, lo, hi, kink, starts, 1, 1e-12), 1) == 0.0
+    assert violation_of(scan_groups(f, beta, lower, upper, epsilon, starts, 1, 0.0), 1) == 2.0
+    assert violation_of(scan_groups(f, beta, lower, upper, epsilon, starts, 1, 1e-12), 1) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def test_objective_of_a_part_is_that_of_the_whole(rng):
     K = KERNELS["rbf"][1](X, X)
     for machine in ONE_VARIABLE_EACH:
         dual = MACHINES[machine](noisy_scores(X, rng), np.ones(60))
-        before = rng.uniform(np.maximum(dual.lo, -1.0), np.minimum(dual.hi, 1.0))
+        before = rng.uniform(np.maximum(dual.lower, -1.0), np.minimum(dual.upper, 1.0))
         active = np.sort(rng.choice(60, 25, replace=False))
         f = dual.gradient(before, K @ before)
         part = active_part(dual, active, before, f, dual.objective(before, K @ before))
@@ -112,11 +112,11 @@ def test_objective_of_a_part_is_that_of_the_whole(rng):
 
 def test_active_are_those_that_violate_or_nearly_do():
     f = np.array([0.0, 1.0, -1.0, 2.0, -2.0, 0.9])
-    lo, hi = np.full(6, -1.0), np.full(6, 1.0)
+    lower, upper = np.full(6, -1.0), np.full(6, 1.0)
     beta = np.array(
         [0.5, -1.0, -1.0, 1.0, 1.0, -1.0]
     )  # free; at lo, fine; at lo, violates; at hi, violates; fine; near
-    active = active_variables(f, beta, lo, hi, np.zeros(6), np.array([0, 6]), np.zeros(1), 0.95)
+    active = active_variables(f, beta, lower, upper, np.zeros(6), np.array([0, 6]), np.zeros(1), 0.95)
     np.testing.assert_array_equal(active, [0, 2, 3, 5])
 
 
@@ -166,7 +166,7 @@ def test_a_part_ends_with_the_whole(ending, parts, rng):
     assert answer.iterations <= whole.iterations or ending == "time"
     np.testing.assert_allclose(answer.function, K @ answer.beta, atol=1e-9 * np.abs(answer.beta).sum())
     assert abs(answer.beta.sum()) <= 1e-9 * np.abs(answer.beta).sum()
-    assert ((answer.beta >= dual.lo) & (answer.beta <= dual.hi)).all()
+    assert ((answer.beta >= dual.lower) & (answer.beta <= dual.upper)).all()
 
 
 def test_float32_rows_are_certified_in_float64(parts, rng, monkeypatch):

@@ -13,39 +13,39 @@ from widemargin.solvers.selection import free_variables
 def point():
     rng = np.random.default_rng(4)
     n = 97
-    hi = rng.uniform(0.5, 2.0, n)
-    hi[5] = np.inf
+    upper = rng.uniform(0.5, 2.0, n)
+    upper[5] = np.inf
     dual = SignedDual(
-        shift=rng.normal(size=n),
-        lo=-rng.uniform(0.5, 2.0, n),
-        hi=hi,
-        ridge=rng.choice([0.0, 0.3], n),
-        kink=rng.choice([0.0, 0.1], n),
+        linear_term=rng.normal(size=n),
+        lower=-rng.uniform(0.5, 2.0, n),
+        upper=upper,
+        diagonal=rng.choice([0.0, 0.3], n),
+        epsilon=rng.choice([0.0, 0.1], n),
         group=np.sort(rng.integers(0, 3, n)),
         n_groups=3,
     )
-    beta = np.clip(rng.normal(size=n), dual.lo, dual.hi)
+    beta = np.clip(rng.normal(size=n), dual.lower, dual.upper)
     beta[::7] = 0.0
     return dual, beta, rng.normal(size=n)
 
 
 def test_the_same_as_the_dual_says(point):
     dual, beta, function = point
-    box = (dual.lo, dual.hi)
+    box = (dual.lower, dual.upper)
     f, table, value = standing(
-        function, beta, dual.shift, *box, dual.ridge, dual.kink, dual.group_starts, dual.n_groups
+        function, beta, dual.linear_term, *box, dual.diagonal, dual.epsilon, dual.group_starts, dual.n_groups
     )
     expected = dual.gradient(beta, function)
     assert np.allclose(f, expected, rtol=0, atol=1e-15)
-    assert np.array_equal(table, scan_groups(f, beta, *box, dual.kink, dual.group_starts, dual.n_groups, 0.0))
+    assert np.array_equal(table, scan_groups(f, beta, *box, dual.epsilon, dual.group_starts, dual.n_groups, 0.0))
     assert value == pytest.approx(dual.objective(beta, function), rel=1e-13)
 
 
 def test_free_variables_are_those_of_newton_steps(point):
     dual, beta, _ = point
-    expected = np.flatnonzero(is_free(beta, dual.lo, dual.hi, dual.kink))
+    expected = np.flatnonzero(is_free(beta, dual.lower, dual.upper, dual.epsilon))
     assert 0 < len(expected) < len(beta)
-    assert np.array_equal(free_variables(beta, dual.lo, dual.hi, dual.kink), expected)
+    assert np.array_equal(free_variables(beta, dual.lower, dual.upper, dual.epsilon), expected)
 
 
 @pytest.mark.parametrize("wild", [np.nan, np.inf, -np.inf])
@@ -53,6 +53,14 @@ def test_a_gradient_that_is_not_finite_shows(point, wild):
     dual, beta, function = point
     function[3] = wild
     _, table, _ = standing(
-        function, beta, dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink, dual.group_starts, dual.n_groups
+        function,
+        beta,
+        dual.linear_term,
+        dual.lower,
+        dual.upper,
+        dual.diagonal,
+        dual.epsilon,
+        dual.group_starts,
+        dual.n_groups,
     )
     assert np.isnan(table[0, 2]) and not np.isnan(table[1:, 2]).any()

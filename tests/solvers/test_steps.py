@@ -10,15 +10,23 @@ from widemargin.solvers.single_steps import best_after_step, solve_singles
 DTYPES = pytest.mark.parametrize("dtype", [np.float64, np.float32])
 
 
-def block(K, c, beta, lo, hi, dtype, kink=None, ridge=None):
+def block(K, c, beta, lower, upper, dtype, epsilon=None, diagonal=None):
     """Arguments of the block solvers with the gradient worked out here."""
     n = len(c)
     K, beta = np.asarray(K, float), np.array(beta, float)
-    kink = np.zeros(n) if kink is None else np.asarray(kink, float)
-    ridge = np.zeros(n) if ridge is None else np.asarray(ridge, float)
-    f = K @ beta + ridge * beta + np.asarray(c, float)
-    arguments = (K.astype(dtype), f.astype(dtype), beta, np.asarray(lo, float), np.asarray(hi, float), kink, ridge)
-    return arguments + ((np.diag(K) + ridge).astype(dtype),)
+    epsilon = np.zeros(n) if epsilon is None else np.asarray(epsilon, float)
+    diagonal = np.zeros(n) if diagonal is None else np.asarray(diagonal, float)
+    f = K @ beta + diagonal * beta + np.asarray(c, float)
+    arguments = (
+        K.astype(dtype),
+        f.astype(dtype),
+        beta,
+        np.asarray(lower, float),
+        np.asarray(upper, float),
+        epsilon,
+        diagonal,
+    )
+    return arguments + ((np.diag(K) + diagonal).astype(dtype),)
 
 
 def pairs(arguments, starts=None, tol=1e-6, max_steps=1000):
@@ -46,12 +54,12 @@ def test_one_free_step_is_newtons(dtype):
 
 @DTYPES
 @pytest.mark.parametrize(
-    ("hi", "lo", "expected"),
+    ("upper", "lower", "expected"),
     [(0.3, -10.0, (0.3, -0.3)), (10.0, -0.1, (0.1, -0.1)), (0.2, -0.2, (0.2, -0.2))],
     ids=["first", "second", "both"],
 )
-def test_bounds_are_assigned_exactly(dtype, hi, lo, expected):
-    arguments = block([[2, 0.5], [0.5, 3]], [-1, 1], [0, 0], [0, lo], [hi, 0], dtype)
+def test_bounds_are_assigned_exactly(dtype, upper, lower, expected):
+    arguments = block([[2, 0.5], [0.5, 3]], [-1, 1], [0, 0], [0, lower], [upper, 0], dtype)
     pairs(arguments)
     assert tuple(arguments[2]) == expected
 
@@ -59,17 +67,17 @@ def test_bounds_are_assigned_exactly(dtype, hi, lo, expected):
 def test_bound_reached_by_a_sum_that_rounds(rng):
     """Coming from a start that adds up badly, the bound is still hit to the last bit."""
     for _ in range(200):
-        hi = rng.uniform(0.1, 1.0)
-        start = rng.uniform(0, hi) / 3
-        arguments = block(np.eye(2) * 1e-6, [-1, 1], [start, -start], [0, -hi], [hi, 0], np.float64)
+        upper = rng.uniform(0.1, 1.0)
+        start = rng.uniform(0, upper) / 3
+        arguments = block(np.eye(2) * 1e-6, [-1, 1], [start, -start], [0, -upper], [upper, 0], np.float64)
         pairs(arguments)
-        assert arguments[2][0] == hi and arguments[2][1] == -hi
+        assert arguments[2][0] == upper and arguments[2][1] == -upper
 
 
 @DTYPES
 def test_the_kink_stops_a_variable_on_its_way_through_zero(dtype):
     # b_0 must rise from -1 with a long step; at zero the slope jumps by 2 * kink and the pair is optimal there.
-    arguments = block(np.eye(2), [-5, 5], [-1, 1], [-9, -9], [9, 9], dtype, kink=[100, 0])
+    arguments = block(np.eye(2), [-5, 5], [-1, 1], [-9, -9], [9, 9], dtype, epsilon=[100, 0])
     pairs(arguments)
     assert arguments[2][0] == 0.0
     np.testing.assert_allclose(arguments[2].sum(), 0.0, atol=1e-12)
@@ -78,7 +86,7 @@ def test_the_kink_stops_a_variable_on_its_way_through_zero(dtype):
 @DTYPES
 def test_the_kink_is_crossed_when_it_pays(dtype):
     # From (-1, 1): smooth optimum s* of (b, -b): 2b + 2 c_0 = 0 without kink -> 5; with kink 1 on b_0: 2b - 10 + 1 = 0.
-    arguments = block(np.eye(2), [-5, 5], [-1, 1], [-9, -9], [9, 9], dtype, kink=[1, 0])
+    arguments = block(np.eye(2), [-5, 5], [-1, 1], [-9, -9], [9, 9], dtype, epsilon=[1, 0])
     steps, _, _ = pairs(arguments)
     np.testing.assert_allclose(arguments[2], [4.5, -4.5], rtol=1e-6)
     assert steps == 2  # one step to zero, one beyond
@@ -86,7 +94,7 @@ def test_the_kink_is_crossed_when_it_pays(dtype):
 
 @DTYPES
 def test_ridge_enters_curvature_and_gradient(dtype):
-    arguments = block(np.zeros((2, 2)), [-1, 1], [0, 0], [0, -np.inf], [np.inf, 0], dtype, ridge=[0.5, 0.5])
+    arguments = block(np.zeros((2, 2)), [-1, 1], [0, 0], [0, -np.inf], [np.inf, 0], dtype, diagonal=[0.5, 0.5])
     steps, violation, _ = pairs(arguments)
     np.testing.assert_allclose(arguments[2], [2.0, -2.0], rtol=1e-6)
     assert steps == 1 and violation <= 1e-6
@@ -142,7 +150,7 @@ def test_all_directions_closed_ends_at_once(dtype):
 
 
 @pytest.mark.parametrize(
-    ("b", "lo", "hi", "kink", "up", "down"),
+    ("b", "lower", "upper", "epsilon", "up", "down"),
     [
         (0.0, 0.0, 1.0, 0.0, 0.0, -CLOSED_64),
         (1.0, 0.0, 1.0, 0.0, CLOSED_64, 0.0),
@@ -152,10 +160,10 @@ def test_all_directions_closed_ends_at_once(dtype):
         (0.0, 0.0, 0.0, 0.0, CLOSED_64, -CLOSED_64),
     ],
 )
-def test_open_directions(b, lo, hi, kink, up, down):
+def test_open_directions(b, lower, upper, epsilon, up, down):
     ups, downs = np.empty(1), np.empty(1)
     from_python = getattr(open_directions, "py_func", open_directions)
-    from_python(np.array([b]), np.array([lo]), np.array([hi]), np.array([kink]), 0, ups, downs, CLOSED_64)
+    from_python(np.array([b]), np.array([lower]), np.array([upper]), np.array([epsilon]), 0, ups, downs, CLOSED_64)
     assert (ups[0], downs[0]) == (up, down)
 
 
@@ -169,7 +177,7 @@ def test_single_steps_solve_a_diagonal_problem_in_one_step_each(dtype):
 
 @DTYPES
 def test_single_steps_stop_at_and_cross_the_kink(dtype):
-    arguments = block(np.eye(2), [-5, -5], [-1, -1], [-9, -9], [9, 9], dtype, kink=[1, 100])
+    arguments = block(np.eye(2), [-5, -5], [-1, -1], [-9, -9], [9, 9], dtype, epsilon=[1, 100])
     singles(arguments)
     np.testing.assert_allclose(arguments[2], [4.0, 0.0], rtol=1e-6)
     assert arguments[2][1] == 0.0

@@ -207,7 +207,7 @@ def test_interrupt_of_a_problem_that_is_solved_at_once(rng):
 
 def test_interrupt_ends_all_tasks_and_each_has_an_answer(rng):
     K, dual = problem(rng)
-    duals = [dataclasses.replace(dual, hi=c * dual.hi, lo=c * dual.lo) for c in (1.0, 2.0, 3.0)]
+    duals = [dataclasses.replace(dual, upper=c * dual.upper, lower=c * dual.lower) for c in (1.0, 2.0, 3.0)]
 
     def watch(info):
         raise KeyboardInterrupt
@@ -261,8 +261,8 @@ def test_an_interrupt_inside_the_row_update_keeps_beta_and_function_together(rng
 def lying_solver(dual, gram, stopping, start=None, function=None, watch=None):
     """Claims the optimum one step further at every call, and is never there."""
     beta = np.array(dual.start if start is None else start, dtype=np.float64)
-    y = np.sign(dual.hi + dual.lo)
-    i, j = np.flatnonzero((y > 0) & (beta < dual.hi))[0], np.flatnonzero((y < 0) & (beta > dual.lo))[0]
+    y = np.sign(dual.upper + dual.lower)
+    i, j = np.flatnonzero((y > 0) & (beta < dual.upper))[0], np.flatnonzero((y < 0) & (beta > dual.lower))[0]
     beta[i], beta[j] = beta[i] + 0.1, beta[j] - 0.1
     return Solution(
         beta=beta, function=np.zeros(len(dual)), level=np.zeros(1), status=Status.OPTIMAL, violation=0.0, objective=0.0,

@@ -78,7 +78,9 @@ def takes(dual: SignedDual, gram: Gram, criterion: str) -> bool:
     values whose size the kernel states."""
     if not isinstance(gram, FullGram | PairGram) or criterion != "kkt" or dual.n_groups == 0:
         return False
-    plain = dual.row is None and dual.sign is None and dual.hi.max(initial=0.0) < np.inf > -dual.lo.min(initial=0.0)
+    plain = (
+        dual.row is None and dual.sign is None and dual.upper.max(initial=0.0) < np.inf > -dual.lower.min(initial=0.0)
+    )
     return plain and len(dual) > 0 and bool(gram.errors.size[0] < np.inf)
 
 

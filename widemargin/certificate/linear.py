@@ -83,70 +83,70 @@ NOTHING = Proof(math.inf, -math.inf, math.nan, math.inf, math.inf, math.inf, mat
 
 
 @jit
-def loss_of(above, below, lo, hi, ridge):
+def loss_of(above, below, lower, upper, diagonal):
     """Loss where z exceeds e by `above`, or lies below -e by `below`; zero on a side where nothing is charged."""
     largest = 0.0
-    if above > 0.0 and hi > 0.0:
-        largest = above * (above / (2.0 * ridge)) if ridge > 0.0 else above * hi
-    if below > 0.0 and lo < 0.0:
-        largest = max(largest, below * (below / (2.0 * ridge)) if ridge > 0.0 else -below * lo)
+    if above > 0.0 and upper > 0.0:
+        largest = above * (above / (2.0 * diagonal)) if diagonal > 0.0 else above * upper
+    if below > 0.0 and lower < 0.0:
+        largest = max(largest, below * (below / (2.0 * diagonal)) if diagonal > 0.0 else -below * lower)
     return largest
 
 
 @jit
-def excess_of(b, above, under, below, lo, hi, ridge):
+def excess_of(b, above, under, below, lower, upper, diagonal):
     """Upper bound on comp for b >= 0 and all z with  -under <= z - e <= above,  -z - e <= below; see the header."""
     beyond = within = 0.0
-    if above >= 0.0 and hi > 0.0:
-        if ridge > 0.0:
-            pull = ridge * b
+    if above >= 0.0 and upper > 0.0:
+        if diagonal > 0.0:
+            pull = diagonal * b
             off = max(above - pull, pull + min(under, 0.0))  # -under is at least zero on this side
             off += 8.0 * UNIT * (pull + above + abs(under))  # D_i, its product and the difference
-            beyond = off * (off / (2.0 * ridge))
+            beyond = off * (off / (2.0 * diagonal))
         else:
-            beyond = above * (hi - b)
+            beyond = above * (upper - b)
     if under > 0.0:
-        within = under * b + 0.5 * ridge * b * b + loss_of(0.0, below, lo, hi, ridge)
+        within = under * b + 0.5 * diagonal * b * b + loss_of(0.0, below, lower, upper, diagonal)
     return max(beyond, within)
 
 
 @jit
-def sum_terms(u, error, beta, shift, kink, lo, hi, ridge, shrink_above, shrink_below):
+def sum_terms(u, error, beta, linear_term, epsilon, lower, upper, diagonal, shrink_above, shrink_below):
     """Sums over the samples that objectives and gap are made of.
 
     Returns losses (lower bound, computed, upper bound), comp (computed, upper bound), what shrinking adds to it, the
     bound on the violation, the number of free multipliers and the largest E.
     """
-    lower = losses = upper = comp = proven = extra = violation = largest = 0.0
+    least = losses = most = comp = proven = extra = violation = largest = 0.0
     n_free = 0
     for i in range(u.shape[0]):
-        b, e, D = beta[i], kink[i], ridge[i]
-        z = -(u[i] + shift[i])
+        b, e, D = beta[i], epsilon[i], diagonal[i]
+        z = -(u[i] + linear_term[i])
         E = (error[i] + 4.0 * UNIT * (abs(z) + e)) * SUMS
         if not np.isfinite(E):  # comparisons with NaN would lose it
             return np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, np.inf, 0, np.inf
         largest = max(largest, E)
         high, low = z + E, z - E
-        lower += loss_of(low - e, -high - e, lo[i], hi[i], D)
-        losses += loss_of(z - e, -z - e, lo[i], hi[i], D)
-        top = loss_of(high - e, -low - e, lo[i], hi[i], D)
-        upper += top
+        least += loss_of(low - e, -high - e, lower[i], upper[i], D)
+        losses += loss_of(z - e, -z - e, lower[i], upper[i], D)
+        top = loss_of(high - e, -low - e, lower[i], upper[i], D)
+        most += top
         if b >= 0.0:
-            comp += excess_of(b, z - e, e - z, -z - e, lo[i], hi[i], D)
-            proven += excess_of(b, high - e, e - low, -low - e, lo[i], hi[i], D)
+            comp += excess_of(b, z - e, e - z, -z - e, lower[i], upper[i], D)
+            proven += excess_of(b, high - e, e - low, -low - e, lower[i], upper[i], D)
         else:
-            comp += excess_of(-b, -z - e, z + e, z - e, -hi[i], -lo[i], D)
-            proven += excess_of(-b, -low - e, high + e, high - e, -hi[i], -lo[i], D)
+            comp += excess_of(-b, -z - e, z + e, z - e, -upper[i], -lower[i], D)
+            proven += excess_of(-b, -low - e, high + e, high - e, -upper[i], -lower[i], D)
         shrink = shrink_above if b > 0.0 else shrink_below
         extra += SCALING * (top + 0.5 * D * b * b) + shrink * abs(b) * (abs(z) + E + e)
         f = D * b - z
         doubt = E + 4.0 * UNIT * (D * abs(b) + abs(z))
-        if b < hi[i]:
+        if b < upper[i]:
             violation = max(violation, doubt - (f + e if b >= 0.0 else f - e))
-        if b > lo[i]:
+        if b > lower[i]:
             violation = max(violation, doubt + (f + e if b > 0.0 else f - e))
-        n_free += lo[i] < b < hi[i] and (b != 0.0 or e == 0.0)
-    return lower, losses, upper, comp, proven, extra, violation, n_free, largest
+        n_free += lower[i] < b < upper[i] and (b != 0.0 or e == 0.0)
+    return least, losses, most, comp, proven, extra, violation, n_free, largest
 
 
 def prove(
@@ -169,7 +169,7 @@ def _prove(
     rows, dual = problem.rows, problem.dual
     if not (np.isfinite(w).all() and np.isfinite(beta).all() and problem.rate.min() >= LEAST_RATE):
         return NOTHING
-    inside = np.clip(beta, dual.lo, dual.hi)
+    inside = np.clip(beta, dual.lower, dual.upper)
     if (inside != beta).any():
         beta, total = inside, None
     support = np.flatnonzero(beta)
@@ -183,7 +183,7 @@ def _prove(
         heavier = active > 0.0 if too_much > 0.0 else active < 0.0
         share = abs(too_much) / float(np.abs(active[heavier]).sum()) * SUMS
     shrink = SCALING + (share if too_much > 0.0 else 0.0), SCALING + (share if too_much < 0.0 else 0.0)
-    sums = sum_terms(u, times_error(rows, w, fine), beta, *problem.box, dual.ridge, *shrink)
+    sums = sum_terms(u, times_error(rows, w, fine), beta, *problem.box, dual.diagonal, *shrink)
     lower, losses, upper, comp, proven, extra, violation, n_free, largest = sums
 
     last = rows.d if problem.free_bias or rows.column == 0.0 else rows.d + 1  # weights that are penalised

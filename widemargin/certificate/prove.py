@@ -155,7 +155,7 @@ def _gap(dual: SignedDual, point: Point, threshold: Vector, numbers: Vector) -> 
 
 def _is_hard(dual: SignedDual) -> bool:
     """Whether a loss may be infinite: an infinite box without ridge."""
-    return bool((((dual.hi == np.inf) | (dual.lo == -np.inf)) & (dual.ridge == 0.0)).any())
+    return bool((((dual.upper == np.inf) | (dual.lower == -np.inf)) & (dual.diagonal == 0.0)).any())
 
 
 def proven_violation(dual: SignedDual, beta: Vector, scores: Scores) -> float:

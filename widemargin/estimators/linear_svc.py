@@ -248,10 +248,10 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         squared = self.loss == "squared_hinge"
         end = sign * np.inf if squared else sign * bound
         return SignedDual(
-            shift=-sign,
-            lo=np.minimum(end, 0.0),
-            hi=np.maximum(end, 0.0),
-            ridge=0.5 / bound if squared else None,  # type: ignore[arg-type]
+            linear_term=-sign,
+            lower=np.minimum(end, 0.0),
+            upper=np.maximum(end, 0.0),
+            diagonal=0.5 / bound if squared else None,  # type: ignore[arg-type]
             n_groups=self._n_groups(),
         )
 

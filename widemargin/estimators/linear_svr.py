@@ -150,11 +150,11 @@ class LinearSVR(RegressorMixin, LinearMachine):
         squared = self.loss == "squared_epsilon_insensitive"
         end = np.full(len(y), np.inf) if squared else bound
         return SignedDual(
-            shift=-y,
-            lo=-end,
-            hi=end,
-            ridge=0.5 / bound if squared else None,  # type: ignore[arg-type]
-            kink=np.full(len(y), float(self.epsilon)),
+            linear_term=-y,
+            lower=-end,
+            upper=end,
+            diagonal=0.5 / bound if squared else None,  # type: ignore[arg-type]
+            epsilon=np.full(len(y), float(self.epsilon)),
             n_groups=self._n_groups(),
         )
 

@@ -154,7 +154,7 @@ class NuSVC(KernelClassifier):
 
     def _margin(self, dual: SignedDual, level: Vector) -> tuple[float, float]:
         margin, bias = nu_margin(level if self.class_weight is None else _give_way(dual, self.nu, level))
-        largest = max(float(dual.hi.max(initial=0.0)), -float(dual.lo.min(initial=0.0)))
+        largest = max(float(dual.upper.max(initial=0.0)), -float(dual.lower.min(initial=0.0)))
         is_zero = margin <= SMALLEST_MARGIN * abs(level).max() or margin * LARGEST_COEFFICIENT <= largest
         return (1.0, bias) if is_zero else (margin, bias)
 
@@ -167,7 +167,7 @@ def _give_way(dual: SignedDual, nu: float, level: Vector) -> Vector:
     changes, and a class of almost no weight is given up, as C-classification with the same weights does.
     """
     starts = dual.group_starts
-    room = np.array([(dual.hi - dual.lo)[starts[g] : starts[g + 1]].sum() for g in range(2)])
+    room = np.array([(dual.upper - dual.lower)[starts[g] : starts[g + 1]].sum() for g in range(2)])
     lighter = int(room.argmin())
     excess = nu * room.sum() / (2.0 * room[lighter])
     if excess <= 1.0:

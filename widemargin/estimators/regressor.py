@@ -87,7 +87,7 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         support, coefficients = present_coefficients(before, data)
         signed = np.zeros(len(data))
         signed[support] = coefficients[0]
-        return signed if dual.row is None else np.clip(signed[dual.row], dual.lo, dual.hi)
+        return signed if dual.row is None else np.clip(signed[dual.row], dual.lower, dual.upper)
 
     def predict(self, X: Any) -> Vector:
         """Predicted targets of the samples in X, shape (n_samples,)."""

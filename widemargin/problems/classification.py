@@ -19,14 +19,14 @@ from widemargin.problems.dual import SignedDual, Vector
 def hinge(y: Vector, C: Vector) -> SignedDual:
     """1-norm soft margin; C = inf gives the hard margin. b = y alpha, so b lies between 0 and y C."""
     bound = y * C
-    return SignedDual(shift=-y, lo=np.minimum(bound, 0.0), hi=np.maximum(bound, 0.0))
+    return SignedDual(linear_term=-y, lower=np.minimum(bound, 0.0), upper=np.maximum(bound, 0.0))
 
 
 def squared_hinge(y: Vector, C: Vector) -> SignedDual:
     """2-norm soft margin, loss C xi^2 / 2: no upper bound, 1/C on the diagonal. A sample with C = 0 stays at zero."""
     bound = np.where(C > 0, y * np.inf, 0.0)
-    ridge = np.divide(1.0, C, out=np.zeros_like(C), where=C > 0)
-    return SignedDual(shift=-y, lo=np.minimum(bound, 0.0), hi=np.maximum(bound, 0.0), ridge=ridge)
+    diagonal = np.divide(1.0, C, out=np.zeros_like(C), where=C > 0)
+    return SignedDual(linear_term=-y, lower=np.minimum(bound, 0.0), upper=np.maximum(bound, 0.0), diagonal=diagonal)
 
 
 def nu_classification(y: Vector, nu: float, weight: Vector) -> SignedDual:
@@ -49,9 +49,9 @@ def nu_classification(y: Vector, nu: float, weight: Vector) -> SignedDual:
         group == 0, fill_up(np.where(group == 0, signed, 0.0), half), -fill_up(np.where(group == 1, -signed, 0.0), half)
     )
     return SignedDual(
-        shift=np.zeros(len(y)),
-        lo=np.minimum(signed, 0.0),
-        hi=np.maximum(signed, 0.0),
+        linear_term=np.zeros(len(y)),
+        lower=np.minimum(signed, 0.0),
+        upper=np.maximum(signed, 0.0),
         start=start,
         group=group,
         n_groups=2,

@@ -1,22 +1,22 @@
 """The one problem that every machine of this package is.
 
 Solves      minimise    1/2 b'(K + D) b + c'b + sum_i e_i |b_i|
-            subject to  lo <= b <= hi,  and the sum of b over each group keeps the value it has at `start`
+            subject to  lower <= b <= upper,  and the sum of b over each group keeps the value it has at `start`
 
 with the signed multiplier b_i = y_i alpha_i, so that labels end at the builder and K is the plain kernel matrix.
 
-Names       b   beta      signed multipliers, one per variable        c   shift     linear term
-            D   ridge     diagonal added to K, one per variable       e   kink      slope jump of e|b| at zero
-            f   gradient  (K + D) b + c, the smooth part              r   level     the bias-like multiplier of a group
+Names       b   beta      signed multipliers, one per variable        c   linear_term
+            D   diagonal  added to K, one per variable                e   epsilon   slope of e|b|, which jumps at zero
+            f   gradient  (K + D) b + c, the smooth part              r   level     threshold: minus the bias of a group
 
-Optimal     a variable can rise while b < hi, along the slope  f + e  (b >= 0)  or  f - e  (b < 0);
-iff         it can fall while b > lo, along the slope          f + e  (b > 0)   or  f - e  (b <= 0);
+Optimal     a variable can rise while b < upper, along the slope  f + e  (b >= 0)  or  f - e  (b < 0);
+iff         it can fall while b > lower, along the slope          f + e  (b > 0)   or  f - e  (b <= 0);
             in every group   max{slope : can fall} - min{slope : can rise} <= tol;
             without groups   no slope that can fall is > tol and none that can rise is < -tol.
 
 The primal  of the same pair, for the function F = K b' of any b' and any levels r, is
                 1/2 b''K b' + sum_i loss_i(F_i - r_group(i)) - sum_g r_g s_g,     s_g = sum of b over group g,
-                loss_i(u) = max{ -(u + c_i) b - D_i b^2 / 2 - e_i |b| : lo_i <= b <= hi_i },
+                loss_i(u) = max{ -(u + c_i) b - D_i b^2 / 2 - e_i |b| : lower_i <= b <= upper_i },
             which is the hinge for classification, the eps-insensitive loss for regression, and so on.
 
 See         DESIGN of the pair: Cristianini & Shawe-Taylor (2000), chapters 5-7; nu-machines: Schoelkopf et al. (2000).
@@ -37,7 +37,7 @@ Vector = NDArray[np.float64]
 class Terms(NamedTuple):
     """What compiled code reads of a dual: one entry per variable, and the boundaries of the groups.
 
-    linear_term, lower, upper, diagonal, epsilon : c, lo, hi, D and e of the module's header
+    linear_term, lower, upper, diagonal, epsilon : c, box, D and e of the module's header
     start : a point with the sums that the groups must have
     starts : group g holds the variables starts[g]:starts[g + 1]; without groups all are between starts[0] and starts[1]
     n_groups : 0 without sums to keep
@@ -59,11 +59,11 @@ class SignedDual:
 
     Parameters
     ----------
-    shift, lo, hi : float64 arrays of shape (n_variables,)
-        Linear term and box. `lo` may be -inf and `hi` +inf.
+    linear_term, lower, upper : float64 arrays of shape (n_variables,)
+        Linear term and box. `lower` may be -inf and `upper` +inf.
     start : float64 array of shape (n_variables,), default zeros
         A feasible point; it fixes the sums of the groups.
-    ridge, kink : float64 arrays of shape (n_variables,), default zeros
+    diagonal, epsilon : float64 arrays of shape (n_variables,), default zeros
         Diagonal D >= 0 and slope jump e >= 0.
     group : int64 array of shape (n_variables,), default all in group 0
         Number of the group of each variable. Variables of one group must be contiguous, groups ascending.
@@ -78,12 +78,12 @@ class SignedDual:
         Number of samples, the size of K.
     """
 
-    shift: Vector
-    lo: Vector
-    hi: Vector
+    linear_term: Vector
+    lower: Vector
+    upper: Vector
     start: Vector = None  # type: ignore[assignment]
-    ridge: Vector = None  # type: ignore[assignment]
-    kink: Vector = None  # type: ignore[assignment]
+    diagonal: Vector = None  # type: ignore[assignment]
+    epsilon: Vector = None  # type: ignore[assignment]
     group: NDArray[np.int64] = None  # type: ignore[assignment]
     n_groups: int = 1
     row: NDArray[np.int64] | None = None
@@ -91,9 +91,9 @@ class SignedDual:
     n_samples: int = field(default=-1)
 
     def __post_init__(self) -> None:
-        n = len(self.shift)
+        n = len(self.linear_term)
         zeros = np.zeros(n)
-        for name in ("start", "ridge", "kink"):
+        for name in ("start", "diagonal", "epsilon"):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, zeros)
         if self.group is None:
@@ -102,7 +102,7 @@ class SignedDual:
             object.__setattr__(self, "n_samples", n if self.row is None else int(self.row.max(initial=-1)) + 1)
 
     def __len__(self) -> int:
-        return len(self.shift)
+        return len(self.linear_term)
 
     @cached_property
     def group_starts(self) -> NDArray[np.int64]:
@@ -114,7 +114,7 @@ class SignedDual:
     @cached_property
     def terms(self) -> Terms:
         """For compiled code."""
-        box = (self.shift, self.lo, self.hi, self.ridge, self.kink)
+        box = (self.linear_term, self.lower, self.upper, self.diagonal, self.epsilon)
         return Terms(*box, self.start, self.group_starts, self.n_groups)
 
     def per_sample(self, beta: Vector) -> Vector:
@@ -132,9 +132,9 @@ class SignedDual:
 
     def gradient(self, beta: Vector, function: Vector) -> Vector:
         """f = F + D b + c, with F = K b given per sample."""
-        return self.per_variable(function) + self.ridge * beta + self.shift
+        return self.per_variable(function) + self.diagonal * beta + self.linear_term
 
     def objective(self, beta: Vector, function: Vector) -> float:
         """Value of the minimised dual, with F = K b given per sample."""
-        smooth = 0.5 * float(beta @ (self.per_variable(function) + self.ridge * beta))
-        return smooth + float(self.shift @ beta) + float(self.kink @ np.abs(beta))
+        smooth = 0.5 * float(beta @ (self.per_variable(function) + self.diagonal * beta))
+        return smooth + float(self.linear_term @ beta) + float(self.epsilon @ np.abs(beta))

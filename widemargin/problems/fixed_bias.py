@@ -28,12 +28,12 @@ def without_bias(dual: SignedDual) -> SignedDual:
     if dual.n_groups == 1:
         return dual if abs(dual.start.sum()) > 0.0 else replace(dual, n_groups=0)
     sign = np.where(dual.group == 0, 1.0, -1.0)
-    ends = np.stack([sign * dual.lo, sign * dual.hi])
+    ends = np.stack([sign * dual.lower, sign * dual.upper])
     return replace(
         dual,
-        shift=sign * dual.shift,
-        lo=ends.min(axis=0),
-        hi=ends.max(axis=0),
+        linear_term=sign * dual.linear_term,
+        lower=ends.min(axis=0),
+        upper=ends.max(axis=0),
         start=sign * dual.start,
         group=np.zeros(len(dual), np.int64),
         n_groups=1,

@@ -50,17 +50,17 @@ class LinearProblem:
 
     @property
     def box(self) -> tuple[Vector, Vector, Vector, Vector]:
-        return self.dual.shift, self.dual.kink, self.dual.lo, self.dual.hi
+        return self.dual.linear_term, self.dual.epsilon, self.dual.lower, self.dual.upper
 
     def every(self, stride: int) -> LinearProblem:
         """The problem of each stride-th sample with C raised so that the optimum is about the same."""
         some, d = slice(None, None, stride), self.dual
         dual = SignedDual(
-            shift=d.shift[some],
-            lo=d.lo[some] * stride,
-            hi=d.hi[some] * stride,
-            ridge=d.ridge[some] / stride,
-            kink=d.kink[some],
+            linear_term=d.linear_term[some],
+            lower=d.lower[some] * stride,
+            upper=d.upper[some] * stride,
+            diagonal=d.diagonal[some] / stride,
+            epsilon=d.epsilon[some],
             n_groups=d.n_groups,
         )
         return replace(self, rows=self.rows.take(some), dual=dual, rate=self.rate[some] * stride)
@@ -68,11 +68,11 @@ class LinearProblem:
 
 def linear_problem(rows: DenseRows | SparseRows, dual: SignedDual) -> LinearProblem:
     """Read off the numbers the solvers need. Losses must be all squared or all linear with a finite box."""
-    squared = bool(dual.ridge[0] > 0.0)
-    rate = 1.0 / dual.ridge if squared else np.maximum(dual.hi, -dual.lo)
+    squared = bool(dual.diagonal[0] > 0.0)
+    rate = 1.0 / dual.diagonal if squared else np.maximum(dual.upper, -dual.lower)
     if dual.n_groups == 1 and not squared:  # no multiplier can be larger than all of the other sign together
-        rate = np.minimum(rate, np.where(dual.hi >= -dual.lo, -dual.lo.sum(), dual.hi.sum()))
-    spread = float(np.abs(dual.shift - np.median(dual.shift)).mean()) if dual.kink.any() else 1.0
+        rate = np.minimum(rate, np.where(dual.upper >= -dual.lower, -dual.lower.sum(), dual.upper.sum()))
+    spread = float(np.abs(dual.linear_term - np.median(dual.linear_term)).mean()) if dual.epsilon.any() else 1.0
     return LinearProblem(rows, dual, rate, squared, spread if spread > 0.0 else 1.0)
 
 

@@ -21,15 +21,15 @@ TINY = float(np.finfo(np.float64).tiny)  # keeps the gap finite where both objec
 def measure(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.float64]) -> dict[str, float]:
     """Objective, gap, violation and margin of a point with F = K b."""
     f = dual.gradient(beta, function)
-    table = scan_groups(f, beta, dual.lo, dual.hi, dual.kink, dual.group_starts, dual.n_groups, 0.0)
+    table = scan_groups(f, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups, 0.0)
     level = levels_of(table, dual.n_groups)
     norm2 = float(dual.per_sample(beta) @ function)
     primal, _ = best_primal(dual, dual.per_variable(function), norm2, level)
     objective = dual.objective(beta, function)
     margin = np.nan
-    if np.all(np.abs(dual.shift) == 1.0) and not np.any(dual.kink) and dual.row is None and norm2 > 0.0:
+    if np.all(np.abs(dual.linear_term) == 1.0) and not np.any(dual.epsilon) and dual.row is None and norm2 > 0.0:
         output = function - (level[0] if dual.n_groups else 0.0)
-        margin = float((-dual.shift * output).min() / np.sqrt(norm2))
+        margin = float((-dual.linear_term * output).min() / np.sqrt(norm2))
     return {
         "objective": objective,
         "gap": (primal + objective) / max(abs(primal), abs(objective), TINY) if np.isfinite(primal) else np.inf,

@@ -17,4 +17,4 @@ from widemargin.problems.dual import SignedDual, Vector
 def one_class(weight: Vector, nu: float) -> SignedDual:
     """One-class machine: no linear term, box [0, w], sum nu m."""
     zeros = np.zeros(len(weight))
-    return SignedDual(shift=zeros, lo=zeros, hi=weight.copy(), start=fill_up(weight, nu * weight.sum()))
+    return SignedDual(linear_term=zeros, lower=zeros, upper=weight.copy(), start=fill_up(weight, nu * weight.sum()))

@@ -24,7 +24,7 @@ def is_free(b, lower, upper, epsilon):
 
 
 @jit
-def scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack):
+def scan_groups(f, beta, lower, upper, epsilon, starts, n_groups, slack):
     """Lowest slope that can rise, highest that can fall, sum and count of free slopes: one row per group, shape (., 4).
 
     `slack` is the relative distance within which a multiplier counts as on its bound (0 for solvers, which assign
@@ -44,16 +44,16 @@ def scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack):
         for t in range(starts[g], starts[g + 1]):
             b = beta[t]
             is_wild |= not (abs(f[t]) < np.inf) or not (abs(b) < np.inf)
-            size = abs(hi[t]) if abs(hi[t]) > abs(lo[t]) else abs(lo[t])
+            size = abs(upper[t]) if abs(upper[t]) > abs(lower[t]) else abs(lower[t])
             near = slack * (abs(b) if size == np.inf else size)
-            can_rise, can_fall = hi[t] - b > near, b - lo[t] > near
-            rise = f[t] + (kink[t] if b >= 0.0 else -kink[t])
-            fall = f[t] + (kink[t] if b > 0.0 else -kink[t])
+            can_rise, can_fall = upper[t] - b > near, b - lower[t] > near
+            rise = f[t] + (epsilon[t] if b >= 0.0 else -epsilon[t])
+            fall = f[t] + (epsilon[t] if b > 0.0 else -epsilon[t])
             low = rise if can_rise else np.inf
             high = fall if can_fall else -np.inf
             lowest = low if low < lowest else lowest
             highest = high if high > highest else highest
-            is_free = can_rise & can_fall & ((b != 0.0) | (kink[t] == 0.0))
+            is_free = can_rise & can_fall & ((b != 0.0) | (epsilon[t] == 0.0))
             free_sum += rise if is_free else 0.0
             free += 1.0 if is_free else 0.0
         if is_wild:
@@ -66,25 +66,25 @@ def scan_groups(f, beta, lo, hi, kink, starts, n_groups, slack):
 
 
 @jit
-def standing(values, beta, shift, lo, hi, ridge, kink, starts, n_groups):
+def standing(values, beta, linear_term, lower, upper, diagonal, epsilon, starts, n_groups):
     """Gradient, its `scan_groups` and the value of the dual at a point, given F = K b per variable.
 
     In one call: in NumPy's passes over all variables it took a twentieth of a fit of 10,000 samples.
     """
     f = np.empty(beta.shape[0])
-    value = gradient_and_value(values, beta, shift, ridge, kink, f)
-    return f, scan_groups(f, beta, lo, hi, kink, starts, n_groups, 0.0), value
+    value = gradient_and_value(values, beta, linear_term, diagonal, epsilon, f)
+    return f, scan_groups(f, beta, lower, upper, epsilon, starts, n_groups, 0.0), value
 
 
 @jit(fastmath=REASSOCIATE, inner=True)
-def gradient_and_value(values, beta, shift, ridge, kink, f):
+def gradient_and_value(values, beta, linear_term, diagonal, epsilon, f):
     """f = F + D b + c, and 1/2 b'(F + D b) + c'b + kink'|b|."""
     value = 0.0
     for t in range(beta.shape[0]):
         b = beta[t]
-        smooth = values[t] + ridge[t] * b
-        f[t] = smooth + shift[t]
-        value += (0.5 * smooth + shift[t]) * b + kink[t] * abs(b)
+        smooth = values[t] + diagonal[t] * b
+        f[t] = smooth + linear_term[t]
+        value += (0.5 * smooth + linear_term[t]) * b + epsilon[t] * abs(b)
     return value
 
 

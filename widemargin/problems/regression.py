@@ -19,14 +19,16 @@ from widemargin.problems.dual import SignedDual, Vector
 
 def epsilon_insensitive(y: Vector, C: Vector, epsilon: float) -> SignedDual:
     """Linear eps-insensitive loss: box [-C, C] and a kink of height eps at zero."""
-    return SignedDual(shift=-y, lo=-C, hi=C.copy(), kink=np.full(len(y), float(epsilon)))
+    return SignedDual(linear_term=-y, lower=-C, upper=C.copy(), epsilon=np.full(len(y), float(epsilon)))
 
 
 def squared_epsilon_insensitive(y: Vector, C: Vector, epsilon: float) -> SignedDual:
     """Quadratic eps-insensitive loss: no box, 1/C on the diagonal. A sample with C = 0 stays at zero."""
     bound = np.where(C > 0, np.inf, 0.0)
-    ridge = np.divide(1.0, C, out=np.zeros_like(C), where=C > 0)
-    return SignedDual(shift=-y, lo=-bound, hi=bound, ridge=ridge, kink=np.full(len(y), float(epsilon)))
+    diagonal = np.divide(1.0, C, out=np.zeros_like(C), where=C > 0)
+    return SignedDual(
+        linear_term=-y, lower=-bound, upper=bound, diagonal=diagonal, epsilon=np.full(len(y), float(epsilon))
+    )
 
 
 def nu_regression(y: Vector, C: Vector, nu: float) -> SignedDual:
@@ -38,9 +40,9 @@ def nu_regression(y: Vector, C: Vector, nu: float) -> SignedDual:
     above = fill_up(C, nu * C.sum() / 2.0)
     zeros = np.zeros(n)
     return SignedDual(
-        shift=np.concatenate([-y, -y]),
-        lo=np.concatenate([zeros, -C]),
-        hi=np.concatenate([C, zeros]),
+        linear_term=np.concatenate([-y, -y]),
+        lower=np.concatenate([zeros, -C]),
+        upper=np.concatenate([C, zeros]),
         start=np.concatenate([above, -above]),
         group=np.repeat(np.array([0, 1], np.int64), n),
         n_groups=2,

@@ -22,10 +22,10 @@ Vector = NDArray[np.float64]
 
 def restart(dual: SignedDual, previous: Vector, scale: float = 1.0) -> Vector | None:
     """A feasible point of `dual` near `scale` times `previous`, or None if the sums cannot be restored."""
-    if previous.shape != dual.shift.shape:
+    if previous.shape != dual.linear_term.shape:
         return None
     beta = np.empty(len(previous))
-    found = nearest_feasible(previous, scale, dual.lo, dual.hi, sums_of(dual), dual.group_starts, beta)
+    found = nearest_feasible(previous, scale, dual.lower, dual.upper, sums_of(dual), dual.group_starts, beta)
     return beta if found else None
 
 
@@ -37,7 +37,7 @@ def sums_of(dual: SignedDual) -> Vector:
 
 
 @jit
-def nearest_feasible(previous, scale, lo, hi, sums, starts, beta):
+def nearest_feasible(previous, scale, lower, upper, sums, starts, beta):
     """Fill `beta`; False if a value is not finite or the box does not allow a group's sum.
 
     Compiled, because every fold of every pair of classes starts here.
@@ -46,19 +46,19 @@ def nearest_feasible(previous, scale, lo, hi, sums, starts, beta):
         b = previous[t] * scale
         if not np.isfinite(b):
             return False
-        if np.isfinite(lo[t]) and b - lo[t] <= SNAP * abs(lo[t]):
-            b = lo[t]
-        if np.isfinite(hi[t]) and hi[t] - b <= SNAP * abs(hi[t]):
-            b = hi[t]
+        if np.isfinite(lower[t]) and b - lower[t] <= SNAP * abs(lower[t]):
+            b = lower[t]
+        if np.isfinite(upper[t]) and upper[t] - b <= SNAP * abs(upper[t]):
+            b = upper[t]
         beta[t] = b
     found = True
     for g in range(sums.shape[0]):
-        found = found and restore_sum(beta, lo, hi, starts[g], starts[g + 1], sums[g])
+        found = found and restore_sum(beta, lower, upper, starts[g], starts[g + 1], sums[g])
     return found
 
 
 @jit
-def restore_sum(beta, lo, hi, first, last, target):
+def restore_sum(beta, lower, upper, first, last, target):
     """Move beta[first:last] within its box so that it sums to `target`; False if the box does not allow it.
 
     Three kinds of room in turn: towards zero by the multipliers inside their box, which keeps the number of support
@@ -74,23 +74,23 @@ def restore_sum(beta, lo, hi, first, last, target):
     for kind in range(3):
         available = 0.0
         for t in range(first, last):
-            available += room_of(beta[t], lo[t], hi[t], missing, kind)
+            available += room_of(beta[t], lower[t], upper[t], missing, kind)
         if abs(available) >= abs(missing):
             share = missing / available
             for t in range(first, last):
-                moved = beta[t] + room_of(beta[t], lo[t], hi[t], missing, kind) * share
-                beta[t] = min(max(moved, lo[t]), hi[t])
+                moved = beta[t] + room_of(beta[t], lower[t], upper[t], missing, kind) * share
+                beta[t] = min(max(moved, lower[t]), upper[t])
             return True
     return False
 
 
 @jit
-def room_of(b, lo, hi, missing, kind):
+def room_of(b, lower, upper, missing, kind):
     """How far a multiplier may move in the direction of `missing`."""
     if kind == 2:
-        end = hi if missing > 0.0 else lo
+        end = upper if missing > 0.0 else lower
         return end - b if np.isfinite(end) else missing
-    if kind == 0 and not (lo < b < hi):
+    if kind == 0 and not (lower < b < upper):
         return 0.0
-    end = min(hi, 0.0) if missing > 0.0 else max(lo, 0.0)
+    end = min(upper, 0.0) if missing > 0.0 else max(lower, 0.0)
     return end - b if (end - b) * missing > 0.0 else 0.0

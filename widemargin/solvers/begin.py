@@ -77,7 +77,7 @@ def solve_at_once(solver: block.BlockSolver, beta: NDArray, function: NDArray) -
     """The answer of the compiled calls, or None, with beta, function and the solver as far as it came."""
     dual, stopping, gram = solver.dual, solver.stopping, solver.gram
     most = block.STEPS_PER_CALL if stopping.max_iter < 0 else min(block.STEPS_PER_CALL, stopping.max_iter)
-    if gram.dtype == np.float32 and np.abs(dual.shift).max() > block.LARGEST_SINGLE:
+    if gram.dtype == np.float32 and np.abs(dual.linear_term).max() > block.LARGEST_SINGLE:
         return None
     solver.start = None  # no track is kept of what goes into F here; rows are at hand to sum it again
     if isinstance(gram, PairGram):
@@ -88,7 +88,8 @@ def solve_at_once(solver: block.BlockSolver, beta: NDArray, function: NDArray) -
     elif isinstance(gram, FullGram) and len(dual) <= block.WHOLE:
         position, limits = key_limits(len(dual), gram.dtype)
         solver.iterations, solver.rounds, solver.lowest_curvature, table = solve_whole(
-            gram.matrix, gram.diag, dual.shift, dual.lo, dual.hi, dual.ridge, dual.kink, dual.group_starts,
+            gram.matrix, gram.diag, dual.linear_term, dual.lower, dual.upper, dual.diagonal, dual.epsilon,
+            dual.group_starts,
             beta, function, solver.tol, 0.99 * solver.tol, solver.aim, most, solver.first_steps, position, limits,
         )  # fmt: skip
         violation = violation_of(table, dual.n_groups)

@@ -91,7 +91,7 @@ class BlockSolver:
         self.factors = ThreadMemory()  # where Newton steps factorise
         self.hard = np.zeros(0, np.bool_)
         if has_infinite_box(dual):
-            self.hard = (np.isinf(dual.hi) | np.isinf(dual.lo)) & (dual.ridge == 0.0)
+            self.hard = (np.isinf(dual.upper) | np.isinf(dual.lower)) & (dual.diagonal == 0.0)
         self.may_run_away = bool(self.hard.any())
         one_variable_each = dual.row is None and dual.sign is None
         self.may_shrink = one_variable_each and stopping.criterion == "kkt" and not self.may_run_away
@@ -108,7 +108,7 @@ class BlockSolver:
         self.tol = stopping.tol
         self.aim, self.first_steps = self.tol, STEPS_PER_CALL  # of the first call
         if cold and len(dual) <= EXACT and gram.dtype == np.float64 and stopping.criterion == "kkt":
-            slope = max(1.0, float(np.abs(dual.shift).max(initial=0.0)), float(gram.diag.max(initial=0.0)))
+            slope = max(1.0, float(np.abs(dual.linear_term).max(initial=0.0)), float(gram.diag.max(initial=0.0)))
             if EXACT_VIOLATION * slope < self.tol:
                 self.aim = EXACT_VIOLATION * slope
                 if not self.may_run_away:  # else the first call is to show whether they do
@@ -188,12 +188,14 @@ class BlockSolver:
         """The gradient, the thresholds of every group, and the value of the dual."""
         d = self.dual
         values = d.per_variable(self.function)
-        f, table, value = standing(values, self.beta, d.shift, d.lo, d.hi, d.ridge, d.kink, self.starts, d.n_groups)
+        f, table, value = standing(
+            values, self.beta, d.linear_term, d.lower, d.upper, d.diagonal, d.epsilon, self.starts, d.n_groups
+        )
         return f, table, d.objective(self.beta, self.function) if isinstance(d, ActivePart) else value
 
     def free_variables(self) -> NDArray[np.int64]:
         """Variables that can move both ways along one slope."""
-        return free_variables(self.beta, self.dual.lo, self.dual.hi, self.dual.kink)
+        return free_variables(self.beta, self.dual.lower, self.dual.upper, self.dual.epsilon)
 
     def choose(self, f: NDArray, table: NDArray, size: int, cap: int, free: NDArray[np.int64]) -> NDArray[np.int64]:
         """Variables of the next block; all of them where the problem is small."""
@@ -272,7 +274,7 @@ class BlockSolver:
         if dual.sign is not None:
             sign = dual.sign[chosen].astype(kind)
             block = block * sign[:, None] * sign
-        ridge, kink = dual.ridge[chosen], dual.kink[chosen]
+        diagonal, epsilon = dual.diagonal[chosen], dual.epsilon[chosen]
         shifted = gradient.astype(kind)
         old = self.beta[chosen]
         new = old.copy()
@@ -282,14 +284,14 @@ class BlockSolver:
         if self.stopping.max_iter >= 0:
             budget = min(budget, self.stopping.max_iter - self.iterations)
         keys = key_limits(len(chosen), kind)
-        diagonal = (gram.diag[samples] + ridge).astype(kind)
-        problem = (block, shifted, new, dual.lo[chosen], dual.hi[chosen], kink, ridge)
+        total_diagonal = (gram.diag[samples] + diagonal).astype(kind)
+        problem = (block, shifted, new, dual.lower[chosen], dual.upper[chosen], epsilon, diagonal)
         starts = np.searchsorted(chosen, self.starts) if dual.n_groups else np.zeros(1, np.int64)
 
         def small_steps(most: int) -> tuple[int, float]:
             if dual.n_groups == 0:
-                return solve_singles(*problem, diagonal, inner_tol, most, *keys)
-            steps, left, curvature = solve_pairs(*problem, diagonal, starts, inner_tol, most, *keys)
+                return solve_singles(*problem, total_diagonal, inner_tol, most, *keys)
+            steps, left, curvature = solve_pairs(*problem, total_diagonal, starts, inner_tol, most, *keys)
             self.lowest_curvature = min(self.lowest_curvature, curvature)
             return steps, left
 
@@ -321,7 +323,7 @@ class BlockSolver:
             index, inverse = np.unique(index, return_inverse=True)
             change = np.bincount(inverse, weights=change, minlength=len(index))
         d_new = beta[chosen[moved]]
-        free = (d_new > dual.lo[chosen[moved]]) & (d_new < dual.hi[chosen[moved]])
+        free = (d_new > dual.lower[chosen[moved]]) & (d_new < dual.upper[chosen[moved]])
         keep = self.changed_before[index] | (free if dual.row is None else True)
         function = self.function.copy()  # F and beta change together: an interrupt in between leaves the old pair
         gram.add_rows(index, change, function, keep)
@@ -343,7 +345,7 @@ class BlockSolver:
             self.may_shrink = False
             return False
         active = active_variables(
-            f, self.beta, dual.lo, dual.hi, dual.kink, self.starts, self.middles(table), SHRINK * violation
+            f, self.beta, dual.lower, dual.upper, dual.epsilon, self.starts, self.middles(table), SHRINK * violation
         )
         gram = self.gram.part(active, self.last_moved) if 0 < len(active) <= ACTIVE_SHARE * n else None
         if gram is None:
@@ -395,7 +397,7 @@ class BlockSolver:
 
         A Newton step that fails doubles the number of small steps before the next one; one that helps resets it.
         """
-        block, f, beta, lo, hi, kink, ridge = problem
+        block, f, beta, lower, upper, epsilon, diagonal = problem
         taken = since = 0
         reference = violation
         while True:
@@ -404,12 +406,14 @@ class BlockSolver:
             since += steps
             if left <= tol or taken >= budget or steps == 0:
                 return taken, left
-            n_free = int(np.count_nonzero(is_free(beta, lo, hi, kink)))
+            n_free = int(np.count_nonzero(is_free(beta, lower, upper, epsilon)))
             gained = np.log(reference / left) if left < reference else 0.0
             ahead = since * np.log(left / tol) / gained if gained > 0.0 else np.inf
             if ahead > newton_cost(n_free) / (PAIR_STEP * len(f)):
                 since, reference = 0, left
-                helped = newton_step(block, f, beta, lo, hi, kink, ridge, starts, self.gram.n_threads, self.factors)
+                helped = newton_step(
+                    block, f, beta, lower, upper, epsilon, diagonal, starts, self.gram.n_threads, self.factors
+                )
                 self.newton_wait = FIRST_WAIT if helped else 2 * self.newton_wait
 
     def inner_tol(self, violation: float) -> float:
@@ -448,4 +452,4 @@ class BlockSolver:
 
 def has_infinite_box(dual: SignedDual) -> bool:
     """Whether a multiplier may grow without end."""
-    return bool(dual.hi.max(initial=0.0) == np.inf or dual.lo.min(initial=0.0) == -np.inf)
+    return bool(dual.upper.max(initial=0.0) == np.inf or dual.lower.min(initial=0.0) == -np.inf)

@@ -236,8 +236,8 @@ def maximise_evidence(
             if step is not None:
                 state.apply(*step)
                 state.refresh()
-            shift = state.update_noise()
-            if shift > 0.0:
+            linear_term = state.update_noise()
+            if linear_term > 0.0:
                 state.refresh()
         except LinAlgError:  # the last step made Sigma singular: the model before it is the answer
             return replace(answer, status=Status.STALLED)
@@ -251,7 +251,7 @@ def maximise_evidence(
                 watch(info | {"iterate": partial(replace, answer)})
             except KeyboardInterrupt as interrupt:
                 return replace(answer, status=status_of(interrupt))
-        if step is None and shift <= tol:
+        if step is None and linear_term <= tol:
             answer.status = Status.OPTIMAL
             break
         if time.perf_counter() > deadline:

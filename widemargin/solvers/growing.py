@@ -43,7 +43,8 @@ def solve_growing(
     position, limits = key_limits(len(dual), gram.dtype)
     while True:
         grow(
-            gram.source, *gram.parts, gram.diag, function, beta, dual.lo, dual.hi, dual.kink, dual.ridge, dual.shift,
+            gram.source, *gram.parts, gram.diag, function, beta, dual.lower, dual.upper, dual.epsilon,
+            dual.diagonal, dual.linear_term,
             dual.group_starts, tol, max_steps, position, limits, fresh, counts, reached, table,
         )  # fmt: skip
         if not counts[2]:
@@ -55,7 +56,8 @@ def solve_growing(
 
 @jit
 def grow(
-    source, rows, slot, used, first, second, first_known, second_known, diag, F, beta, lo, hi, kink, ridge, shift,
+    source, rows, slot, used, first, second, first_known, second_known, diag, F, beta, lower, upper, epsilon,
+    diagonal, linear_term,
     starts, tol, max_steps, position, limits, fresh, counts, reached, table,
 ):  # fmt: skip
     """Rounds until the problem is solved, or until rows are needed that only Python can evaluate."""
@@ -73,12 +75,26 @@ def grow(
     middles = np.empty(n_groups)
     rise = np.empty(n)
     fall = np.empty(n)
-    slopes_outside(beta, lo, hi, kink, ridge, shift, slot, rise, fall)
+    slopes_outside(beta, lower, upper, epsilon, diagonal, linear_term, slot, rise, fall)
     counts[2] = 0
     waited = counts[1] > 0
     while True:
         violation, count = look(
-            F, beta, lo, hi, kink, ridge, shift, starts, active[:q], rise, fall, tol, middles, fresh, table
+            F,
+            beta,
+            lower,
+            upper,
+            epsilon,
+            diagonal,
+            linear_term,
+            starts,
+            active[:q],
+            rise,
+            fall,
+            tol,
+            middles,
+            fresh,
+            table,
         )
         if not waited:
             reached[0] = violation
@@ -109,7 +125,8 @@ def grow(
         gathered = q
         inner_tol = max(0.5 * tol, INNER_SHARE * reached[0]) if count > 0 else 0.5 * tol
         taken, lowest, finite = improve(
-            K, rows, slot, active[:q], middles, diag, F, beta, lo, hi, kink, ridge, shift, starts, inner_tol,
+            K, rows, slot, active[:q], middles, diag, F, beta, lower, upper, epsilon, diagonal, linear_term,
+            starts, inner_tol,
             max_steps - counts[0], position, limits,
         )  # fmt: skip
         reached[1] = min(reached[1], lowest)
@@ -130,7 +147,8 @@ def sort_active(active, slot):
 
 @jit
 def improve(
-    K, rows, slot, active, middles, diag, F, beta, lo, hi, kink, ridge, shift, starts, tol, max_steps, position, limits,
+    K, rows, slot, active, middles, diag, F, beta, lower, upper, epsilon, diagonal, linear_term, starts, tol,
+    max_steps, position, limits,
 ):  # fmt: skip
     """Solve the block K of the active variables and carry the change into F.
 
@@ -139,7 +157,7 @@ def improve(
     q = active.shape[0]
     n_groups = starts.shape[0] - 1
     f = np.empty(q, K.dtype)
-    diagonal = np.empty(q, K.dtype)
+    total_diagonal = np.empty(q, K.dtype)
     inner = np.empty((5, q))  # beta, lo, hi, kink and ridge of the block
     inner_starts = np.zeros(n_groups + 1, np.int64)
     g = 0
@@ -149,13 +167,31 @@ def improve(
             while t >= starts[g + 1]:
                 g += 1
                 inner_starts[g] = k
-        f[k] = F[t] + ridge[t] * beta[t] + shift[t] - middles[g]
-        diagonal[k] = diag[t] + ridge[t]
-        inner[0, k], inner[1, k], inner[2, k], inner[3, k], inner[4, k] = beta[t], lo[t], hi[t], kink[t], ridge[t]
+        f[k] = F[t] + diagonal[t] * beta[t] + linear_term[t] - middles[g]
+        total_diagonal[k] = diag[t] + diagonal[t]
+        inner[0, k], inner[1, k], inner[2, k], inner[3, k], inner[4, k] = (
+            beta[t],
+            lower[t],
+            upper[t],
+            epsilon[t],
+            diagonal[t],
+        )
     for later in range(g + 1, n_groups + 1):
         inner_starts[later] = q
     steps, _, lowest = solve_pairs(
-        K, f, inner[0], inner[1], inner[2], inner[3], inner[4], diagonal, inner_starts, tol, max_steps, position, limits
+        K,
+        f,
+        inner[0],
+        inner[1],
+        inner[2],
+        inner[3],
+        inner[4],
+        total_diagonal,
+        inner_starts,
+        tol,
+        max_steps,
+        position,
+        limits,
     )
     moved = np.empty(q, np.int64)
     change = np.empty(q)
@@ -174,7 +210,7 @@ def improve(
 
 
 @jit
-def slopes_outside(beta, lo, hi, kink, ridge, shift, slot, rise, fall):
+def slopes_outside(beta, lower, upper, epsilon, diagonal, linear_term, slot, rise, fall):
     """Slopes of the variables without a row, less F: their beta stays what it is, so that only F changes.
 
     Infinite where a direction is closed, and for variables with a row.
@@ -185,11 +221,11 @@ def slopes_outside(beta, lo, hi, kink, ridge, shift, slot, rise, fall):
         if slot[t] >= 0:
             continue
         b = beta[t]
-        base = ridge[t] * b + shift[t]
-        if b < hi[t]:
-            rise[t] = base + kink[t] if b >= 0.0 else base - kink[t]
-        if b > lo[t]:
-            fall[t] = base + kink[t] if b > 0.0 else base - kink[t]
+        base = diagonal[t] * b + linear_term[t]
+        if b < upper[t]:
+            rise[t] = base + epsilon[t] if b >= 0.0 else base - epsilon[t]
+        if b > lower[t]:
+            fall[t] = base + epsilon[t] if b > 0.0 else base - epsilon[t]
 
 
 @jit(fastmath=REASSOCIATE)
@@ -206,7 +242,7 @@ def extreme_slopes(F, rise, fall, first, last):
 
 
 @jit
-def look(F, beta, lo, hi, kink, ridge, shift, starts, active, rise, fall, tol, middles, fresh, table):
+def look(F, beta, lower, upper, epsilon, diagonal, linear_term, starts, active, rise, fall, tol, middles, fresh, table):
     """The violation, the thresholds of each group and the middle between them, and the worst violators without a row.
 
     The latter go to `fresh`, as many as it has room for; their number is returned beside the violation. `rise` and
@@ -222,20 +258,20 @@ def look(F, beta, lo, hi, kink, ridge, shift, starts, active, rise, fall, tol, m
         while t >= starts[g + 1]:
             g += 1
         b = beta[t]
-        f = F[t] + ridge[t] * b + shift[t]
-        up = f + kink[t] if b >= 0.0 else f - kink[t]
-        down = f + kink[t] if b > 0.0 else f - kink[t]
-        if b < hi[t] and up < table[g, 0]:
+        f = F[t] + diagonal[t] * b + linear_term[t]
+        up = f + epsilon[t] if b >= 0.0 else f - epsilon[t]
+        down = f + epsilon[t] if b > 0.0 else f - epsilon[t]
+        if b < upper[t] and up < table[g, 0]:
             table[g, 0] = up
-        if b > lo[t] and down > table[g, 1]:
+        if b > lower[t] and down > table[g, 1]:
             table[g, 1] = down
     violation = violation_of(table, n_groups)
     count = np.int64(0)  # a plain 0 is a type of its own to Numba, which would compile `take_worst` twice
     if violation <= tol or not np.isfinite(violation):
         f = np.empty(n)
         for t in range(n):
-            f[t] = F[t] + ridge[t] * beta[t] + shift[t]
-        scanned = scan_groups(f, beta, lo, hi, kink, starts, n_groups, 0.0)
+            f[t] = F[t] + diagonal[t] * beta[t] + linear_term[t]
+        scanned = scan_groups(f, beta, lower, upper, epsilon, starts, n_groups, 0.0)
         for g in range(n_groups):  # assigning slices would compile the message of an error that cannot come: 3 s
             for k in range(4):
                 table[g, k] = scanned[g, k]

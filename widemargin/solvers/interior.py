@@ -34,7 +34,14 @@ def interior_cost(n: int) -> float:
 
 
 def interior_point(
-    K: NDArray, f: NDArray, beta: Vector, lo: Vector, hi: Vector, kink: Vector, ridge: Vector, starts: NDArray
+    K: NDArray,
+    f: NDArray,
+    beta: Vector,
+    lower: Vector,
+    upper: Vector,
+    epsilon: Vector,
+    diagonal: Vector,
+    starts: NDArray,
 ) -> Vector | None:
     """Minimise the block; see the module's header."""
     curvature = max(float(np.abs(np.diagonal(K)).mean()), TINY)
@@ -43,15 +50,15 @@ def interior_point(
     if not 0.0 < unit < np.inf:
         return None
     M = K.astype(np.float64) / curvature
-    M[np.diag_indices(len(M))] += ridge / curvature
+    M[np.diag_indices(len(M))] += diagonal / curvature
     with np.errstate(all="ignore"):  # what overflows is caught by the tests for finite numbers
         barrier = Barrier(
-            M, f.astype(np.float64) / slope, beta / unit, lo / unit, hi / unit, kink / slope, sum_rows(starts)
+            M, f.astype(np.float64) / slope, beta / unit, lower / unit, upper / unit, epsilon / slope, sum_rows(starts)
         )
         b = barrier.minimise()
     if b is None:
         return None
-    found = np.where(b == lo / unit, lo, np.where(b == hi / unit, hi, b * unit))
+    found = np.where(b == lower / unit, lower, np.where(b == upper / unit, upper, b * unit))
     return found if np.isfinite(found).all() else None
 
 
@@ -66,15 +73,17 @@ def sum_rows(starts: NDArray) -> NDArray[np.float64]:
 class Barrier:
     """State of one minimisation: parts x, their room w below the upper bounds, multipliers z, y and nu."""
 
-    def __init__(self, M: NDArray, f: Vector, beta: Vector, lo: Vector, hi: Vector, kink: Vector, A: NDArray) -> None:
-        self.M, self.beta, self.lo, self.hi, self.kink = M, beta, lo, hi, kink
+    def __init__(
+        self, M: NDArray, f: Vector, beta: Vector, lower: Vector, upper: Vector, epsilon: Vector, A: NDArray
+    ) -> None:
+        self.M, self.beta, self.lower, self.upper, self.epsilon = M, beta, lower, upper, epsilon
         self.A = A if len(A) else np.zeros((0, len(beta)))
         self.total = self.A @ beta
         self.linear = f - M @ beta  # gradient = M b + linear
-        up, down = np.flatnonzero(hi > 0.0), np.flatnonzero(lo < 0.0)
+        up, down = np.flatnonzero(upper > 0.0), np.flatnonzero(lower < 0.0)
         self.of = np.concatenate([up, down])
         self.sign = np.concatenate([np.ones(len(up)), -np.ones(len(down))])
-        self.upper = np.concatenate([hi[up], -lo[down]])
+        self.upper = np.concatenate([upper[up], -lower[down]])
         self.bounded = np.isfinite(self.upper)
         self.scale = max(float(np.abs(np.diagonal(M)).mean()), TINY)
         largest = max(float(np.abs(beta).max()), float(np.abs(f).max()) / self.scale, TINY)
@@ -91,7 +100,7 @@ class Barrier:
         return np.bincount(self.of, weights=self.sign * parts, minlength=len(self.beta)).astype(np.float64)
 
     def value(self, b: Vector) -> float:
-        return 0.5 * float(b @ (self.M @ b)) + float(self.linear @ b) + float(self.kink @ np.abs(b))
+        return 0.5 * float(b @ (self.M @ b)) + float(self.linear @ b) + float(self.epsilon @ np.abs(b))
 
     def minimise(self) -> Vector | None:
         """Iterate until the complementarity is gone; the last point that kept the sums, on its bounds where close."""
@@ -100,7 +109,7 @@ class Barrier:
         best: Vector | None = None
         for _ in range(ITERATIONS):
             b = self.assemble(self.x)
-            slope = self.sign * (self.M @ b + self.linear - self.A.T @ self.nu)[self.of] + self.kink[self.of]
+            slope = self.sign * (self.M @ b + self.linear - self.A.T @ self.nu)[self.of] + self.epsilon[self.of]
             self.dual_residual = slope - self.z + self.y
             self.sum_residual = self.total - self.A @ b
             self.mu = self.complementarity(self.x, self.w, self.z, self.y)
@@ -186,12 +195,12 @@ class Barrier:
 
     def restore(self, b: Vector) -> Vector | None:
         """Clip to the box, repair the sums on a variable inside it, and keep the result only if it is better."""
-        b = np.clip(b, self.lo, self.hi)
+        b = np.clip(b, self.lower, self.upper)
         for row, total in zip(self.A > 0, self.total, strict=True):
             for _ in range(3):
                 missing = total - b[row].sum()
-                room = np.where(row, self.hi - b if missing > 0 else b - self.lo, 0.0)
-                free = (b > self.lo) & (b < self.hi) & row & (room > abs(missing))
+                room = np.where(row, self.upper - b if missing > 0 else b - self.lower, 0.0)
+                free = (b > self.lower) & (b < self.upper) & row & (room > abs(missing))
                 if not missing or not free.any():
                     break
                 b[int(np.argmax(np.where(free, room, -1.0)))] += missing

@@ -37,9 +37,9 @@ SHORTEST_FULL = 0.7  # length of the lowest point from which the full step is ma
 REPAIRS = 30  # of a group's sum: each puts some variables on a bound
 
 
-def is_free(beta: NDArray, lo: NDArray, hi: NDArray, kink: NDArray) -> NDArray[np.bool_]:
+def is_free(beta: NDArray, lower: NDArray, upper: NDArray, epsilon: NDArray) -> NDArray[np.bool_]:
     """Variables strictly inside their box and off the kink: they can move both ways along one slope."""
-    return (beta > lo) & (beta < hi) & ((beta != 0.0) | (kink == 0.0))
+    return (beta > lower) & (beta < upper) & ((beta != 0.0) | (epsilon == 0.0))
 
 
 def newton_cost(n_free: int) -> float:
@@ -51,29 +51,29 @@ def newton_step(
     block: NDArray,
     f: NDArray,
     beta: NDArray[np.float64],
-    lo: NDArray[np.float64],
-    hi: NDArray[np.float64],
-    kink: NDArray[np.float64],
-    ridge: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    epsilon: NDArray[np.float64],
+    diagonal: NDArray[np.float64],
     starts: NDArray[np.int64],
     n_threads: int = 1,
     memory: ThreadMemory | None = None,
 ) -> bool:
     """Try one step on the block; see the module's header. The factor lies in `memory`, if there is any."""
-    free = np.flatnonzero(is_free(beta, lo, hi, kink))
+    free = np.flatnonzero(is_free(beta, lower, upper, epsilon))
     m = len(free)
     if m < 2 or m > LARGEST_FREE:
         return False
     b = beta[free]
-    g = f[free].astype(np.float64) + kink[free] * np.sign(b)
-    split = kink[free] > 0.0
-    low = np.where(split & (b > 0.0), 0.0, lo[free]) - b
-    high = np.where(split & (b < 0.0), 0.0, hi[free]) - b
+    g = f[free].astype(np.float64) + epsilon[free] * np.sign(b)
+    split = epsilon[free] > 0.0
+    low = np.where(split & (b > 0.0), 0.0, lower[free]) - b
+    high = np.where(split & (b < 0.0), 0.0, upper[free]) - b
     A = np.zeros((m, len(starts) - 1))
     for group, (first, last) in enumerate(zip(starts[:-1], starts[1:])):
         A[(free >= first) & (free < last), group] = 1.0
     A = A[:, A.any(axis=0)]
-    solve = _factor(block, free, ridge[free], n_threads, memory or ThreadMemory())
+    solve = _factor(block, free, diagonal[free], n_threads, memory or ThreadMemory())
     d = None if solve is None else _active_set(solve, g, A, low, high)
     d = None if d is None else _onto_segment(d, A, low, high)
     if d is None:
@@ -83,29 +83,29 @@ def newton_step(
         return False
     change = np.zeros(len(f))
     FullGram(block, n_threads).add_rows(free, d, change)
-    curvature = float(d @ (change[free] + ridge[free] * d))
+    curvature = float(d @ (change[free] + diagonal[free] * d))
     best = -slope / curvature if curvature > 0.0 else np.inf  # length of the lowest point
     length = 1.0 if best >= SHORTEST_FULL else best
     if length < 1e-6:
         return False
     moved = b + length * d
     if length == 1.0:  # bounds are assigned, never added up to
-        moved = np.where(d >= high, np.where(split & (b < 0.0), 0.0, hi[free]), moved)
-        moved = np.where(d <= low, np.where(split & (b > 0.0), 0.0, lo[free]), moved)
+        moved = np.where(d >= high, np.where(split & (b < 0.0), 0.0, upper[free]), moved)
+        moved = np.where(d <= low, np.where(split & (b > 0.0), 0.0, lower[free]), moved)
     f += (length * change).astype(f.dtype)
-    f[free] += ((moved - b) * ridge[free]).astype(f.dtype)
+    f[free] += ((moved - b) * diagonal[free]).astype(f.dtype)
     beta[free] = moved
     return True
 
 
 def _factor(  # type: ignore[no-untyped-def]
-    block: NDArray, free: NDArray[np.int64], ridge: NDArray[np.float64], n_threads: int, memory: ThreadMemory
+    block: NDArray, free: NDArray[np.int64], diagonal: NDArray[np.float64], n_threads: int, memory: ThreadMemory
 ):
     """Solver of M x = y by a Cholesky factor of K_FF + D + delta I, or None where there is none."""
     m = len(free)
     M = gather_block_of(block, free, memory.array(m, m, block.dtype), n_threads)
     kind = M.dtype
-    M[np.diag_indices_from(M)] += (ridge + REGULARISATION[kind] * max(float(np.trace(M)) / m, 1e-30)).astype(kind)
+    M[np.diag_indices_from(M)] += (diagonal + REGULARISATION[kind] * max(float(np.trace(M)) / m, 1e-30)).astype(kind)
     factorise, back = (lapack.spotrf, lapack.spotrs) if kind == np.float32 else (lapack.dpotrf, lapack.dpotrs)
     if factorise(M.T, lower=0, clean=0, overwrite_a=1)[1] != 0:  # on one thread, to which a fit limits BLAS
         return None

@@ -78,29 +78,29 @@ def curvature_floor(mean_diagonal, itemsize):
 
 
 @jit(inner=True)
-def open_directions(beta, lo, hi, kink, t, up, down, closed):
+def open_directions(beta, lower, upper, epsilon, t, up, down, closed):
     """Penalties that turn the gradient of variable t into its slopes: +-kink where open, +-closed where not."""
     b = beta[t]
-    if b >= hi[t]:
+    if b >= upper[t]:
         up[t] = closed
     elif b >= 0.0:
-        up[t] = kink[t]
+        up[t] = epsilon[t]
     else:
-        up[t] = -kink[t]
-    if b <= lo[t]:
+        up[t] = -epsilon[t]
+    if b <= lower[t]:
         down[t] = -closed
     elif b > 0.0:
-        down[t] = kink[t]
+        down[t] = epsilon[t]
     else:
-        down[t] = -kink[t]
+        down[t] = -epsilon[t]
 
 
 @jit(inner=True)
-def move_pair(beta, lo, hi, kink, i, j, step):
+def move_pair(beta, lower, upper, epsilon, i, j, step):
     """b_i += step, b_j -= step, cut at the boxes and at the kink; returns the step that was made."""
     b_i, b_j = beta[i], beta[j]
-    end_i = 0.0 if (b_i < 0.0 and kink[i] > 0.0) else hi[i]
-    end_j = 0.0 if (b_j > 0.0 and kink[j] > 0.0) else lo[j]
+    end_i = 0.0 if (b_i < 0.0 and epsilon[i] > 0.0) else upper[i]
+    end_j = 0.0 if (b_j > 0.0 and epsilon[j] > 0.0) else lower[j]
     room_i = end_i - b_i
     room_j = b_j - end_j
     if step < room_i and step < room_j:
@@ -116,7 +116,7 @@ def move_pair(beta, lo, hi, kink, i, j, step):
 
 
 @jit
-def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_steps, position, limits):
+def solve_pairs(K, f, beta, lower, upper, epsilon, diagonal, total_diagonal, starts, tol, max_steps, position, limits):
     """Pair steps until every group of the block is within tol; see the module's header.
 
     K (q, q), f (q,) and diagonal (q,) = diag(K) + ridge share one float type; beta, lo, hi, kink, ridge are float64;
@@ -130,8 +130,8 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
     mean_diagonal = 0.0
     closed = CLOSED_32 if f.itemsize == 4 else CLOSED_64
     for t in range(q):
-        open_directions(beta, lo, hi, kink, t, up, down, closed)
-        mean_diagonal += abs(diagonal[t]) / q
+        open_directions(beta, lower, upper, epsilon, t, up, down, closed)
+        mean_diagonal += abs(total_diagonal[t]) / q
     scalar = np.empty(2, f.dtype)  # the step and the floor in the float type of the block
     scalar[0] = 0.0
     scalar[1] = curvature_floor(mean_diagonal, f.itemsize)
@@ -161,7 +161,7 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
             if up[candidate] > closed_check:
                 continue
             lowest = f[candidate] + up[candidate]
-            key, highest = best_partner(f, down, lowest, K, candidate, diagonal, floor, a, b, position, mask)
+            key, highest = best_partner(f, down, lowest, K, candidate, total_diagonal, floor, a, b, position, mask)
             if highest < -closed_check:
                 continue
             group_violation = np.float64(highest) - np.float64(lowest)
@@ -170,7 +170,9 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
             partner = a + (key & low_bits)
             excess = np.float64(f[partner]) + np.float64(down[partner]) - np.float64(lowest)
             if group_violation > tol and excess > 0.0:
-                curvature = diagonal[candidate] + np.float64(diagonal[partner]) - 2.0 * K[candidate, partner]
+                curvature = (
+                    total_diagonal[candidate] + np.float64(total_diagonal[partner]) - 2.0 * K[candidate, partner]
+                )
                 if curvature < noise and curvature < lowest_curvature:
                     lowest_curvature = curvature
                 if curvature < floor:
@@ -182,11 +184,11 @@ def solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, tol, max_step
                     step = excess / curvature
         if i < 0 or steps >= max_steps:
             break
-        step = move_pair(beta, lo, hi, kink, i, j, step)
-        f[i] += step * ridge[i]
-        f[j] -= step * ridge[j]
+        step = move_pair(beta, lower, upper, epsilon, i, j, step)
+        f[i] += step * diagonal[i]
+        f[j] -= step * diagonal[j]
         scalar[0] = step
         for side in range(2):
-            open_directions(beta, lo, hi, kink, i if side == 0 else j, up, down, closed)
+            open_directions(beta, lower, upper, epsilon, i if side == 0 else j, up, down, closed)
         steps += 1
     return steps, violation, lowest_curvature

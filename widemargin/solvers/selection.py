@@ -18,16 +18,16 @@ from widemargin.problems.dual import SignedDual
 
 
 @jit
-def collect_violators(f, beta, lo, hi, kink, first, last, threshold, taken, rising, rise_by, falling, fall_by):
+def collect_violators(f, beta, lower, upper, epsilon, first, last, threshold, taken, rising, rise_by, falling, fall_by):
     """Variables first:last, not taken yet, whose slope violates the threshold: numbers and amounts of both sides."""
     n_rising = 0
     n_falling = 0
     for t in range(first, last):  # each variable is noted, and overwritten by the next unless it counts: no branches
         b = beta[t]
-        rise = f[t] + (kink[t] if b >= 0.0 else -kink[t])
-        fall = f[t] + (kink[t] if b > 0.0 else -kink[t])
-        rises = (b < hi[t]) & (rise < threshold) & (not taken[t])
-        falls = (b > lo[t]) & (fall > threshold) & (not taken[t]) & (not rises)
+        rise = f[t] + (epsilon[t] if b >= 0.0 else -epsilon[t])
+        fall = f[t] + (epsilon[t] if b > 0.0 else -epsilon[t])
+        rises = (b < upper[t]) & (rise < threshold) & (not taken[t])
+        falls = (b > lower[t]) & (fall > threshold) & (not taken[t]) & (not rises)
         rising[n_rising] = falling[n_falling] = t
         rise_by[n_rising] = rise - threshold
         fall_by[n_falling] = threshold - fall
@@ -37,13 +37,13 @@ def collect_violators(f, beta, lo, hi, kink, first, last, threshold, taken, risi
 
 
 @jit
-def free_variables(beta, lo, hi, kink):
+def free_variables(beta, lower, upper, epsilon):
     """Numbers of the variables strictly inside their box and off the kink (`is_free` of solvers/newton.py)."""
     numbers = np.empty(beta.shape[0], np.int64)
     count = 0
     for t in range(beta.shape[0]):
         numbers[count] = t
-        is_free = (beta[t] > lo[t]) & (beta[t] < hi[t]) & ((beta[t] != 0.0) | (kink[t] == 0.0))
+        is_free = (beta[t] > lower[t]) & (beta[t] < upper[t]) & ((beta[t] != 0.0) | (epsilon[t] == 0.0))
         count += 1 if is_free else 0
     return numbers[:count]
 
@@ -85,7 +85,7 @@ class Selector:
                 continue  # nothing can rise, or nothing can fall: this group cannot move
             threshold = 0.5 * (table[g, 0] + table[g, 1]) if dual.n_groups else 0.0
             n_rising, n_falling = collect_violators(
-                f, beta, dual.lo, dual.hi, dual.kink, self.starts[g], self.starts[g + 1], threshold,
+                f, beta, dual.lower, dual.upper, dual.epsilon, self.starts[g], self.starts[g + 1], threshold,
                 self.taken, self.rising, self.rise_by, self.falling, self.fall_by,
             )  # fmt: skip
             take_rising = min(n_rising, max(room // 2, room - n_falling))

@@ -38,7 +38,7 @@ class ActivePart(SignedDual):
         """Of the whole problem: a quadratic changes by the step times the mean of its gradients at both ends."""
         beta0, gradient0, objective0 = self.before
         smooth = 0.5 * float((beta - beta0) @ (self.gradient(beta, function) + gradient0))
-        return objective0 + smooth + float(self.kink @ (np.abs(beta) - np.abs(beta0)))
+        return objective0 + smooth + float(self.epsilon @ (np.abs(beta) - np.abs(beta0)))
 
 
 def active_part(
@@ -46,12 +46,12 @@ def active_part(
 ) -> ActivePart:
     """The problem of the active variables, from the present point on."""
     return ActivePart(
-        shift=dual.shift[active],
-        lo=dual.lo[active],
-        hi=dual.hi[active],
+        linear_term=dual.linear_term[active],
+        lower=dual.lower[active],
+        upper=dual.upper[active],
         start=beta[active],
-        ridge=dual.ridge[active],
-        kink=dual.kink[active],
+        diagonal=dual.diagonal[active],
+        epsilon=dual.epsilon[active],
         group=dual.group[active],
         n_groups=dual.n_groups,
         before=(beta[active], gradient[active], objective),
@@ -98,17 +98,17 @@ class Shrunk:
 
 
 @jit
-def active_variables(f, beta, lo, hi, kink, starts, thresholds, distance):
+def active_variables(f, beta, lower, upper, epsilon, starts, thresholds, distance):
     """Variables whose slope violates the threshold of their group, or is nearer to it than `distance`."""
     active = np.empty(f.shape[0], np.int64)
     count = 0
     for g in range(thresholds.shape[0]):
         for t in range(starts[g], starts[g + 1]):
             b = beta[t]
-            rise = f[t] + (kink[t] if b >= 0.0 else -kink[t])
-            fall = f[t] + (kink[t] if b > 0.0 else -kink[t])
-            may_rise = (b < hi[t]) & (rise < thresholds[g] + distance)
-            may_fall = (b > lo[t]) & (fall > thresholds[g] - distance)
+            rise = f[t] + (epsilon[t] if b >= 0.0 else -epsilon[t])
+            fall = f[t] + (epsilon[t] if b > 0.0 else -epsilon[t])
+            may_rise = (b < upper[t]) & (rise < thresholds[g] + distance)
+            may_fall = (b > lower[t]) & (fall > thresholds[g] - distance)
             active[count] = t  # and overwritten by the next unless it counts: no branches
             count += 1 if may_rise | may_fall else 0
     return active[:count]

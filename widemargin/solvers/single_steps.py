@@ -31,7 +31,7 @@ def best_after_step(f, up, down, step, K_i, diagonal, floor, position, mask):
 
 
 @jit
-def solve_singles(K, f, beta, lo, hi, kink, ridge, diagonal, tol, max_steps, position, limits):
+def solve_singles(K, f, beta, lower, upper, epsilon, diagonal, total_diagonal, tol, max_steps, position, limits):
     """Single steps until every projected slope of the block is within tol; arguments as in `solve_pairs`."""
     q = f.shape[0]
     mask, low_bits = limits[1], limits[2]
@@ -40,34 +40,34 @@ def solve_singles(K, f, beta, lo, hi, kink, ridge, diagonal, tol, max_steps, pos
     mean_diagonal = 0.0
     closed = CLOSED_32 if f.itemsize == 4 else CLOSED_64
     for t in range(q):
-        open_directions(beta, lo, hi, kink, t, up, down, closed)
-        mean_diagonal += abs(diagonal[t]) / q
+        open_directions(beta, lower, upper, epsilon, t, up, down, closed)
+        mean_diagonal += abs(total_diagonal[t]) / q
     scalar = np.empty(2, f.dtype)  # the step and the floor in the float type of the block
     scalar[0] = 0.0
     scalar[1] = curvature_floor(mean_diagonal, f.itemsize)
     floor = scalar[1]
-    key, worst = best_after_step(f, up, down, scalar[0], K[0], diagonal, floor, position, mask)
+    key, worst = best_after_step(f, up, down, scalar[0], K[0], total_diagonal, floor, position, mask)
     steps = 0
     while worst > tol and steps < max_steps:
         i = key & low_bits
         fall = np.float64(f[i]) + np.float64(down[i])
         rise = np.float64(f[i]) + np.float64(up[i])
-        curvature = max(np.float64(diagonal[i]), np.float64(floor))
+        curvature = max(np.float64(total_diagonal[i]), np.float64(floor))
         if fall > -rise:
-            end = 0.0 if (beta[i] > 0.0 and kink[i] > 0.0) else lo[i]
+            end = 0.0 if (beta[i] > 0.0 and epsilon[i] > 0.0) else lower[i]
             target = beta[i] - fall / curvature
             new = end if target <= end else target
         else:
-            end = 0.0 if (beta[i] < 0.0 and kink[i] > 0.0) else hi[i]
+            end = 0.0 if (beta[i] < 0.0 and epsilon[i] > 0.0) else upper[i]
             target = beta[i] - rise / curvature
             new = end if target >= end else target
         step = new - beta[i]
         if step == 0.0:
             break
         beta[i] = new
-        open_directions(beta, lo, hi, kink, i, up, down, closed)
-        f[i] += step * ridge[i]
+        open_directions(beta, lower, upper, epsilon, i, up, down, closed)
+        f[i] += step * diagonal[i]
         scalar[0] = step
-        key, worst = best_after_step(f, up, down, scalar[0], K[i], diagonal, floor, position, mask)
+        key, worst = best_after_step(f, up, down, scalar[0], K[i], total_diagonal, floor, position, mask)
         steps += 1
     return steps, np.float64(worst)

@@ -23,7 +23,23 @@ ROUNDS = 10
 
 @jit
 def solve_whole(
-    K, diag, shift, lo, hi, ridge, kink, starts, beta, F, tol, inner_tol, aim, max_steps, first_steps, position, limits
+    K,
+    diag,
+    linear_term,
+    lower,
+    upper,
+    diagonal,
+    epsilon,
+    starts,
+    beta,
+    F,
+    tol,
+    inner_tol,
+    aim,
+    max_steps,
+    first_steps,
+    position,
+    limits,
 ):
     """See the module's header. `inner_tol` is what the steps aim at, `tol` what the float64 gradient is checked
     against.
@@ -35,17 +51,17 @@ def solve_whole(
     gradient = np.empty(n, F.dtype)
     old = np.empty(n, F.dtype)
     f = np.empty(n, K.dtype)
-    diagonal = np.empty(n, K.dtype)
+    total_diagonal = np.empty(n, K.dtype)
     for t in range(n):
-        diagonal[t] = diag[t] + ridge[t]
+        total_diagonal[t] = diag[t] + diagonal[t]
     steps = 0
     rounds = 0
     curvature = 0.0
     while True:
         for t in range(n):
-            gradient[t] = F[t] + ridge[t] * beta[t] + shift[t]
+            gradient[t] = F[t] + diagonal[t] * beta[t] + linear_term[t]
             old[t] = beta[t]
-        table = scan_groups(gradient, beta, lo, hi, kink, starts, n_groups, 0.0)
+        table = scan_groups(gradient, beta, lower, upper, epsilon, starts, n_groups, 0.0)
         violation = violation_of(table, n_groups)
         if violation <= (aim if rounds == 0 else tol) or violation == np.inf:
             break
@@ -59,7 +75,9 @@ def solve_whole(
                 middle = 0.5 * (table[g, 0] + table[g, 1])
             for t in range(starts[g], starts[g + 1]):
                 f[t] = gradient[t] - middle
-        taken, _, lowest = solve_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, starts, goal, most, position, limits)
+        taken, _, lowest = solve_pairs(
+            K, f, beta, lower, upper, epsilon, diagonal, total_diagonal, starts, goal, most, position, limits
+        )
         if taken == 0:
             break
         if lowest < curvature:

@@ -64,8 +64,9 @@ class Without:
             block = rows = gram.matrix  # type: ignore[attr-defined]
         self.points = np.full((len(levels), len(dual)), np.nan)
         solve_folds(
-            block, gram.diag, active, rows, slot, whole.beta, whole.function, whole.level, dual.shift, dual.lo, dual.hi,
-            dual.ridge, dual.kink, dual.group_starts, self.sums, self.fold, tol, enough, STEPS,
+            block, gram.diag, active, rows, slot, whole.beta, whole.function, whole.level, dual.linear_term,
+            dual.lower, dual.upper,
+            dual.diagonal, dual.epsilon, dual.group_starts, self.sums, self.fold, tol, enough, STEPS,
             *key_limits(len(active), block.dtype), values, levels, left, self.points,
         )  # fmt: skip
         return np.flatnonzero(left)
@@ -73,16 +74,16 @@ class Without:
     def start(self, number: int) -> tuple[SignedDual, Vector] | None:
         """The problem without a fold, at the best feasible point known, and F there; None if nothing is left."""
         dual, whole = self.dual, self.whole
-        lo, hi, sums = np.empty(len(dual)), np.empty(len(dual)), np.empty(len(self.sums))
-        empty_boxes(self.fold, number, dual.lo, dual.hi, self.sums, dual.group_starts, lo, hi, sums)
+        lower, upper, sums = np.empty(len(dual)), np.empty(len(dual)), np.empty(len(self.sums))
+        empty_boxes(self.fold, number, dual.lower, dual.upper, self.sums, dual.group_starts, lower, upper, sums)
         beta = self.points[number] if number < len(self.points) else np.full(len(dual), np.nan)
-        if np.isnan(beta).any() and not nearest_feasible(whole.beta, 1.0, lo, hi, sums, dual.group_starts, beta):
+        if np.isnan(beta).any() and not nearest_feasible(whole.beta, 1.0, lower, upper, sums, dual.group_starts, beta):
             return None
         coefficients = dual.per_sample(beta - whole.beta)
         moved = np.flatnonzero(coefficients)
         function = whole.function.copy()
         self.gram.add_rows(moved, coefficients[moved], function)
-        return replace(dual, lo=lo, hi=hi, start=beta), function
+        return replace(dual, lower=lower, upper=upper, start=beta), function
 
 
 def fits(dual: SignedDual, gram: Gram) -> bool:
@@ -92,14 +93,14 @@ def fits(dual: SignedDual, gram: Gram) -> bool:
 
 
 @jit
-def empty_boxes(fold, number, lo, hi, sums, starts, new_lo, new_hi, new_sums):
+def empty_boxes(fold, number, lower, upper, sums, starts, new_lo, new_hi, new_sums):
     """Fill box and group sums without the variables of a fold.
 
     Sums that are not zero (nu-machines) shrink with the box that is left, and to what its smallest group can hold.
     """
     for t in range(fold.shape[0]):
-        new_lo[t] = 0.0 if fold[t] == number else lo[t]
-        new_hi[t] = 0.0 if fold[t] == number else hi[t]
+        new_lo[t] = 0.0 if fold[t] == number else lower[t]
+        new_hi[t] = 0.0 if fold[t] == number else upper[t]
     factor = 1.0
     left = room = 0.0
     for g in range(sums.shape[0]):
@@ -108,7 +109,7 @@ def empty_boxes(fold, number, lo, hi, sums, starts, new_lo, new_hi, new_sums):
         left_here = 0.0
         for t in range(starts[g], starts[g + 1]):
             left_here += new_hi[t] - new_lo[t]
-            room += hi[t] - lo[t]
+            room += upper[t] - lower[t]
         left += left_here
         factor = min(factor, left_here / abs(sums[g]))
     if room > 0.0:
@@ -119,7 +120,8 @@ def empty_boxes(fold, number, lo, hi, sums, starts, new_lo, new_hi, new_sums):
 
 @jit
 def solve_folds(
-    K, diag, active, rows, slot, whole, F, level, shift, lo, hi, ridge, kink, starts, sums, fold, tol, enough,
+    K, diag, active, rows, slot, whole, F, level, linear_term, lower, upper, diagonal, epsilon, starts, sums, fold,
+    tol, enough,
     max_steps, position, limits, values, levels, left, points,
 ):  # fmt: skip
     """`solve_active` for every fold; `left` becomes False where its answer violates the conditions by `enough` at most,
@@ -131,7 +133,7 @@ def solve_folds(
     new_lo, new_hi, new_sums = np.empty(n), np.empty(n), np.empty(sums.shape[0])
     beta, function, new_level = np.empty(n), np.empty(n), np.empty(level.shape[0])
     for number in range(left.shape[0]):
-        empty_boxes(fold, number, lo, hi, sums, starts, new_lo, new_hi, new_sums)
+        empty_boxes(fold, number, lower, upper, sums, starts, new_lo, new_hi, new_sums)
         if not nearest_feasible(whole, 1.0, new_lo, new_hi, new_sums, starts, beta):
             continue
         for t in range(n):
@@ -139,7 +141,7 @@ def solve_folds(
         for g in range(level.shape[0]):
             new_level[g] = level[g]
         violation = solve_active(
-            K, diag, active, rows, slot, whole, shift, new_lo, new_hi, ridge, kink, starts, tol, max_steps,
+            K, diag, active, rows, slot, whole, linear_term, new_lo, new_hi, diagonal, epsilon, starts, tol, max_steps,
             position, limits, beta, function, new_level,
         )  # fmt: skip
         if violation <= enough:
@@ -156,7 +158,8 @@ def solve_folds(
 
 @jit
 def solve_active(
-    K, diag, active, rows, slot, whole, shift, lo, hi, ridge, kink, starts, tol, max_steps, position, limits, beta, F,
+    K, diag, active, rows, slot, whole, linear_term, lower, upper, diagonal, epsilon, starts, tol, max_steps,
+    position, limits, beta, F,
     level,
 ):  # fmt: skip
     """Improve a feasible beta on the active variables; F and level, given of the whole problem, become those of beta.
@@ -177,15 +180,16 @@ def solve_active(
             count += 1
     add_weighted_rows(rows, 0, moved[:count], change[:count], F)
     _, _, finite = improve(
-        K, rows, slot, active, level, diag, F, beta, lo, hi, kink, ridge, shift, starts, tol, max_steps, position,
+        K, rows, slot, active, level, diag, F, beta, lower, upper, epsilon, diagonal, linear_term, starts, tol,
+        max_steps, position,
         limits,
     )  # fmt: skip
     if not finite:
         return np.inf
     gradient = np.empty(n)
     for t in range(n):
-        gradient[t] = F[t] + ridge[t] * beta[t] + shift[t]
-    table = scan_groups(gradient, beta, lo, hi, kink, starts, n_groups, 0.0)
+        gradient[t] = F[t] + diagonal[t] * beta[t] + linear_term[t]
+    table = scan_groups(gradient, beta, lower, upper, epsilon, starts, n_groups, 0.0)
     found = compiled_levels_of(table, n_groups)
     for g in range(n_groups):
         level[g] = found[g]

@@ -123,7 +123,7 @@ def _precision(certificate: Certificate, source: GramSource, duals: Sequence[Sig
     """Whether C is so large that rounding exceeds the tolerance, or that the problem is all but a hard margin."""
     diag = source.kernel.diag(source.exact)
     noise = max(rounding_of(dual, diag, certificate.n_support) for dual in duals)
-    ends = np.concatenate([np.maximum(dual.hi, -dual.lo) for dual in duals])
+    ends = np.concatenate([np.maximum(dual.upper, -dual.lower) for dual in duals])
     bound = float(ends[np.isfinite(ends)].max(initial=0.0))
     largest = float(diag.max(initial=0.0))
     if noise > LOUD * certificate.tol:

@@ -330,8 +330,8 @@ class Training:
         rule = replace(stopping, tol=max(stopping.tol, HELD_OUT_TOL), criterion="kkt")
         held_out = nothing_held_out(task)
         for number in range(len(held_out.levels)):
-            lo, hi = (np.where(task.fold == number, 0.0, bound) for bound in (task.dual.lo, task.dual.hi))
-            answer = self.linear.train(replace(task.dual, lo=lo, hi=hi), task.index, rule, watch)
+            lower, upper = (np.where(task.fold == number, 0.0, bound) for bound in (task.dual.lower, task.dual.upper))
+            answer = self.linear.train(replace(task.dual, lower=lower, upper=upper), task.index, rule, watch)
             if answer is None:  # too few samples are left: the folds go the way of all kernels
                 return self._train_without(task, self.source.gram(task.index), whole, stopping)
             self._keep(held_out, task, number, answer[0])
@@ -459,9 +459,9 @@ def solution_report(solution: Solution, certificate: Certificate) -> dict[str, A
 
 def rounding_of(dual: SignedDual, diag: Vector, n_support: int) -> float:
     """About how far rounding alone can move a decision value: terms of size C K_ii, of random sign."""
-    bound = max(float(dual.hi.max(initial=0.0)), -float(dual.lo.min(initial=0.0)))
+    bound = max(float(dual.upper.max(initial=0.0)), -float(dual.lower.min(initial=0.0)))
     if bound == np.inf:
-        ends = np.maximum(dual.hi, -dual.lo)
+        ends = np.maximum(dual.upper, -dual.lower)
         bound = float(ends[np.isfinite(ends)].max(initial=0.0))
     return EPS * bound * float(diag.max(initial=0.0)) * max(1, n_support) ** 0.5
 

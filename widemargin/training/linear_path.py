@@ -58,7 +58,7 @@ class LinearPath:
         if len(dual) < FEWEST or stopping.max_iter >= 0 or stopping.criterion == "objective" or not _is_linear(dual):
             return None
         began = time.perf_counter()
-        taking_part = np.flatnonzero(dual.hi > dual.lo)  # samples without weight stay at zero
+        taking_part = np.flatnonzero(dual.upper > dual.lower)  # samples without weight stay at zero
         rows, places = self.rows, None if index is None else joined(index)
         if len(taking_part) < len(dual):
             places = taking_part if places is None else places[taking_part]
@@ -128,20 +128,20 @@ def _is_linear(dual: SignedDual) -> bool:
     """Whether a problem is a C-machine with bias: one sum that is zero, losses all linear or all squared."""
     if dual.n_groups != 1 or dual.row is not None or dual.sign is not None or dual.start.any():
         return False
-    taking_part = dual.hi > dual.lo
-    finite = np.isfinite(dual.hi[taking_part]) & np.isfinite(dual.lo[taking_part])
-    squared = dual.ridge[taking_part] > 0.0
+    taking_part = dual.upper > dual.lower
+    finite = np.isfinite(dual.upper[taking_part]) & np.isfinite(dual.lower[taking_part])
+    squared = dual.diagonal[taking_part] > 0.0
     return bool(taking_part.any() and ((finite & ~squared).all() or squared.all()))
 
 
 def _part(dual: SignedDual, samples: Index) -> SignedDual:
     """The problem of some of the samples."""
     return SignedDual(
-        shift=dual.shift[samples],
-        lo=dual.lo[samples],
-        hi=dual.hi[samples],
-        ridge=dual.ridge[samples],
-        kink=dual.kink[samples],
+        linear_term=dual.linear_term[samples],
+        lower=dual.lower[samples],
+        upper=dual.upper[samples],
+        diagonal=dual.diagonal[samples],
+        epsilon=dual.epsilon[samples],
     )
 
 

@@ -132,11 +132,11 @@ def compact(order, active, shrunk):
 
 
 @jit
-def loss_at(z, kink, lo, hi, ridge):
+def loss_at(z, epsilon, lower, upper, diagonal):
     """Loss of one sample at -z = u + c."""
-    excess = max(abs(z) - kink, 0.0)
-    end = hi if z > 0.0 else -lo  # zero on the side of a class where nothing is charged
-    slope = 0.5 * excess / ridge if ridge > 0.0 else end
+    excess = max(abs(z) - epsilon, 0.0)
+    end = upper if z > 0.0 else -lower  # zero on the side of a class where nothing is charged
+    slope = 0.5 * excess / diagonal if diagonal > 0.0 else end
     return excess * slope if end > 0.0 else 0.0
 
 
@@ -175,22 +175,28 @@ def run_pass(indptr, indices, values, column, records, w, visits, threshold, lev
             k += TWO
         if k < end:
             even += values[k] * w[indices[k]]
-        b, e, lo, hi, ridge = records[i, BETA], records[i, KINK], records[i, LO], records[i, HI], records[i, RIDGE]
+        b, e, lower, upper, diagonal = (
+            records[i, BETA],
+            records[i, KINK],
+            records[i, LO],
+            records[i, HI],
+            records[i, RIDGE],
+        )
         z = -(even + odd + records[i, SHIFT])
-        f = ridge * b - z
+        f = diagonal * b - z
         gain = -np.inf  # by how much the objective falls along the better of the two ways open to b
-        if b < hi:
+        if b < upper:
             gain = -(f + e if b >= 0.0 else f - e)
-        if b > lo:
+        if b > lower:
             gain = max(gain, f + e if b > 0.0 else f - e)
-        loss = loss_at(z, e, lo, hi, ridge)
+        loss = loss_at(z, e, lower, upper, diagonal)
         losses += loss
         if gain < -threshold:  # its complementarity term is zero
             marks[i] = SHRUNK
             left_out += loss
             continue
         worst = max(worst, gain)
-        term = loss + e * abs(b) - z * b + 0.5 * ridge * b * b
+        term = loss + e * abs(b) - z * b + 0.5 * diagonal * b * b
         comp += term
         if term <= level:
             marks[i] = CALM
@@ -201,7 +207,7 @@ def run_pass(indptr, indices, values, column, records, w, visits, threshold, lev
             if e > 0.0:
                 k_e = e * inverse
                 t = t - k_e if t > k_e else (t + k_e if t < -k_e else 0.0)
-            t = min(max(t, lo), hi)
+            t = min(max(t, lower), upper)
             records[i, BETA] = t
             change = t - b
             k = start
@@ -219,9 +225,9 @@ def objectives(indptr, indices, values, column, records, w, u):
     losses = lower = 0.0
     products(indptr, indices, values, w, column * w[-1], u)
     for i in range(u.shape[0]):
-        b, shift, kink, ridge = records[i, BETA], records[i, SHIFT], records[i, KINK], records[i, RIDGE]
-        losses += loss_at(-(u[i] + shift), kink, records[i, LO], records[i, HI], ridge)
-        lower -= shift * b + kink * abs(b) + 0.5 * ridge * b * b
+        b, linear_term, epsilon, diagonal = records[i, BETA], records[i, SHIFT], records[i, KINK], records[i, RIDGE]
+        losses += loss_at(-(u[i] + linear_term), epsilon, records[i, LO], records[i, HI], diagonal)
+        lower -= linear_term * b + epsilon * abs(b) + 0.5 * diagonal * b * b
     norm2 = 0.0
     for j in range(w.shape[0]):
         norm2 += w[j] * w[j]
@@ -234,17 +240,17 @@ def _records(problem: LinearProblem, rows: SparseRows) -> Vector:
     skip = -(room.ctypes.data // room.itemsize) % RECORD
     records = room[skip : skip + rows.n * RECORD].reshape(rows.n, RECORD)
     dual = problem.dual
-    fill_records(records, dual.shift, *problem.box[1:], dual.ridge, rows.squared_norms(), rows.column**2)
+    fill_records(records, dual.linear_term, *problem.box[1:], dual.diagonal, rows.squared_norms(), rows.column**2)
     return records
 
 
 @jit
-def fill_records(records, shift, kink, lo, hi, ridge, squared_norms, constant):
+def fill_records(records, linear_term, epsilon, lower, upper, diagonal, squared_norms, constant):
     """All but the multipliers from the problem."""
     for i in range(records.shape[0]):
-        records[i, BETA], records[i, SHIFT], records[i, KINK] = 0.0, shift[i], kink[i]
-        records[i, LO], records[i, HI], records[i, RIDGE] = lo[i], hi[i], ridge[i]
-        records[i, INVERSE] = 1.0 / max(squared_norms[i] + constant + ridge[i], CURVATURE_FLOOR)
+        records[i, BETA], records[i, SHIFT], records[i, KINK] = 0.0, linear_term[i], epsilon[i]
+        records[i, LO], records[i, HI], records[i, RIDGE] = lower[i], upper[i], diagonal[i]
+        records[i, INVERSE] = 1.0 / max(squared_norms[i] + constant + diagonal[i], CURVATURE_FLOOR)
 
 
 def solve_coordinates(

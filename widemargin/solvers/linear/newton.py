@@ -152,16 +152,16 @@ def _middle(problem: LinearProblem) -> Vector:
     """First centre: the middle of the box, both signs scaled to the same sum where the sum must be zero."""
     dual = problem.dual
     if not problem.free_bias:
-        return 0.5 * (dual.lo + dual.hi)
-    above, below = float(dual.hi.sum()), float(-dual.lo.sum())
+        return 0.5 * (dual.lower + dual.upper)
+    above, below = float(dual.upper.sum()), float(-dual.lower.sum())
     half = 0.5 * min(above, below)
-    return dual.hi * (half / above) + dual.lo * (half / below)
+    return dual.upper * (half / above) + dual.lower * (half / below)
 
 
 def seconds_from(problem: LinearProblem, beta: Vector) -> float:
     """About how long Newton takes from multipliers that have mostly found their places."""
     rows, dual = problem.rows, problem.dual
-    n_free = int(np.count_nonzero((beta > dual.lo) & (beta < dual.hi) & ((beta != 0.0) | (dual.kink == 0.0))))
+    n_free = int(np.count_nonzero((beta > dual.lower) & (beta < dual.upper) & ((beta != 0.0) | (dual.epsilon == 0.0))))
     order = min(n_free, MOST_FREE, rows.d if rows.d <= PRIMAL_SIDE else n_free)
     step = order**3 / 3.0 * FLOP + order**2 * NANOSECOND + (rows.entries + 8 * rows.n) * NANOSECOND
     return TYPICAL_STEPS[problem.squared] * step

@@ -29,36 +29,36 @@ BIAS_STEPS = 200  # bracketed Newton on a monotone piecewise linear function; a 
 
 
 @jit
-def answer(z, centre, step, kink, lo, hi):
+def answer(z, centre, step, epsilon, lower, upper):
     """The multiplier of one sample; without branches, so that loops over samples vectorise."""
     t = centre + step * z
-    k = step * kink
-    return min(max(t - min(max(t, -k), k), lo), hi)
+    k = step * epsilon
+    return min(max(t - min(max(t, -k), k), lower), upper)
 
 
 @jit(fastmath=REASSOCIATE)
-def propose_linear(u, centre, s, rate, shift, kink, lo, hi, out):
+def propose_linear(u, centre, s, rate, linear_term, epsilon, lower, upper, out):
     """Multipliers for linear losses; returns sum of losses and sum of comp."""
     losses = 0.0
     comp = 0.0
     for i in range(u.shape[0]):
-        z = -(u[i] + shift[i])
-        b = answer(z, centre[i], s * rate[i], kink[i], lo[i], hi[i])
+        z = -(u[i] + linear_term[i])
+        b = answer(z, centre[i], s * rate[i], epsilon[i], lower[i], upper[i])
         out[i] = b
-        above, below = z - kink[i], -z - kink[i]
-        inside = 2.0 * kink[i]
-        losses += max(above, 0.0) * hi[i] - max(below, 0.0) * lo[i]
-        comp += max(above, 0.0) * (hi[i] - b) + max(below, 0.0) * (b - lo[i])
+        above, below = z - epsilon[i], -z - epsilon[i]
+        inside = 2.0 * epsilon[i]
+        losses += max(above, 0.0) * upper[i] - max(below, 0.0) * lower[i]
+        comp += max(above, 0.0) * (upper[i] - b) + max(below, 0.0) * (b - lower[i])
         comp += max(b, 0.0) * max(min(-above, inside), 0.0) + max(-b, 0.0) * max(min(-below, inside), 0.0)
     return losses, comp
 
 
 @jit(fastmath=REASSOCIATE)
-def propose_squared(u, rate, shift, kink, lo, hi, out):
+def propose_squared(u, rate, linear_term, epsilon, lower, upper, out):
     """Multipliers for squared losses, which are (|z| - e)^2 r / 2 = b^2 / (2 r); comp is zero."""
     losses = 0.0
     for i in range(u.shape[0]):
-        b = answer(-(u[i] + shift[i]), 0.0, rate[i], kink[i], lo[i], hi[i])
+        b = answer(-(u[i] + linear_term[i]), 0.0, rate[i], epsilon[i], lower[i], upper[i])
         out[i] = b
         losses += 0.5 * b * b / rate[i]
     return losses, 0.0
@@ -72,7 +72,7 @@ def move(u, q, step, bias):
 
 
 @jit
-def take_over(proposed, kink, lo, hi, beta, free, moved, delta):
+def take_over(proposed, epsilon, lower, upper, beta, free, moved, delta):
     """Make the proposed multipliers the present ones; lists which moved and by how much, and returns how many."""
     n_moved = 0
     for i in range(beta.shape[0]):
@@ -82,7 +82,7 @@ def take_over(proposed, kink, lo, hi, beta, free, moved, delta):
             delta[n_moved] = b - beta[i]
             n_moved += 1
             beta[i] = b
-            free[i] = lo[i] < b < hi[i] and (b != 0.0 or kink[i] == 0.0)
+            free[i] = lower[i] < b < upper[i] and (b != 0.0 or epsilon[i] == 0.0)
     return n_moved
 
 
@@ -103,7 +103,7 @@ def list_differences(wanted, present, entered, left):
 
 
 @jit(fastmath=REASSOCIATE)
-def slope_along(u, q, t, centre, s, rate, shift, kink, lo, hi):
+def slope_along(u, q, t, centre, s, rate, linear_term, epsilon, lower, upper):
     """Sum of q b(u + t q), and sums over the free of s r q^2, s r q and s r: derivatives along q and the bias."""
     first = 0.0
     second = 0.0
@@ -111,9 +111,9 @@ def slope_along(u, q, t, centre, s, rate, shift, kink, lo, hi):
     mass = 0.0
     for i in range(u.shape[0]):
         step = s * rate[i]
-        b = answer(-(u[i] + t * q[i] + shift[i]), centre[i], step, kink[i], lo[i], hi[i])
+        b = answer(-(u[i] + t * q[i] + linear_term[i]), centre[i], step, epsilon[i], lower[i], upper[i])
         first += q[i] * b
-        is_free = (b > lo[i]) & (b < hi[i]) & ((b != 0.0) | (kink[i] == 0.0))
+        is_free = (b > lower[i]) & (b < upper[i]) & ((b != 0.0) | (epsilon[i] == 0.0))
         weight = step * is_free
         second += weight * q[i] * q[i]
         cross += weight * q[i]
@@ -122,23 +122,23 @@ def slope_along(u, q, t, centre, s, rate, shift, kink, lo, hi):
 
 
 @jit(fastmath=REASSOCIATE)
-def sum_at(u, change, centre, s, rate, shift, kink, lo, hi):
+def sum_at(u, change, centre, s, rate, linear_term, epsilon, lower, upper):
     """Sum of the multipliers after a change of the bias, minus its slope, and the size of what was rounded in it."""
     total = 0.0
     slope = 0.0
     size = 0.0
     for i in range(u.shape[0]):
         step = s * rate[i]
-        b = answer(-(u[i] + change + shift[i]), centre[i], step, kink[i], lo[i], hi[i])
-        weight = step * ((b > lo[i]) & (b < hi[i]) & ((b != 0.0) | (kink[i] == 0.0)))
+        b = answer(-(u[i] + change + linear_term[i]), centre[i], step, epsilon[i], lower[i], upper[i])
+        weight = step * ((b > lower[i]) & (b < upper[i]) & ((b != 0.0) | (epsilon[i] == 0.0)))
         total += b
         slope += weight
-        size += abs(b) + weight * (abs(u[i] + change) + abs(shift[i]))
+        size += abs(b) + weight * (abs(u[i] + change) + abs(linear_term[i]))
     return total, slope, size
 
 
 @jit
-def bias_change(u, centre, s, rate, shift, kink, lo, hi, change=0.0):
+def bias_change(u, centre, s, rate, linear_term, epsilon, lower, upper, change=0.0):
     """Change of the bias after which the multipliers sum to zero: the exact minimum over an unpenalised bias.
 
     The sum falls as the bias grows, piecewise linearly, from sum hi > 0 to sum lo < 0: Newton steps inside a bracket,
@@ -147,7 +147,7 @@ def bias_change(u, centre, s, rate, shift, kink, lo, hi, change=0.0):
     low, high = -np.inf, np.inf
     reach = 1.0
     for _ in range(BIAS_STEPS):
-        total, slope, size = sum_at(u, change, centre, s, rate, shift, kink, lo, hi)
+        total, slope, size = sum_at(u, change, centre, s, rate, linear_term, epsilon, lower, upper)
         if abs(total) <= ROUNDING * size:
             break
         if total > 0.0:
@@ -170,7 +170,7 @@ def bias_change(u, centre, s, rate, shift, kink, lo, hi, change=0.0):
 
 
 @jit
-def line_minimum(u, q, slope0, linear, quadratic, free_bias, centre, s, rate, shift, kink, lo, hi):
+def line_minimum(u, q, slope0, linear, quadratic, free_bias, centre, s, rate, linear_term, epsilon, lower, upper):
     """Step t along q, and the change of the bias there: bracketed Newton from the full step.
 
     linear + t quadratic - sum q b(u + t q) is the derivative along q. An unpenalised bias is set to its minimum at
@@ -184,14 +184,14 @@ def line_minimum(u, q, slope0, linear, quadratic, free_bias, centre, s, rate, sh
         if free_bias:
             for i in range(u.shape[0]):
                 moved[i] = u[i] + t * q[i]
-            bias = bias_change(moved, centre, s, rate, shift, kink, lo, hi, bias)
+            bias = bias_change(moved, centre, s, rate, linear_term, epsilon, lower, upper, bias)
             for i in range(u.shape[0]):
                 moved[i] += bias
-            first, second, cross, mass = slope_along(moved, q, 0.0, centre, s, rate, shift, kink, lo, hi)
+            first, second, cross, mass = slope_along(moved, q, 0.0, centre, s, rate, linear_term, epsilon, lower, upper)
             if mass > 0.0:
                 second -= cross * cross / mass
         else:
-            first, second, _, _ = slope_along(u, q, t, centre, s, rate, shift, kink, lo, hi)
+            first, second, _, _ = slope_along(u, q, t, centre, s, rate, linear_term, epsilon, lower, upper)
         derivative = linear + t * quadratic - first
         if abs(derivative) <= 0.1 * abs(slope0):
             break
@@ -208,7 +208,7 @@ def line_minimum(u, q, slope0, linear, quadratic, free_bias, centre, s, rate, sh
 
 
 @jit
-def answers(u, centre, s, rate, shift, kink, lo, hi, out):
+def answers(u, centre, s, rate, linear_term, epsilon, lower, upper, out):
     """The multipliers of all samples."""
     for i in range(u.shape[0]):
-        out[i] = answer(-(u[i] + shift[i]), centre[i], s * rate[i], kink[i], lo[i], hi[i])
+        out[i] = answer(-(u[i] + linear_term[i]), centre[i], s * rate[i], epsilon[i], lower[i], upper[i])

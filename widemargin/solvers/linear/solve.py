@@ -73,8 +73,8 @@ def solve_linear(
 def _flat(problem: LinearProblem, accept: Accept | None) -> LinearAnswer | None:
     """Weights zero where a constant costs nothing: the optimum is 0, and only the exact answer has a relative gap."""
     dual = problem.dual
-    bias = -0.5 * float(dual.shift.max() + dual.shift.min()) if problem.free_bias else 0.0
-    if (np.abs(dual.shift + bias) > dual.kink).any():
+    bias = -0.5 * float(dual.linear_term.max() + dual.linear_term.min()) if problem.free_bias else 0.0
+    if (np.abs(dual.linear_term + bias) > dual.epsilon).any():
         return None
     weights, beta, total = np.zeros(problem.rows.d + 1), np.zeros(len(dual)), np.zeros(problem.rows.d + 1)
     weights[-1] = bias
@@ -139,14 +139,14 @@ def _from_subsample(problem: LinearProblem, budget: Budget, accept: Accept | Non
     """Newton from the optimum of every STRIDE-th sample."""
     loose = replace(budget, gap=max(1e-2 if problem.squared else 3e-3, budget.gap), watch=None)
     some = problem.every(STRIDE)
-    if problem.free_bias and not (some.dual.hi.any() and some.dual.lo.any()):  # a rare class is missing
+    if problem.free_bias and not (some.dual.upper.any() and some.dual.lower.any()):  # a rare class is missing
         return solve_newton(problem, budget, accept=accept)
     few = solve_newton(some, loose)
     if problem.squared:
         return solve_newton(problem, budget, weights=few.weights, done=few.iterations, accept=accept)
     s = 10.0
     dual = problem.dual
-    middle = 0.5 * (dual.lo + dual.hi)
+    middle = 0.5 * (dual.lower + dual.upper)
     margins = problem.rows.times(few.weights)
     centre = np.empty(problem.rows.n)
     answers(margins, middle, 0.5 * s / problem.scale, problem.rate, *problem.box, centre)

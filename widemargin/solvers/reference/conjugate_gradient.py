@@ -37,18 +37,18 @@ class Face:
     """Which variables may move, each within one segment of its box, and their slopes there."""
 
     def __init__(
-        self, beta: Vector, f: Vector, lo: Vector, hi: Vector, kink: Vector, group: NDArray, n_groups: int
+        self, beta: Vector, f: Vector, lower: Vector, upper: Vector, epsilon: Vector, group: NDArray, n_groups: int
     ) -> None:
-        self.beta, self.f, self.lo, self.hi, self.kink = beta, f, lo, hi, kink
+        self.beta, self.f, self.lower, self.upper, self.epsilon = beta, f, lower, upper, epsilon
         self.group, self.n_groups = group, n_groups
-        self.side = np.where(kink > 0.0, np.sign(beta), 0.0)  # of a variable with a kink; 0 without one
-        self.free = (beta > lo) & (beta < hi) & ((beta != 0.0) | (kink == 0.0))
+        self.side = np.where(epsilon > 0.0, np.sign(beta), 0.0)  # of a variable with a kink; 0 without one
+        self.free = (beta > lower) & (beta < upper) & ((beta != 0.0) | (epsilon == 0.0))
         self.ends()
 
     def ends(self) -> None:
         """The segment of each variable: its box, cut at zero where there is a kink."""
-        self.low = np.where((self.kink > 0.0) & (self.side > 0.0), np.maximum(self.lo, 0.0), self.lo)
-        self.high = np.where((self.kink > 0.0) & (self.side < 0.0), np.minimum(self.hi, 0.0), self.hi)
+        self.low = np.where((self.epsilon > 0.0) & (self.side > 0.0), np.maximum(self.lower, 0.0), self.lower)
+        self.high = np.where((self.epsilon > 0.0) & (self.side < 0.0), np.minimum(self.upper, 0.0), self.upper)
 
     def levels(self, slope: Vector) -> Vector:
         """Mean slope of the free variables of each group, as every variable sees it; zeros without groups."""
@@ -62,8 +62,12 @@ class Face:
     def _levels_without_free(self, slope: Vector) -> Vector:
         """Halfway between the lowest slope that can rise and the highest that can fall."""
         mean = np.zeros(self.n_groups)
-        rise = np.where(self.beta < self.hi, self.f + np.where(self.beta >= 0.0, self.kink, -self.kink), np.inf)
-        fall = np.where(self.beta > self.lo, self.f + np.where(self.beta > 0.0, self.kink, -self.kink), -np.inf)
+        rise = np.where(
+            self.beta < self.upper, self.f + np.where(self.beta >= 0.0, self.epsilon, -self.epsilon), np.inf
+        )
+        fall = np.where(
+            self.beta > self.lower, self.f + np.where(self.beta > 0.0, self.epsilon, -self.epsilon), -np.inf
+        )
         for g in range(self.n_groups):
             members = self.group == g
             low, high = rise[members].min(initial=np.inf), fall[members].max(initial=-np.inf)
@@ -75,7 +79,7 @@ class Face:
 
         Variables on an end that it would push out are fixed first; that changes the mean, so it is repeated.
         """
-        slope = self.f + self.kink * self.side
+        slope = self.f + self.epsilon * self.side
         while True:
             residual = np.where(self.free, self.levels(slope) - slope, 0.0)
             out = ((self.beta <= self.low) & (residual < 0.0)) | ((self.beta >= self.high) & (residual > 0.0))
@@ -85,13 +89,17 @@ class Face:
 
     def release(self, tol: float) -> bool:
         """Free the fixed variables that want to move inside by more than tol; whether there were any."""
-        level = self.levels(self.f + self.kink * self.side)
-        up = (self.beta < self.hi) & (level - (self.f + np.where(self.beta >= 0.0, self.kink, -self.kink)) > tol)
-        down = (self.beta > self.lo) & (self.f + np.where(self.beta > 0.0, self.kink, -self.kink) - level > tol)
+        level = self.levels(self.f + self.epsilon * self.side)
+        up = (self.beta < self.upper) & (
+            level - (self.f + np.where(self.beta >= 0.0, self.epsilon, -self.epsilon)) > tol
+        )
+        down = (self.beta > self.lower) & (
+            self.f + np.where(self.beta > 0.0, self.epsilon, -self.epsilon) - level > tol
+        )
         up &= ~self.free
         down &= ~self.free & ~up
         self.free |= up | down
-        at_kink = (self.kink > 0.0) & (self.beta == 0.0)
+        at_kink = (self.epsilon > 0.0) & (self.beta == 0.0)
         self.side = np.where(at_kink & up, 1.0, np.where(at_kink & down, -1.0, self.side))
         self.ends()
         return bool(up.any() or down.any())
@@ -117,9 +125,9 @@ def minimise(
     Q: NDArray,
     f: Vector,
     beta: Vector,
-    lo: Vector,
-    hi: Vector,
-    kink: Vector,
+    lower: Vector,
+    upper: Vector,
+    epsilon: Vector,
     group: NDArray[np.int64],
     n_groups: int,
     objective: float,
@@ -128,7 +136,7 @@ def minimise(
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> int:
     """Projected conjugate gradient; beta and f change in place. `objective` is the value at the start."""
-    face = Face(beta, f, lo, hi, kink, group, n_groups)
+    face = Face(beta, f, lower, upper, epsilon, group, n_groups)
     flat = TINY_CURVATURE * float(np.abs(np.diagonal(Q)).max(initial=0.0))
     direction = before = np.zeros(len(f))
     restart = True

@@ -70,7 +70,7 @@ class Coordinate(ReferenceSolver):
             steps = 0
             if self.order == "greedy":
                 for _ in range(n):
-                    yield from visitor.visit(_largest_gain(run, visitor.diagonal), 0.0)
+                    yield from visitor.visit(_largest_gain(run, visitor.total_diagonal), 0.0)
                     steps += visitor.changed
                     if not visitor.changed or run.stopping.tol >= float(_excess(run).max()):
                         break
@@ -85,12 +85,12 @@ class Coordinate(ReferenceSolver):
 def _excess(run: Run) -> NDArray[np.float64]:
     """How far the slope of each open direction is on the wrong side of zero."""
     f, beta, dual = run.gradient(), run.beta, run.dual
-    rise = np.where(beta >= 0.0, f + dual.kink, f - dual.kink)
-    fall = np.where(beta > 0.0, f + dual.kink, f - dual.kink)
-    return np.maximum(np.where(beta < dual.hi, -rise, 0.0), np.where(beta > dual.lo, fall, 0.0)).clip(0.0)
+    rise = np.where(beta >= 0.0, f + dual.epsilon, f - dual.epsilon)
+    fall = np.where(beta > 0.0, f + dual.epsilon, f - dual.epsilon)
+    return np.maximum(np.where(beta < dual.upper, -rise, 0.0), np.where(beta > dual.lower, fall, 0.0)).clip(0.0)
 
 
-def _largest_gain(run: Run, diagonal: NDArray[np.float64]) -> NDArray[np.int64]:
+def _largest_gain(run: Run, total_diagonal: NDArray[np.float64]) -> NDArray[np.int64]:
     """The variable with the largest slope^2 / K_ii, as an index array of one."""
-    gain = _excess(run) ** 2 / np.maximum(diagonal, np.finfo(float).tiny)
+    gain = _excess(run) ** 2 / np.maximum(total_diagonal, np.finfo(float).tiny)
     return np.array([np.argmax(gain)], np.int64)

@@ -84,52 +84,52 @@ def project(dual: SignedDual, beta: Vector, step: Vector, rate: float) -> Vector
     """The feasible point nearest to beta - step, after the pull of the kink towards zero."""
     values = beta - step
     target = np.empty_like(beta)
-    kink = rate * dual.kink
+    epsilon = rate * dual.epsilon
     if dual.n_groups == 0:
-        pull(values, 0.0, kink, dual.lo, dual.hi, target)
+        pull(values, 0.0, epsilon, dual.lower, dual.upper, target)
         return target
     starts = dual.group_starts
     for first, last in zip(starts[:-1], starts[1:], strict=True):
         part = slice(first, last)
         total = float(dual.start[part].sum())
-        project_to_sum(values[part], kink[part], dual.lo[part], dual.hi[part], total, target[part])
-        repair_sum(target[part], dual.lo[part], dual.hi[part], kink[part], total)
+        project_to_sum(values[part], epsilon[part], dual.lower[part], dual.upper[part], total, target[part])
+        repair_sum(target[part], dual.lower[part], dual.upper[part], epsilon[part], total)
     return target
 
 
 @jit
-def pull(values, level, kink, lo, hi, out):
+def pull(values, level, epsilon, lower, upper, out):
     """values - level, shrunk towards zero by the kink and clipped to the box; returns the sum."""
     total = 0.0
     for t in range(values.shape[0]):
         v = values[t] - level
-        v = max(v - kink[t], 0.0) if v > 0.0 else min(v + kink[t], 0.0)
-        out[t] = min(max(v, lo[t]), hi[t])
+        v = max(v - epsilon[t], 0.0) if v > 0.0 else min(v + epsilon[t], 0.0)
+        out[t] = min(max(v, lower[t]), upper[t])
         total += out[t]
     return total
 
 
 @jit
-def project_to_sum(values, kink, lo, hi, total, out):
+def project_to_sum(values, epsilon, lower, upper, total, out):
     """The pulled values whose level makes their sum `total`; the sum falls as the level rises."""
     width = abs(total) + 1e-300
     for t in range(values.shape[0]):
-        width = max(width, abs(values[t]) + kink[t])
+        width = max(width, abs(values[t]) + epsilon[t])
     low, high, step = 0.0, 0.0, width
-    while pull(values, low, kink, lo, hi, out) < total and step < 1e300:
+    while pull(values, low, epsilon, lower, upper, out) < total and step < 1e300:
         low, step = low - step, 2.0 * step
     step = width
-    while pull(values, high, kink, lo, hi, out) > total and step < 1e300:
+    while pull(values, high, epsilon, lower, upper, out) > total and step < 1e300:
         high, step = high + step, 2.0 * step
     for _ in range(BISECTIONS):
         middle = 0.5 * (low + high)
         if middle == low or middle == high:  # noqa: SIM109 (compiled)
             break
-        if pull(values, middle, kink, lo, hi, out) > total:
+        if pull(values, middle, epsilon, lower, upper, out) > total:
             low = middle
         else:
             high = middle
-    pull(values, high, kink, lo, hi, out)
+    pull(values, high, epsilon, lower, upper, out)
 
 
 def _largest_eigenvalue(run: Run) -> float:
@@ -142,6 +142,6 @@ def _largest_eigenvalue(run: Run) -> float:
         coefficients: NDArray = dual.per_sample(vector)
         function = np.zeros(len(gram))
         gram.add_rows(np.arange(len(gram), dtype=np.int64), coefficients, function)
-        vector = dual.per_variable(function) + dual.ridge * vector
+        vector = dual.per_variable(function) + dual.diagonal * vector
         value = float(np.linalg.norm(vector))
     return value

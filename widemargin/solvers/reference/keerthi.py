@@ -66,7 +66,7 @@ def find_thresholds(values, s, holder, threshold):
 @jit
 def offer(s, k, f, holder, threshold):
     """Let a point move the thresholds."""
-    rise, fall = open_slopes(f, s.beta[k], s.lo[k], s.hi[k], s.kink[k])
+    rise, fall = open_slopes(f, s.beta[k], s.lower[k], s.upper[k], s.epsilon[k])
     if rise < threshold[UP]:
         threshold[UP], holder[UP] = rise, k
     if fall > threshold[LOW]:
@@ -77,14 +77,14 @@ def offer(s, k, f, holder, threshold):
 def best_gain(values, s, up):
     """The non-bound point whose joint step with `up` promises most, or -1."""
     f = gradient_at(values, s, up)
-    rise, _ = open_slopes(f, s.beta[up], s.lo[up], s.hi[up], s.kink[up])
+    rise, _ = open_slopes(f, s.beta[up], s.lower[up], s.upper[up], s.epsilon[up])
     load(values, up, s.work)
     best, chosen = 0.0, -1
     for place in range(s.counts[N_FREE]):
         k = s.free[place]
-        _, fall = open_slopes(s.gradient[k], s.beta[k], s.lo[k], s.hi[k], s.kink[k])
+        _, fall = open_slopes(s.gradient[k], s.beta[k], s.lower[k], s.upper[k], s.epsilon[k])
         if fall > rise and k != up:
-            scale = s.diagonal[up] + s.diagonal[k]
+            scale = s.total_diagonal[up] + s.total_diagonal[k]
             eta = max(scale - 2.0 * kernel_value(values, s.work, up, k), ETA_FLOOR * scale)
             if (fall - rise) ** 2 / eta > best:
                 best, chosen = (fall - rise) ** 2 / eta, k
@@ -99,12 +99,22 @@ def take_step(values, s, i1, i2, holder, threshold):
         return False
     f1, f2 = gradient_at(values, s, i1), gradient_at(values, s, i2)
     load(values, i1, s.work)
-    scale = s.diagonal[i1] + s.diagonal[i2]
+    scale = s.total_diagonal[i1] + s.total_diagonal[i2]
     eta = scale - 2.0 * kernel_value(values, s.work, i1, i2)
     if eta < -1e3 * ETA_FLOOR * scale:
         s.numbers[CURVATURE] = min(s.numbers[CURVATURE], eta)
     b1, b2, decrease = pair_move(
-        s.beta[i1], s.beta[i2], f2 - f1, eta, scale, s.lo[i1], s.hi[i1], s.lo[i2], s.hi[i2], s.kink[i1], s.kink[i2]
+        s.beta[i1],
+        s.beta[i2],
+        f2 - f1,
+        eta,
+        scale,
+        s.lower[i1],
+        s.upper[i1],
+        s.lower[i2],
+        s.upper[i2],
+        s.epsilon[i1],
+        s.epsilon[i2],
     )
     moves = decrease > 0.0 and b2 != s.beta[i2]
     if moves:
@@ -127,7 +137,7 @@ def take_step(values, s, i1, i2, holder, threshold):
 def partner_of(values, s, i2, holder, threshold, tol):
     """The point that holds the threshold against which i2 violates most, or -1."""
     f = gradient_at(values, s, i2)
-    rise, fall = open_slopes(f, s.beta[i2], s.lo[i2], s.hi[i2], s.kink[i2])
+    rise, fall = open_slopes(f, s.beta[i2], s.lower[i2], s.upper[i2], s.epsilon[i2])
     by_rise, by_fall = threshold[LOW] - rise, fall - threshold[UP]
     offer(s, i2, f, holder, threshold)
     worst = max(by_rise, by_fall)

@@ -84,7 +84,7 @@ class Osuna(ReferenceSolver):
         nobody = np.zeros(len(run.dual), np.bool_)
         new = worst_violators(run, self.exchange, nobody)
         beta, dual = run.beta[inside], run.dual
-        at_bound = (beta <= dual.lo[inside]) | (beta >= dual.hi[inside])
+        at_bound = (beta <= dual.lower[inside]) | (beta >= dual.upper[inside])
         old = np.concatenate([inside[~at_bound], inside[at_bound]])
         kept = old[~np.isin(old, new)][: self.size - len(new)]
         return np.sort(np.concatenate([new, kept]))

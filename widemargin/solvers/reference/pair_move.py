@@ -24,11 +24,11 @@ ETA_FLOOR = 1e-12  # curvature over the diagonal entries: below it is rounding; 
 
 
 @jit
-def quadrant(lo, hi, kink, side):
+def quadrant(lower, upper, epsilon, side):
     """The part of a box in which b keeps the sign `side`; without a kink, side +1 is the whole box and -1 is empty."""
-    if kink == 0.0:
-        return (lo, hi) if side > 0.0 else (np.inf, -np.inf)
-    return (max(lo, 0.0), hi) if side > 0.0 else (lo, min(hi, 0.0))
+    if epsilon == 0.0:
+        return (lower, upper) if side > 0.0 else (np.inf, -np.inf)
+    return (max(lower, 0.0), upper) if side > 0.0 else (lower, min(upper, 0.0))
 
 
 @jit
@@ -87,12 +87,12 @@ def pair_move(b1, b2, slope, eta, scale, lo1, hi1, lo2, hi2, kink1, kink2):
 
 
 @jit
-def open_slopes(f, b, lo, hi, kink):
+def open_slopes(f, b, lower, upper, epsilon):
     """Slope along which b can rise (inf if it cannot) and along which it can fall (-inf if it cannot)."""
     rise = np.inf
     fall = -np.inf
-    if b < hi:
-        rise = f + kink if b >= 0.0 else f - kink
-    if b > lo:
-        fall = f + kink if b > 0.0 else f - kink
+    if b < upper:
+        rise = f + epsilon if b >= 0.0 else f - epsilon
+    if b > lower:
+        fall = f + epsilon if b > 0.0 else f - epsilon
     return rise, fall

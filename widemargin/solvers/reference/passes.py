@@ -70,8 +70,8 @@ class Run:
         self.iterations = self.rounds = 0
         self.seen: tuple[float, float] | None = None
         self.lowest_curvature = 0.0
-        infinite = np.isinf(dual.hi) | np.isinf(dual.lo)
-        self.infinite_box, self.hard = bool(infinite.any()), bool(np.any(infinite & (dual.ridge == 0.0)))
+        infinite = np.isinf(dual.upper) | np.isinf(dual.lower)
+        self.infinite_box, self.hard = bool(infinite.any()), bool(np.any(infinite & (dual.diagonal == 0.0)))
         self.ran_away = False  # whether a step had no end
         beta = np.array(dual.start if start is None else start, dtype=np.float64)
         self.point: tuple[Vector, Vector | None] = (beta, None if function is None else np.array(function, np.float64))
@@ -100,7 +100,7 @@ class Run:
     def table(self) -> NDArray:
         """Thresholds of every group at the point (problems/optimality.py)."""
         d = self.dual
-        return scan_groups(self.gradient(), self.beta, d.lo, d.hi, d.kink, self.starts, d.n_groups, 0.0)
+        return scan_groups(self.gradient(), self.beta, d.lower, d.upper, d.epsilon, self.starts, d.n_groups, 0.0)
 
     def steps_left(self) -> int:
         """Steps that max_iter still allows."""
@@ -144,13 +144,13 @@ class Run:
         if not (self.hard or (self.infinite_box and self.lowest_curvature < 0.0)):
             return False
         total = float(np.abs(self.beta).sum())
-        norm2 = float(self.dual.per_sample(self.beta) @ self.function) + float(self.dual.ridge @ self.beta**2)
+        norm2 = float(self.dual.per_sample(self.beta) @ self.function) + float(self.dual.diagonal @ self.beta**2)
         return total > 0.0 and 4.0 * norm2 <= SMALLEST_MARGIN2 * float(self.gram.diag.max()) * total * total
 
     def report(self, violation: float, objective: float) -> dict[str, Any]:
         """Progress report; `point` computes (beta, F) on request."""
         beta, dual = self.beta, self.dual
-        free = (beta > dual.lo) & (beta < dual.hi) & ((beta != 0.0) | (dual.kink == 0.0))
+        free = (beta > dual.lower) & (beta < dual.upper) & ((beta != 0.0) | (dual.epsilon == 0.0))
         return {
             "rounds": self.rounds,
             "iterations": self.iterations,

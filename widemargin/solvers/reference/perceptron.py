@@ -28,7 +28,7 @@ from widemargin.solvers.reference.visits import chunks_of, refuse_groups
 
 
 @jit
-def correct_mistakes(K, F, beta, label, lo, hi, rate, max_steps):
+def correct_mistakes(K, F, beta, label, lower, upper, rate, max_steps):
     """One look at every point of a block; F and beta change in place. Returns the number of mistakes."""
     q = F.shape[0]
     mistakes = 0
@@ -36,7 +36,7 @@ def correct_mistakes(K, F, beta, label, lo, hi, rate, max_steps):
         if label[t] * F[t] > 0.0 or mistakes >= max_steps:
             continue
         mistakes += 1
-        new = min(max(beta[t] + rate * label[t], lo[t]), hi[t])
+        new = min(max(beta[t] + rate * label[t], lower[t]), upper[t])
         step = new - beta[t]
         beta[t] = new
         for k in range(q):
@@ -73,7 +73,7 @@ class Perceptron(ReferenceSolver):
     keeps_going: ClassVar[bool] = True
 
     def check(self, dual: SignedDual) -> None:
-        if np.any(np.abs(dual.shift) != 1.0) or np.any(dual.kink) or np.any(dual.ridge):
+        if np.any(np.abs(dual.linear_term) != 1.0) or np.any(dual.epsilon) or np.any(dual.diagonal):
             raise ValueError(
                 "solver='perceptron' learns two classes with the hinge loss only (SVC with loss='hinge'); for this "
                 "machine use solver='auto'."
@@ -82,7 +82,7 @@ class Perceptron(ReferenceSolver):
 
     def passes(self, run: Run) -> Passes:
         dual = run.dual
-        label = -dual.shift
+        label = -dual.linear_term
         everything = np.arange(len(dual), dtype=np.int64)
         pieces = [(piece, block_of(run, piece) if len(dual) <= len(piece) else None) for piece in chunks_of(everything)]
         while True:
@@ -91,7 +91,7 @@ class Perceptron(ReferenceSolver):
                 before = run.beta[piece]
                 beta, F = before.copy(), dual.per_variable(run.function)[piece]
                 block = kept if kept is not None else block_of(run, piece)
-                box = dual.lo[piece], dual.hi[piece]
+                box = dual.lower[piece], dual.upper[piece]
                 mistakes += correct_mistakes(block, F, beta, label[piece], *box, self.rate, run.steps_left())
                 moved += int(np.count_nonzero(beta != before))
                 move(run, piece, beta)

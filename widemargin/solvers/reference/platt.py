@@ -56,8 +56,8 @@ RETRIES = 3  # times a finished run is taken up again, from gradients computed a
 @jit
 def new_threshold(s, i, j):
     """Equations (20) and (21): the threshold that puts a non-bound point of the step on its margin, else halfway."""
-    one = s.gradient[i] + s.kink[i] * np.sign(s.beta[i])
-    two = s.gradient[j] + s.kink[j] * np.sign(s.beta[j])
+    one = s.gradient[i] + s.epsilon[i] * np.sign(s.beta[i])
+    two = s.gradient[j] + s.epsilon[j] * np.sign(s.beta[j])
     if s.place[i] != BOUND:
         return one
     if s.place[j] != BOUND:
@@ -73,12 +73,22 @@ def take_step(values, s, i1, i2, f2, eps):
     f1 = gradient_at(values, s, i1)
     load(values, i1, s.work)
     k12 = kernel_value(values, s.work, i1, i2)
-    scale = s.diagonal[i1] + s.diagonal[i2]
+    scale = s.total_diagonal[i1] + s.total_diagonal[i2]
     eta = scale - 2.0 * k12
     if eta < -1e3 * ETA_FLOOR * scale:
         s.numbers[CURVATURE] = min(s.numbers[CURVATURE], eta)
     b1, b2, decrease = pair_move(
-        s.beta[i1], s.beta[i2], f2 - f1, eta, scale, s.lo[i1], s.hi[i1], s.lo[i2], s.hi[i2], s.kink[i1], s.kink[i2]
+        s.beta[i1],
+        s.beta[i2],
+        f2 - f1,
+        eta,
+        scale,
+        s.lower[i1],
+        s.upper[i1],
+        s.lower[i2],
+        s.upper[i2],
+        s.epsilon[i1],
+        s.epsilon[i2],
     )
     # The report adds eps inside the bracket, for multipliers of size one; theirs may have any size here.
     moves = decrease > 0.0 and abs(b2 - s.beta[i2]) >= eps * (abs(b2) + abs(s.beta[i2]))
@@ -96,7 +106,7 @@ def take_step(values, s, i1, i2, f2, eps):
 def examine(values, s, i2, tol, eps):
     """Second choice for a first point that violates its condition; whether a step was made."""
     f2 = gradient_at(values, s, i2)
-    rise, fall = open_slopes(f2, s.beta[i2], s.lo[i2], s.hi[i2], s.kink[i2])
+    rise, fall = open_slopes(f2, s.beta[i2], s.lower[i2], s.upper[i2], s.epsilon[i2])
     violation = max(s.numbers[LEVEL] - rise, fall - s.numbers[LEVEL])
     if violation <= tol:
         return False
@@ -125,7 +135,7 @@ def farthest(s, above):
     lowest, chosen = np.inf, -1
     for place in range(s.counts[N_FREE]):
         k = s.free[place]
-        error = sign * (s.gradient[k] + s.kink[k] * np.sign(s.beta[k]))
+        error = sign * (s.gradient[k] + s.epsilon[k] * np.sign(s.beta[k]))
         if error < lowest:
             lowest, chosen = error, k
     return chosen

@@ -41,18 +41,18 @@ def matrices(dual: SignedDual, Q: NDArray) -> tuple[NDArray, Vector, NDArray, Ve
     if dual.n_groups:
         sums[dual.group, np.arange(n)] = 1.0
     totals = sums @ dual.start
-    if not np.any(dual.kink):
-        P, q, lo, hi, A = Q, dual.shift, dual.lo, dual.hi, sums
+    if not np.any(dual.epsilon):
+        P, q, lower, upper, A = Q, dual.linear_term, dual.lower, dual.upper, sums
     else:
         P = np.block([[Q, -Q], [-Q, Q]])
-        q = np.concatenate([dual.shift + dual.kink, -dual.shift + dual.kink])
-        lo = np.concatenate([np.maximum(dual.lo, 0.0), np.maximum(-dual.hi, 0.0)])
-        hi = np.concatenate([np.maximum(dual.hi, 0.0), np.maximum(-dual.lo, 0.0)])
+        q = np.concatenate([dual.linear_term + dual.epsilon, -dual.linear_term + dual.epsilon])
+        lower = np.concatenate([np.maximum(dual.lower, 0.0), np.maximum(-dual.upper, 0.0)])
+        upper = np.concatenate([np.maximum(dual.upper, 0.0), np.maximum(-dual.lower, 0.0)])
         A = np.hstack([sums, -sums])
-    upper, lower = np.flatnonzero(np.isfinite(hi)), np.flatnonzero(np.isfinite(lo))
+    most, least = np.flatnonzero(np.isfinite(upper)), np.flatnonzero(np.isfinite(lower))
     identity = np.eye(len(q))
-    G = np.vstack([identity[upper], -identity[lower]])
-    return P, q, G, np.concatenate([hi[upper], -lo[lower]]), A, totals
+    G = np.vstack([identity[most], -identity[least]])
+    return P, q, G, np.concatenate([upper[most], -lower[least]]), A, totals
 
 
 def by_clarabel(P: NDArray, q: Vector, G: NDArray, h: Vector, A: NDArray, b: Vector) -> tuple[Vector, int]:
@@ -82,7 +82,7 @@ def solve_programme(dual: SignedDual, Q: NDArray, package: str) -> tuple[Vector,
     solve = by_clarabel if package == "clarabel" else by_cvxopt
     x, iterations = solve(*matrices(dual, Q))
     n = len(dual)
-    beta = _to_bounds(dual, Q, np.clip(x[:n] - x[n:] if len(x) > n else x, dual.lo, dual.hi))
+    beta = _to_bounds(dual, Q, np.clip(x[:n] - x[n:] if len(x) > n else x, dual.lower, dual.upper))
     sums = np.zeros(max(1, dual.n_groups))
     np.add.at(sums, dual.group, beta - dual.start)
     if dual.n_groups and np.abs(sums).max() > FEASIBLE * max(1e-300, float(np.abs(beta).sum())):
@@ -92,27 +92,29 @@ def solve_programme(dual: SignedDual, Q: NDArray, package: str) -> tuple[Vector,
 
 def _to_bounds(dual: SignedDual, Q: NDArray, beta: Vector) -> Vector:
     """Put multipliers on the bounds (and the kink) that they only approach."""
-    f = Q @ beta + dual.shift
+    f = Q @ beta + dual.linear_term
     starts, groups = dual.group_starts, dual.n_groups
-    width = np.where(np.isfinite(dual.hi - dual.lo), dual.hi - dual.lo, np.abs(beta).max(initial=0.0))
+    width = np.where(np.isfinite(dual.upper - dual.lower), dual.upper - dual.lower, np.abs(beta).max(initial=0.0))
     near = 1e-6 * width
-    inside = (beta - dual.lo > near) & (dual.hi - beta > near) & ((np.abs(beta) > near) | (dual.kink == 0.0))
+    inside = (beta - dual.lower > near) & (dual.upper - beta > near) & ((np.abs(beta) > near) | (dual.epsilon == 0.0))
     clear = np.where(
-        inside, beta, np.where(beta - dual.lo <= near, dual.lo, np.where(dual.hi - beta <= near, dual.hi, 0.0))
+        inside,
+        beta,
+        np.where(beta - dual.lower <= near, dual.lower, np.where(dual.upper - beta <= near, dual.upper, 0.0)),
     )
-    level = levels_of(scan_groups(f, clear, dual.lo, dual.hi, dual.kink, starts, groups, 0.0), groups)
+    level = levels_of(scan_groups(f, clear, dual.lower, dual.upper, dual.epsilon, starts, groups, 0.0), groups)
     slope = f - (level[dual.group] if groups else 0.0)
     reach = 1.0 / np.maximum(np.diagonal(Q), np.finfo(float).tiny)
-    up, down = slope + dual.kink, slope - dual.kink  # slopes for b >= 0 and b <= 0
+    up, down = slope + dual.epsilon, slope - dual.epsilon  # slopes for b >= 0 and b <= 0
     result = beta.copy()
-    result[beta - np.where(beta > 0, up, down) * reach <= dual.lo] = -np.inf
-    result[beta - np.where(beta >= 0, up, down) * reach >= dual.hi] = np.inf
-    result = np.clip(result, dual.lo, dual.hi)
-    at_kink = (dual.kink > 0.0) & (beta * (beta - np.where(beta > 0, up, down) * reach) <= 0.0)
+    result[beta - np.where(beta > 0, up, down) * reach <= dual.lower] = -np.inf
+    result[beta - np.where(beta >= 0, up, down) * reach >= dual.upper] = np.inf
+    result = np.clip(result, dual.lower, dual.upper)
+    at_kink = (dual.epsilon > 0.0) & (beta * (beta - np.where(beta > 0, up, down) * reach) <= 0.0)
     result[at_kink] = 0.0
     for g in range(groups):
         part = slice(starts[g], starts[g + 1])
-        box = dual.lo[part], dual.hi[part], dual.kink[part]
+        box = dual.lower[part], dual.upper[part], dual.epsilon[part]
         result[part] = repair_sum(result[part], *box, float(dual.start[part].sum()))
     return result
 
@@ -152,7 +154,7 @@ class QuadraticProgramme(ReferenceSolver):
     def passes(self, run: Run) -> Passes:
         everything = np.arange(len(run.dual), dtype=np.int64)
         Q = block_of(run, everything).astype(np.float64)
-        Q[np.diag_indices(len(Q))] += run.dual.ridge
+        Q[np.diag_indices(len(Q))] += run.dual.diagonal
         eigenvalues = np.linalg.eigvalsh(Q)
         if eigenvalues[0] < -NEGATIVE * max(abs(eigenvalues[-1]), np.finfo(float).tiny):
             run.lowest_curvature = float(eigenvalues[0])

@@ -32,31 +32,31 @@ PAIRS = 256  # pairs whose rows are brought up to date together where the whole 
 
 
 @jit
-def random_pairs(K, f, beta, lo, hi, kink, ridge, diagonal, first, second, threshold, tol, max_steps):
+def random_pairs(K, f, beta, lower, upper, epsilon, diagonal, total_diagonal, first, second, threshold, tol, max_steps):
     """Try the pairs (first[k], second[k]) of a block in turn; f, beta, threshold[0] change in place. Returns steps."""
     steps = 0
     for k in range(first.shape[0]):
         i, j = first[k], second[k]
-        rise, fall = open_slopes(f[i], beta[i], lo[i], hi[i], kink[i])
+        rise, fall = open_slopes(f[i], beta[i], lower[i], upper[i], epsilon[i])
         if i == j or steps >= max_steps or max(threshold[0] - rise, fall - threshold[0]) <= tol:
             continue
-        scale = diagonal[i] + diagonal[j]
+        scale = total_diagonal[i] + total_diagonal[j]
         eta = scale - 2.0 * K[i, j]
         b_i, b_j, decrease = pair_move(
-            beta[i], beta[j], f[j] - f[i], eta, scale, lo[i], hi[i], lo[j], hi[j], kink[i], kink[j]
+            beta[i], beta[j], f[j] - f[i], eta, scale, lower[i], upper[i], lower[j], upper[j], epsilon[i], epsilon[j]
         )
         if decrease <= 0.0 or b_j == beta[j]:
             continue
         step_i, step_j = b_i - beta[i], b_j - beta[j]
         for t in range(f.shape[0]):
             f[t] += step_i * K[i, t] + step_j * K[j, t]
-        f[i] += step_i * ridge[i]
-        f[j] += step_j * ridge[j]
+        f[i] += step_i * diagonal[i]
+        f[j] += step_j * diagonal[j]
         beta[i], beta[j] = b_i, b_j
-        one, two = f[i] + kink[i] * np.sign(b_i), f[j] + kink[j] * np.sign(b_j)
-        if lo[i] < b_i < hi[i]:
+        one, two = f[i] + epsilon[i] * np.sign(b_i), f[j] + epsilon[j] * np.sign(b_j)
+        if lower[i] < b_i < upper[i]:
             threshold[0] = one
-        elif lo[j] < b_j < hi[j]:
+        elif lower[j] < b_j < upper[j]:
             threshold[0] = two
         else:
             threshold[0] = 0.5 * (one + two)
@@ -114,7 +114,8 @@ class Simplified(ReferenceSolver):
                 beta, f = run.beta[members], run.gradient()[members]
                 block = whole if whole is not None else block_of(run, members)
                 steps = random_pairs(
-                    block, f, beta, dual.lo[members], dual.hi[members], dual.kink[members], dual.ridge[members],
+                    block, f, beta, dual.lower[members], dual.upper[members], dual.epsilon[members],
+                    dual.diagonal[members],
                     diagonal[members], place[: len(first)], place[len(first) :], threshold, 0.5 * run.stopping.tol,
                     run.steps_left(),
                 )  # fmt: skip

@@ -40,12 +40,12 @@ class State(NamedTuple):
     """Arrays of one run; see the header."""
 
     beta: Vector
-    lo: Vector
-    hi: Vector
-    kink: Vector
-    ridge: Vector
-    shift: Vector
-    diagonal: Vector  # K_ii + D_i
+    lower: Vector
+    upper: Vector
+    epsilon: Vector
+    diagonal: Vector
+    linear_term: Vector
+    total_diagonal: Vector  # K_ii + D_i
     gradient: Vector  # valid for non-bound points
     free: NDArray[np.int64]
     place: NDArray[np.int64]
@@ -63,12 +63,12 @@ def new_state(run: Run, values: KernelValues, seed: int) -> State:
     linear = values.form != MATRIX and values.kernel == LINEAR
     state = State(
         beta=run.beta,
-        lo=dual.lo,
-        hi=dual.hi,
-        kink=dual.kink,
-        ridge=dual.ridge,
-        shift=dual.shift,
-        diagonal=diagonal_of(run),
+        lower=dual.lower,
+        upper=dual.upper,
+        epsilon=dual.epsilon,
+        diagonal=dual.diagonal,
+        linear_term=dual.linear_term,
+        total_diagonal=diagonal_of(run),
         gradient=np.zeros(n),
         free=np.empty(n, np.int64),
         place=np.full(n, BOUND, np.int64),
@@ -113,7 +113,7 @@ def refresh(values, s, gradient):
 def note_place(s, i):
     """Enter point i into the non-bound list or take it out, as its multiplier says."""
     b = s.beta[i]
-    inside = s.lo[i] < b < s.hi[i] and (b != 0.0 or s.kink[i] == 0.0)
+    inside = s.lower[i] < b < s.upper[i] and (b != 0.0 or s.epsilon[i] == 0.0)
     if inside and s.place[i] == BOUND:
         s.place[i] = s.counts[N_FREE]
         s.free[s.counts[N_FREE]] = i
@@ -152,7 +152,7 @@ def gradient_at(values, s, i):
             if s.beta[j] != 0.0:
                 output += s.beta[j] * kernel_value(values, s.work, i, j)
         unload(values, i, s.work)
-    return output + s.ridge[i] * s.beta[i] + s.shift[i]
+    return output + s.diagonal[i] * s.beta[i] + s.linear_term[i]
 
 
 @jit
@@ -179,8 +179,8 @@ def carry_out(values, s, i, new_i, f_i, j, new_j, f_j):
             s.gradient[k] += step_i * kernel_value(values, s.work, i, k) + step_j * kernel_value(
                 values, s.other_work, j, k
             )
-    s.gradient[i] = f_i + step_i * s.diagonal[i] + step_j * k_ij
-    s.gradient[j] = f_j + step_j * s.diagonal[j] + step_i * k_ij
+    s.gradient[i] = f_i + step_i * s.total_diagonal[i] + step_j * k_ij
+    s.gradient[j] = f_j + step_j * s.total_diagonal[j] + step_i * k_ij
     s.beta[i] = new_i
     s.beta[j] = new_j
     note_place(s, i)

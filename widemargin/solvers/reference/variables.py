@@ -27,7 +27,7 @@ def block_of(run: Run, variables: Index) -> NDArray:
 def diagonal_of(run: Run) -> Vector:
     """K_ii + D_i of every variable."""
     diag = run.gram.diag if run.dual.row is None else run.gram.diag[run.dual.row]
-    return diag + run.dual.ridge
+    return diag + run.dual.diagonal
 
 
 def move(run: Run, variables: Index, values: Vector) -> None:
@@ -58,14 +58,14 @@ def move(run: Run, variables: Index, values: Vector) -> None:
     run.point = (beta, function)
 
 
-def repair_sum(values: Vector, lo: Vector, hi: Vector, kink: Vector, total: float) -> Vector:
+def repair_sum(values: Vector, lower: Vector, upper: Vector, epsilon: Vector, total: float) -> Vector:
     """Give what rounding left over to free variables, so that the sum is kept to the last bits."""
-    free = np.flatnonzero((values > lo) & (values < hi) & ((values != 0.0) | (kink == 0.0)))
+    free = np.flatnonzero((values > lower) & (values < upper) & ((values != 0.0) | (epsilon == 0.0)))
     rest = total - float(values.sum())
     for t in free:
         if rest == 0.0:
             break
-        new = min(max(values[t] + rest, lo[t]), hi[t])
+        new = min(max(values[t] + rest, lower[t]), upper[t])
         rest -= new - values[t]
         values[t] = new
     return values

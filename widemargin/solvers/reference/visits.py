@@ -36,7 +36,7 @@ def refuse_groups(dual: SignedDual, name: str) -> None:
 
 
 @jit
-def visit(K, f, beta, lo, hi, kink, ridge, diagonal, omega, tol, max_steps):
+def visit(K, f, beta, lower, upper, epsilon, diagonal, total_diagonal, omega, tol, max_steps):
     """Steps on the variables of a block, first to last; f and beta change in place. Returns steps and lowest K_ii.
 
     Only variables that violate their condition by more than tol are moved; tol = 0 moves every one that can gain.
@@ -46,27 +46,27 @@ def visit(K, f, beta, lo, hi, kink, ridge, diagonal, omega, tol, max_steps):
     lowest = 0.0
     largest = 0.0
     for t in range(q):
-        largest = max(largest, abs(diagonal[t]))
+        largest = max(largest, abs(total_diagonal[t]))
     floor = max(ETA_FLOOR * largest, 1e-300)
     for t in range(q):
         if steps >= max_steps:
             break
-        rise, fall = open_slopes(f[t], beta[t], lo[t], hi[t], kink[t])
+        rise, fall = open_slopes(f[t], beta[t], lower[t], upper[t], epsilon[t])
         if fall > tol and fall >= -rise:
-            slope, end = fall, (0.0 if kink[t] > 0.0 and beta[t] > 0.0 else lo[t])
+            slope, end = fall, (0.0 if epsilon[t] > 0.0 and beta[t] > 0.0 else lower[t])
         elif -rise > tol:
-            slope, end = rise, (0.0 if kink[t] > 0.0 and beta[t] < 0.0 else hi[t])
+            slope, end = rise, (0.0 if epsilon[t] > 0.0 and beta[t] < 0.0 else upper[t])
         else:
             continue
-        lowest = min(lowest, diagonal[t])
-        new = beta[t] - omega * slope / max(diagonal[t], floor)
-        if (slope > 0.0 and new < end) or (slope < 0.0 and new > end) or diagonal[t] <= 0.0 and np.isfinite(end):
+        lowest = min(lowest, total_diagonal[t])
+        new = beta[t] - omega * slope / max(total_diagonal[t], floor)
+        if (slope > 0.0 and new < end) or (slope < 0.0 and new > end) or total_diagonal[t] <= 0.0 and np.isfinite(end):
             new = end
         step = new - beta[t]
         if step == 0.0 or not abs(new) < LARGEST / max(1.0, largest):
             continue
         beta[t] = new
-        f[t] += step * ridge[t]
+        f[t] += step * diagonal[t]
         row = K[t]
         for k in range(q):
             f[k] += step * row[k]
@@ -85,7 +85,7 @@ class Visitor:
 
     def __init__(self, run: Run, omega: float = 1.0) -> None:
         self.run, self.omega = run, omega
-        self.diagonal: Vector = diagonal_of(run)
+        self.total_diagonal: Vector = diagonal_of(run)
         self.changed = 0  # steps of the last pass
         # The block of the last pass that was a single chunk: it is often asked for again.
         self._kept: tuple[NDArray[np.int64], NDArray] | None = None
@@ -100,8 +100,8 @@ class Visitor:
             f = run.gradient()[piece]
             beta = run.beta[piece]
             steps, lowest = visit(
-                block, f, beta, dual.lo[piece], dual.hi[piece], dual.kink[piece], dual.ridge[piece],
-                self.diagonal[piece], self.omega, tol, run.steps_left(),
+                block, f, beta, dual.lower[piece], dual.upper[piece], dual.epsilon[piece], dual.diagonal[piece],
+                self.total_diagonal[piece], self.omega, tol, run.steps_left(),
             )  # fmt: skip
             move(run, piece, beta)
             run.iterations += steps
@@ -120,4 +120,4 @@ class Visitor:
     def non_bound(self) -> NDArray[np.int64]:
         """Variables strictly inside their box and off the kink."""
         beta, dual = self.run.beta, self.run.dual
-        return np.flatnonzero((beta > dual.lo) & (beta < dual.hi) & ((beta != 0.0) | (dual.kink == 0.0)))
+        return np.flatnonzero((beta > dual.lower) & (beta < dual.upper) & ((beta != 0.0) | (dual.epsilon == 0.0)))

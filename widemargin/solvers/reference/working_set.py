@@ -39,19 +39,19 @@ class SubProblems:
         """Optimise the chosen variables and carry the change into F; the number of steps, 0 if nothing moved."""
         run, dual = self.run, self.run.dual
         Q = block_of(run, chosen).astype(np.float64)
-        Q[np.diag_indices(len(chosen))] += dual.ridge[chosen]
+        Q[np.diag_indices(len(chosen))] += dual.diagonal[chosen]
         f, beta = run.gradient()[chosen], run.beta[chosen]
         before = beta.copy()
-        lo, hi, kink, group = dual.lo[chosen], dual.hi[chosen], dual.kink[chosen], dual.group[chosen]
+        lower, upper, epsilon, group = dual.lower[chosen], dual.upper[chosen], dual.epsilon[chosen], dual.group[chosen]
         if self.inner == "conjugate-gradient":
             objective = dual.objective(run.beta, run.function)
             steps = minimise(
                 Q,
                 f,
                 beta,
-                lo,
-                hi,
-                kink,
+                lower,
+                upper,
+                epsilon,
                 group,
                 dual.n_groups,
                 objective,
@@ -63,14 +63,20 @@ class SubProblems:
             from widemargin.solvers.reference.qp import solve_programme
 
             part = SignedDual(
-                shift=f - Q @ beta, lo=lo, hi=hi, kink=kink, start=beta.copy(), group=group, n_groups=dual.n_groups
+                linear_term=f - Q @ beta,
+                lower=lower,
+                upper=upper,
+                epsilon=epsilon,
+                start=beta.copy(),
+                group=group,
+                n_groups=dual.n_groups,
             )
             beta, steps = solve_programme(part, Q, self.inner)
         for g in range(dual.n_groups):  # rounding in the sums would add up over many sub-problems
             members = np.flatnonzero(group == g)
             inside = slice(*self.run.starts[g : g + 2])
             rest = float(dual.start[inside].sum() - run.beta[inside].sum()) + float(before[members].sum())
-            beta[members] = repair_sum(beta[members], lo[members], hi[members], kink[members], rest)
+            beta[members] = repair_sum(beta[members], lower[members], upper[members], epsilon[members], rest)
         if np.array_equal(beta, before):
             return 0
         move(run, chosen, beta)
@@ -82,8 +88,8 @@ class SubProblems:
         """Lower the threshold if the proposed levels of non-bound points differ by more than the conditions allow."""
         run, dual = self.run, self.run.dual
         beta = run.beta
-        free = (beta > dual.lo) & (beta < dual.hi) & (beta != 0.0)
-        proposed = (run.gradient() + dual.kink * np.sign(beta))[free]
+        free = (beta > dual.lower) & (beta < dual.upper) & (beta != 0.0)
+        proposed = (run.gradient() + dual.epsilon * np.sign(beta))[free]
         group = dual.group[free]
         spread = 0.0
         for g in range(dual.n_groups):
@@ -109,8 +115,8 @@ def worst_violators(run: Run, count: int, left_out: NDArray[np.bool_]) -> NDArra
     """The variables that violate the conditions most, outside `left_out`: of every group half from either side."""
     dual, beta, f = run.dual, run.beta, run.gradient()
     table = run.table()
-    rise = f + np.where(beta >= 0.0, dual.kink, -dual.kink)
-    fall = f + np.where(beta > 0.0, dual.kink, -dual.kink)
+    rise = f + np.where(beta >= 0.0, dual.epsilon, -dual.epsilon)
+    fall = f + np.where(beta > 0.0, dual.epsilon, -dual.epsilon)
     groups = max(1, dual.n_groups)
     chosen = []
     for g in range(groups):
@@ -120,8 +126,8 @@ def worst_violators(run: Run, count: int, left_out: NDArray[np.bool_]) -> NDArra
         members = np.zeros(len(beta), np.bool_)
         members[run.starts[g] : run.starts[g + 1]] = True
         members &= ~left_out
-        up = np.flatnonzero(members & (beta < dual.hi) & (rise < level))
-        down = np.flatnonzero(members & (beta > dual.lo) & (fall > level))
+        up = np.flatnonzero(members & (beta < dual.upper) & (rise < level))
+        down = np.flatnonzero(members & (beta > dual.lower) & (fall > level))
         room = max(2, count // groups)
         n_up = min(len(up), max(room // 2, room - len(down)))
         n_down = min(len(down), room - n_up)
