@@ -154,7 +154,7 @@ def _gap(dual: SignedDual, point: Point, threshold: Vector, numbers: Vector) -> 
 
 
 def _is_hard(dual: SignedDual) -> bool:
-    """Whether a loss may be infinite: an infinite box without ridge."""
+    """Whether a loss may be infinite: an infinite box without diagonal."""
     return bool((((dual.upper == np.inf) | (dual.lower == -np.inf)) & (dual.diagonal == 0.0)).any())
 
 

@@ -32,7 +32,7 @@ class LinearProblem:
     Attributes
     ----------
     rows : the samples, with the constant column; column 1 where the bias is not penalised
-    dual : c, box, ridge and kink; n_groups = 1 says that the bias is not penalised
+    dual : c, box, D and e; n_groups = 1 says that the bias is not penalised
     rate : r of each sample (responses.py): C_i for linear losses, 1/D_i for squared ones
     squared : whether the losses are squared
     scale : typical size of -c about its middle, the unit of a margin: 1 for classes

@@ -78,7 +78,7 @@ def standing(values, beta, linear_term, lower, upper, diagonal, epsilon, starts,
 
 @jit(fastmath=REASSOCIATE, inner=True)
 def gradient_and_value(values, beta, linear_term, diagonal, epsilon, f):
-    """f = F + D b + c, and 1/2 b'(F + D b) + c'b + kink'|b|."""
+    """f = F + D b + c, and 1/2 b'(F + D b) + c'b + e'|b|."""
     value = 0.0
     for t in range(beta.shape[0]):
         b = beta[t]

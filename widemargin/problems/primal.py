@@ -5,7 +5,7 @@
 A KKT tolerance alone is no certificate: at C = 1e4 and tol = 1e-3 the function (w, r) of common solvers is 19-96 %
 away from optimal, yet the rescaled (s w, r) is within 7e-4. So the primal is taken at the best s, a convex problem in
 one number. Write the argument of the loss as v_i(s) = base_i - s G_i; with b*_i the maximiser inside loss_i,
-d loss_i / ds = -G_i b*_i. Machines with an infinite box and no ridge (hard margin) have infinite losses: there the
+d loss_i / ds = -G_i b*_i. Machines with an infinite box and no diagonal (hard margin) have infinite losses: there the
 threshold is scaled along with w, and s is confined to the interval in which no constraint is broken.
 """
 
@@ -22,7 +22,7 @@ BEST_ENOUGH = 1e-3  # of the gap to the dual: what the best scaling can still ga
 
 @jit
 def feasible_scales(terms, base, G):
-    """Interval of scales s >= 0 at which no variable with an infinite box and no ridge has an infinite loss."""
+    """Interval of scales s >= 0 at which no variable with an infinite box and no diagonal has an infinite loss."""
     low, high = 0.0, np.inf
     for t in range(base.shape[0]):
         if terms.diagonal[t] > 0.0:
@@ -46,7 +46,7 @@ def feasible_scales(terms, base, G):
 def best_scale(terms, norm2, linear, base, G, interval, lowest):
     """Minimise s^2/2 norm2 - s linear + sum of losses over an interval of scales by Newton steps inside a bracket.
 
-    Infinite losses, of an infinite box without ridge, are the caller's business and count zero here.
+    Infinite losses, of an infinite box without diagonal, are the caller's business and count zero here.
     lowest : a value that none is below; the search ends where it can gain little of the way to it.
     """
     low, high = interval

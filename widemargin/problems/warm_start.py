@@ -1,7 +1,7 @@
 """Going on from the multipliers of an earlier fit: bring them into the box of the new problem and restore its sums.
 
 scaled    b * (C_new / C_old): along a path of C the bounded multipliers stay bounded and the sums stay zero
-clipped   to lo <= b <= hi; values that scaling left a rounding error off a bound are put on it exactly
+clipped   to lower <= b <= upper; values that scaling left a rounding error off a bound are put on it exactly
 repaired  each group's sum is brought back to what the problem asks, by moving first the multipliers inside their
           box, each in proportion to the room it has
 """

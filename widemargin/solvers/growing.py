@@ -158,7 +158,7 @@ def improve(
     n_groups = starts.shape[0] - 1
     f = np.empty(q, K.dtype)
     total_diagonal = np.empty(q, K.dtype)
-    inner = np.empty((5, q))  # beta, lo, hi, kink and ridge of the block
+    inner = np.empty((5, q))  # beta, lower, upper, epsilon and diagonal of the block
     inner_starts = np.zeros(n_groups + 1, np.int64)
     g = 0
     for k in range(q):

@@ -1,7 +1,7 @@
 """An interior-point method on a block: the tool for C K so large that pair steps would need millions.
 
 Solves   the signed dual restricted to a block, min 1/2 b'(K + D)b + g'b + e|b|, box and group sums, in b = p - m with
-         0 <= p <= hi and 0 <= m <= -lo, so that the kink is a plain linear term.
+         0 <= p <= upper and 0 <= m <= -lower, so that the kink is a plain linear term.
 Given    the block K, the gradient f at beta, and beta with its box
 Returns  the minimiser, clipped to box and sums, or None where it did not lower the objective
 How      Mehrotra's predictor-corrector on the parts x = (p, m) with multipliers z of x >= 0 and y of x <= upper. With

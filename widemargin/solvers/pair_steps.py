@@ -2,7 +2,7 @@
 
 Solves   the signed dual (problems/dual.py) restricted to q variables whose q x q kernel block K is at hand, the rest
 fixed.
-Given    f, the gradient of these variables, shifted so that values near the threshold are small; box, kink, ridge,
+Given    f, the gradient of these variables, shifted so that values near the threshold are small; box, epsilon, diagonal,
 diagonal.
 Returns  beta and f changed in place; number of steps; the largest violation left; the lowest curvature met (see below).
 Step     i = the lowest slope that can rise; j = the partner with the largest second-order gain (slope_j - slope_i)^2 /
@@ -79,7 +79,7 @@ def curvature_floor(mean_diagonal, itemsize):
 
 @jit(inner=True)
 def open_directions(beta, lower, upper, epsilon, t, up, down, closed):
-    """Penalties that turn the gradient of variable t into its slopes: +-kink where open, +-closed where not."""
+    """Penalties that turn the gradient of variable t into its slopes: +-epsilon where open, +-closed where not."""
     b = beta[t]
     if b >= upper[t]:
         up[t] = closed
@@ -119,7 +119,7 @@ def move_pair(beta, lower, upper, epsilon, i, j, step):
 def solve_pairs(K, f, beta, lower, upper, epsilon, diagonal, total_diagonal, starts, tol, max_steps, position, limits):
     """Pair steps until every group of the block is within tol; see the module's header.
 
-    K (q, q), f (q,) and diagonal (q,) = diag(K) + ridge share one float type; beta, lo, hi, kink, ridge are float64;
+    K (q, q), f (q,) and total_diagonal (q,) = diag(K) + diagonal share one float type; beta and terms are float64;
     starts are the boundaries of the groups inside the block; position and limits come from `packed.key_limits`.
     """
     q = f.shape[0]

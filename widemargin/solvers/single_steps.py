@@ -2,7 +2,7 @@
 
 Solves   the signed dual restricted to q variables whose kernel block K is at hand, no group: each variable moves alone.
 Step     i = the largest second-order gain slope_i^2 / K_ii over the open directions; b_i -= slope_i / K_ii, cut at box
-and kink. Returns  beta and f changed in place; number of steps; the largest projected slope left.
+and epsilon. Returns  beta and f changed in place; number of steps; the largest projected slope left.
 See      Cristianini & Shawe-Taylor (2000), section 7.2 and Remark 7.4; the greedy order is the Gauss-Southwell rule.
 """
 

@@ -1,6 +1,6 @@
 """The smoothed losses of the proximal dual: multipliers as a function of the margins, and their sums.
 
-With z = -(u + c), u = w'x + bias and c the shift of the signed dual (problems/dual.py), sample i answers with
+With z = -(u + c), u = w'x + bias and c the linear term of the signed dual (problems/dual.py), sample i answers with
 
     b(u) = clip( soft( centre + s r z, s r e ), lo, hi ),      soft(t, k) = sign(t) max(|t| - k, 0)
 

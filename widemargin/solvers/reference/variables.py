@@ -14,7 +14,7 @@ Index = NDArray[np.int64]
 
 
 def block_of(run: Run, variables: Index) -> NDArray:
-    """K between the given variables, without the ridge."""
+    """K between the given variables, without the diagonal D."""
     dual = run.dual
     samples = variables if dual.row is None else dual.row[variables]
     block = run.gram.block(samples)

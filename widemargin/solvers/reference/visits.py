@@ -1,6 +1,6 @@
 """One variable at a time, in a given order: the step that Adatron, fixed-threshold SMO and coordinate ascent share.
 
-    b_i <- clip( b_i - omega (f_i + kink) / (K_ii + D_i),  lo_i, hi_i )        f += (change of b_i) K_i
+    b_i <- clip( b_i - omega (f_i + e_i) / (K_ii + D_i),  lower_i, upper_i )        f += (change of b_i) K_i
 
 With omega = 1 this is the exact maximum along the axis: kernel-Adatron with rate 1 / K_ii (Cristianini & Shawe-Taylor
 2000, Table 7.1), eq. (23) of Platt (1998) and the coordinate ascent of CS229 are the same step (Remark 7.16) and differ
