@@ -1,12 +1,9 @@
 """Packed keys: argmin and argmax as one integer reduction that vectorises.
 
-A float's bits, read as an integer, order as the float does (after one flip for negative values). Replace the lowest
-bits of
-that integer by the position of the value and a plain integer minimum finds value and position at once, eight lanes at a
-time. The value loses its last log2(n) bits, so the *choice* of a pair is approximate to 2^-11 (float32) or 2^-40
-(float64);
-the step that follows is computed exactly. Measured: 5-12 us per step with an ordinary argmin, 0.33 us with keys (512
-points).
+A float's bits, read as an integer, order as the float does (after one flip for negative values). With the lowest bits
+of that integer replaced by the position of the value, a plain integer minimum finds value and position at once, eight
+lanes at a time. The value loses its last log2(n) bits, so the *choice* of a pair is approximate to 2^-11 (float32) or
+2^-40 (float64); the step that follows is computed exactly. An ordinary argmin takes 15 to 36 times as long.
 
 Numba widens small integers to 64 bits, which halves the lanes; the intrinsics below keep the width of the float.
 With NUMBA_DISABLE_JIT=1 intrinsics cannot run, so each has a twin in plain Python.

@@ -1,14 +1,11 @@
 """SMO inside a block: second-order pair steps on a small dense kernel matrix, vectorised with packed keys.
 
-Solves   the signed dual (problems/dual.py) restricted to q variables whose q x q kernel block K is at hand, the rest
-fixed.
-Given    f, the gradient of these variables, shifted so that values near the threshold are small; box, epsilon, diagonal,
-diagonal.
-Returns  beta and f changed in place; number of steps; the largest violation left; the lowest curvature met (see below).
-Step     i = the lowest slope that can rise; j = the partner with the largest second-order gain (slope_j - slope_i)^2 /
-         eta,
+Solves   the signed dual (problems/dual.py) restricted to q variables whose kernel block K (q x q) is in memory
+Given    f, the gradient of these variables, shifted so that values near the threshold are small; their terms
+Returns  beta and f changed in place; number of steps; the largest violation left; the lowest curvature met
+Step     i = the lowest slope that can rise; j = the partner with the largest gain (slope_j - slope_i)^2 / eta,
          eta = K_ii + K_jj - 2 K_ij; b_i += s, b_j -= s with s = (slope_j - slope_i) / eta cut at the boxes and at the
-         kink. Each group has its own i and j, the better pair of all groups is taken.
+         kink. Each group has its own i and j; the better pair of all groups is taken.
 See      Platt (1998), section 2.1, for the step; Fan, Chen & Lin (2005), JMLR 6, for the second-order choice.
 
 Precision: K, f and the choice are in K's precision; beta and the step are float64, and bounds are assigned, never

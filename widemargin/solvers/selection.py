@@ -1,11 +1,10 @@
-"""Which variables enter the next block: the worst of every group, part of the last ones, and the free ones.
+"""Which variables enter the next working set: the worst of every group, part of the last ones, and the free ones.
 
 Given    slopes of all variables (problems/dual.py), the middle between the two thresholds of each group
 Returns  sorted numbers of the chosen variables
-Rules    (measured, 10^4 to 10^5 samples) half of the variables that were new last time stay; the rest of the block are
-         the top
-         violators of both sides, half and half, of every group in turn; free variables fill what is left up to the cap.
-         Without groups only violators are taken: there is no partner to move against.
+Rules    Half of the variables that were new last time stay; the rest are the top violators of both sides, half and
+         half, of every group in turn; free variables fill what is left up to the cap. Without groups only violators
+         are taken: there is no partner to move against.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Coordinate steps inside a block, for machines without an equality constraint (fixed bias, kernel K + tau^2).
 
-Solves   the signed dual restricted to q variables whose kernel block K is at hand, no group: each variable moves alone.
-Step     i = the largest second-order gain slope_i^2 / K_ii over the open directions; b_i -= slope_i / K_ii, cut at box
-and epsilon. Returns  beta and f changed in place; number of steps; the largest projected slope left.
+Solves   the signed dual restricted to q variables whose kernel block K is in memory, without groups
+Step     i = the largest second-order gain slope_i^2 / K_ii over the open directions; b_i -= slope_i / K_ii, cut at the
+         box and at the kink
+Returns  beta and f changed in place; number of steps; the largest projected slope left
 See      Cristianini & Shawe-Taylor (2000), section 7.2 and Remark 7.4; the greedy order is the Gauss-Southwell rule.
 """
 

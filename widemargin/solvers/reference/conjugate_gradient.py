@@ -1,6 +1,6 @@
 """Projected conjugate gradient: the numerical QP inside chunking and decomposition.
 
-Solves   min 1/2 b'Q b + c'b + sum e |b|  on q variables with Q = K + D dense, box lower <= b <= upper, sums of the groups
+Solves   min 1/2 b'Q b + c'b + sum e |b|  on q variables with Q = K + D dense, within the box, the sums of the groups
          kept
 Given    Q, the gradient f = Q b + c at the start b, the box, the groups; changed in place
 Returns  the number of steps

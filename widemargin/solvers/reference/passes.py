@@ -137,7 +137,7 @@ class Run:
     def has_no_margin(self) -> bool:
         """Hard margin: 2 |sum b phi| / sum |b| bounds the distance of the two hulls; is it zero to rounding?
 
-        A kernel with negative curvature can drive multipliers to infinity against any diagonal, so it is asked there too.
+        A kernel with negative curvature can drive multipliers to infinity against any diagonal; they are checked too.
         """
         if self.ran_away:
             return True
