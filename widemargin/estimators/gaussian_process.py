@@ -8,8 +8,9 @@ section 7.6, and Gibbs & MacKay (1997).
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,7 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemModel):
     """Gaussian process regression: the parameters of scikit-learn's GaussianProcessRegressor, and some more.
 
@@ -120,7 +122,19 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
     True
     """
 
-    _parameter_constraints: dict = {
+    kernel: Any = field(default=None, kw_only=False)
+    alpha: Any = 1e-10
+    optimizer: Any = "fmin_l_bfgs_b"
+    n_restarts_optimizer: int = 0
+    normalize_y: bool = False
+    copy_X_train: bool = True
+    n_targets: int | None = None
+    random_state: Any = None
+    noise_variance: float | None = None
+    n_optimizer_samples: int | None = None
+    solver: str = "auto"
+
+    _parameter_constraints: ClassVar[dict] = {
         **KernelSystemModel._parameter_constraints,
         "kernel": [Kernel, callable, None],
         "alpha": [Interval(Real, 0, None, closed="left"), np.ndarray],
@@ -133,45 +147,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         "noise_variance": [Interval(Real, 0, None, closed="neither"), None],
         "n_optimizer_samples": [Interval(Integral, 1, None, closed="left"), None],
     }
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        alpha: Any = 1e-10,
-        optimizer: Any = "fmin_l_bfgs_b",
-        n_restarts_optimizer: int = 0,
-        normalize_y: bool = False,
-        copy_X_train: bool = True,
-        n_targets: int | None = None,
-        random_state: Any = None,
-        noise_variance: float | None = None,
-        n_optimizer_samples: int | None = None,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        cache_size: float | None = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.normalize_y = normalize_y
-        self.copy_X_train = copy_X_train
-        self.n_targets = n_targets
-        self.random_state = random_state
-        self.noise_variance = noise_variance
-        self.n_optimizer_samples = n_optimizer_samples
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -16,8 +16,9 @@ See      Cristianini & Shawe-Taylor (2000), section 7.6: with the augmented kern
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,6 +46,7 @@ DIVERGED = 1e6  # times the first error: beyond, the learning rate is too large 
 Vector = NDArray[np.float64]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelLMS(RegressorMixin, KernelSystemModel):
     """Kernel least mean squares: gradient steps in the dual, all samples at once or one by one.
 
@@ -97,8 +99,18 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
     [1.0]
     """
 
+    method: str = "batch"
+    learning_rate: float | str = "auto"
+    noise_variance: float = 0.0
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 0.0
+    max_iter: int = 1000
+    tol: float = 1e-4
+    random_state: Any = None
+
     _kept_private = ("_gamma", "_fitted_kernel")
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         **KernelSystemModel._parameter_constraints,
         "method": [StrOptions({"batch", "sgd"})],
         "learning_rate": [Interval(Real, 0.0, None, closed="neither"), StrOptions({"auto"})],
@@ -111,39 +123,6 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
         "random_state": ["random_state"],
     }
     _parameter_constraints.pop("solver")
-
-    def __init__(
-        self,
-        *,
-        method: str = "batch",
-        learning_rate: float | str = "auto",
-        noise_variance: float = 0.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        time_limit: float | None = None,
-        random_state: Any = None,
-        cache_size: float | None = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.method = method
-        self.learning_rate = learning_rate
-        self.noise_variance = noise_variance
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.max_iter = max_iter
-        self.tol = tol
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> KernelLMS:

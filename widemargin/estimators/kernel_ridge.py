@@ -7,10 +7,11 @@ Source: Saunders, Gammerman & Vovk (1998); Cristianini & Shawe-Taylor (2000), se
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
 from inspect import isfunction
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ THEIRS = ("additive_chi2",)  # kernels that scikit-learn evaluates for us
 Vector = NDArray[np.float64]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
     """Kernel ridge regression: the parameters of scikit-learn's KernelRidge, and some more.
 
@@ -92,8 +94,16 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
     [1.0]
     """
 
+    alpha: Any = field(default=1, kw_only=False)
+    kernel: Any = "linear"
+    gamma: float | str | None = None
+    degree: int = 3
+    coef0: float = 1
+    kernel_params: dict | None = None
+    solver: str = "auto"
+
     _kept_private = ("_gamma", "_fitted_kernel", "_vectors", "_coefficients", "_kept")
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         **KernelSystemModel._parameter_constraints,
         "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
         "kernel": [StrOptions({*KERNEL_NAMES, *ALIASES, *THEIRS}), Kernel, callable],
@@ -102,37 +112,6 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
     }
-
-    def __init__(
-        self,
-        alpha: Any = 1,
-        *,
-        kernel: Any = "linear",
-        gamma: float | str | None = None,
-        degree: int = 3,
-        coef0: float = 1,
-        kernel_params: dict | None = None,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        cache_size: float | None = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -51,10 +52,19 @@ Expose = Callable[[Any, Matrix], None]
 LEAST_SQUARES_SAMPLES = 5000  # up to which a singular system is solved by eigenvalues: half a minute
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelSystemModel(ShowsCertificate, CallbackMixin, BaseEstimator):
     """Shared face of KernelRidge, LSSVC, LSSVR, GaussianProcessRegressor, KernelLMS, RVC and RVR."""
 
-    _parameter_constraints: dict = {
+    kernel: Any = "rbf"
+    tol: float = 1e-6
+    max_iter: int = -1
+    time_limit: float | None = None
+    cache_size: float | None = None
+    n_jobs: int | None = None
+    verbose: bool = False
+
+    _parameter_constraints: ClassVar[dict] = {
         "solver": [StrOptions(set(SOLVERS))],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, -1, None, closed="left")],

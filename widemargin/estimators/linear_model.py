@@ -8,10 +8,10 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -54,10 +54,23 @@ def is_plain_csr(X: Any) -> bool:
     )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
     """Shared face of LinearSVC and LinearSVR."""
 
-    _parameter_constraints: dict = {
+    tol: float = 1e-4
+    C: float = 1.0
+    fit_intercept: bool = True
+    intercept_scaling: float = 1.0
+    dual: bool | str = "auto"
+    verbose: int = 0
+    random_state: Any = None
+    max_iter: int = 1000
+    penalize_intercept: bool = True
+    time_limit: float | None = None
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict] = {
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "fit_intercept": ["boolean"],

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,6 +41,7 @@ def are_class_numbers(y: Any, n_samples: int) -> bool:
     return are_plain_labels(y, n_samples)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearSVC(ClassifierMixin, LinearMachine):
     """Linear support vector classification: the parameters of scikit-learn's LinearSVC, and some more.
 
@@ -110,7 +112,12 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     True
     """
 
-    _parameter_constraints: dict = {
+    penalty: str = field(default="l2", kw_only=False)
+    loss: str = field(default="squared_hinge", kw_only=False)
+    multi_class: str = "ovr"
+    class_weight: dict | str | None = None
+
+    _parameter_constraints: ClassVar[dict] = {
         **LinearMachine._parameter_constraints,
         "penalty": [StrOptions({"l1", "l2"})],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
@@ -118,41 +125,6 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "C": [Interval(Real, 0.0, None, closed="neither")],
     }
-
-    def __init__(
-        self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
-        *,
-        dual: bool | str = "auto",
-        tol: float = 1e-4,
-        C: float = 1.0,
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        class_weight: dict | str | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int = 1000,
-        penalize_intercept: bool = True,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.penalize_intercept = penalize_intercept
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -16,6 +17,7 @@ from widemargin.linalg.rows import DenseRows, SparseRows
 from widemargin.problems.dual import SignedDual
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearSVR(RegressorMixin, LinearMachine):
     """Linear support vector regression: the parameters of scikit-learn's LinearSVR, and some more.
 
@@ -74,42 +76,14 @@ class LinearSVR(RegressorMixin, LinearMachine):
     [21.0]
     """
 
-    _parameter_constraints: dict = {
+    epsilon: float = 0.0
+    loss: str = "epsilon_insensitive"
+
+    _parameter_constraints: ClassVar[dict] = {
         **LinearMachine._parameter_constraints,
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
         "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
     }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        tol: float = 1e-4,
-        C: float = 1.0,
-        loss: str = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        dual: bool | str = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int = 1000,
-        penalize_intercept: bool = True,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.tol = tol
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.dual = dual
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.penalize_intercept = penalize_intercept
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:

@@ -15,9 +15,9 @@ and +1 as targets the classifier is the same problem, because y_i e_i has the sq
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +38,25 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LeastSquaresMachine(KernelSystemModel):
     """Shared face of LSSVC and LSSVR."""
 
-    _kept_private: tuple[str, ...] = ("_gamma", "_fitted_kernel", "_vectors", "_coefficients", "_columns", "_single")
-    _parameter_constraints: dict = {
+    C: float = 1.0
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 0.0
+    solver: str = "auto"
+
+    _kept_private: ClassVar[tuple[str, ...]] = (
+        "_gamma",
+        "_fitted_kernel",
+        "_vectors",
+        "_coefficients",
+        "_columns",
+        "_single",
+    )
+    _parameter_constraints: ClassVar[dict] = {
         **KernelSystemModel._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "kernel": [StrOptions(set(KERNEL_NAMES)), Kernel, callable],
@@ -95,6 +109,7 @@ class LeastSquaresMachine(KernelSystemModel):
         return self._values(X, self._fitted_kernel, self._vectors, self._coefficients) + self.intercept_
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     """Least-squares support vector regression: kernel ridge regression with a bias that is not penalised.
 
@@ -139,35 +154,6 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     [21.0]
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        cache_size: float | None = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVR:
         """Solve for coefficients and bias.
@@ -195,6 +181,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         return values[:, 0] if self._single else values
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LSSVC(ClassifierMixin, LeastSquaresMachine):
     """Least-squares support vector classification; many classes one against the rest, all in one linear system.
 
@@ -241,41 +228,12 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
     True
     """
 
-    _parameter_constraints: dict = {
+    class_weight: dict | str | None = None
+
+    _parameter_constraints: ClassVar[dict] = {
         **LeastSquaresMachine._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        class_weight: dict | str | None = None,
-        solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = -1,
-        time_limit: float | None = None,
-        cache_size: float | None = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.class_weight = class_weight
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     _read_labels = KernelClassifier._read_labels  # labels and class weights mean what they mean in SVC
     _about_one_class = KernelClassifier._about_one_class

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,6 +33,7 @@ VOTE_ROWS = 256  # new samples whose kernel values against all support vectors a
 Vector = NDArray[np.float64]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
     """Learn from mistakes only: whenever a sample is on the wrong side, its feature vector is added to the weights.
 
@@ -80,8 +82,19 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
     True
     """
 
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: float | str = "scale"
+    coef0: float = 0.0
+    variant: str = "averaged"
+    fit_intercept: bool = True
+    max_iter: int = 10
+    shuffle: bool = True
+    random_state: Any = None
+    n_jobs: int | None = None
+
     _kept_private = ("_gamma", "_histories")
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         "kernel": [StrOptions(set(KERNEL_NAMES) - {"precomputed"}), Kernel, callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
         "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
@@ -93,31 +106,6 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        variant: str = "averaged",
-        fit_intercept: bool = True,
-        max_iter: int = 10,
-        shuffle: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.variant = variant
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +49,7 @@ class RelevanceMachine(KernelSystemModel):
     """Shared face of RVC and RVR."""
 
     _kept_private = ("_gamma", "_fitted_kernel", "_used", "_models")
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         **KernelSystemModel._parameter_constraints,
         "kernel": [StrOptions(set(KERNEL_NAMES)), Kernel, callable],
         "degree": [Interval(Integral, 0, None, closed="left")],
