@@ -4,7 +4,7 @@ Solves   the signed dual restricted to a block, min 1/2 b'(K + D)b + g'b + e|b|,
          0 <= p <= upper and 0 <= m <= -lower, so that the kink is a plain linear term.
 Given    the block K, the gradient f at beta, and beta with its box
 Returns  the minimiser, clipped to box and sums, or None where it did not lower the objective
-How      Mehrotra's predictor-corrector on the parts x = (p, m) with multipliers z of x >= 0 and y of x <= upper. With
+How      Mehrotra's predictor-corrector on the parts x = (p, m) with multipliers z of x >= 0 and y of x <= u. With
          Theta = z/x + y/(upper - x) and tau the sum of 1/Theta over the parts of a variable, one Cholesky factor of
          K + D + diag(1/tau) per iteration serves both steps; the group sums are kept by a Schur complement.
          15-40 iterations whatever the condition of K: along directions that K does not feel, where pair steps creep by
@@ -83,12 +83,12 @@ class Barrier:
         up, down = np.flatnonzero(upper > 0.0), np.flatnonzero(lower < 0.0)
         self.of = np.concatenate([up, down])
         self.sign = np.concatenate([np.ones(len(up)), -np.ones(len(down))])
-        self.upper = np.concatenate([upper[up], -lower[down]])
-        self.bounded = np.isfinite(self.upper)
+        self.part_upper = np.concatenate([upper[up], -lower[down]])
+        self.bounded = np.isfinite(self.part_upper)
         self.scale = max(float(np.abs(np.diagonal(M)).mean()), TINY)
         largest = max(float(np.abs(beta).max()), float(np.abs(f).max()) / self.scale, TINY)
-        self.x = np.where(self.bounded, 0.5 * self.upper, largest)
-        self.w = np.where(self.bounded, self.upper - self.x, 1.0)
+        self.x = np.where(self.bounded, 0.5 * self.part_upper, largest)
+        self.w = np.where(self.bounded, self.part_upper - self.x, 1.0)
         self.level = max(float(np.abs(M @ self.assemble(self.x) + self.linear).max()), TINY)
         self.z = np.full(len(self.x), self.level)
         self.y = np.where(self.bounded, self.level, 0.0)
@@ -186,11 +186,11 @@ class Barrier:
 
     def snap(self, x: Vector) -> Vector:
         """Put parts on their bounds that are close to them and whose multiplier says so; returns b."""
-        width = np.where(self.bounded, self.upper, max(float(x.max()), TINY))
-        room = self.upper - x
+        width = np.where(self.bounded, self.part_upper, max(float(x.max()), TINY))
+        room = self.part_upper - x
         x = np.where((x <= SNAP * width) & (x * self.scale < self.z), 0.0, x)
         return self.assemble(
-            np.where(self.bounded & (room <= SNAP * width) & (room * self.scale < self.y), self.upper, x)
+            np.where(self.bounded & (room <= SNAP * width) & (room * self.scale < self.y), self.part_upper, x)
         )
 
     def restore(self, b: Vector) -> Vector | None:
