@@ -160,7 +160,7 @@ def _verify_classifier(
             beta, level = coefficients, np.array([-bias])
         part = samples if problem.index is None else samples.take(problem.index)
         beta = _on_bounds(dual, beta, _nearness(model))
-        certificate = _certify(dual, kernel, part, beta, level, tol)
+        certificate = _certify(dual, kernel, part, beta, level, tol, whole=samples)
         if machine == "NuSVC" and abs(margin - 1.0) <= ROUNDING and not certificate.holds:
             # A model whose margin is zero to rounding is not divided by it: half the distance of its levels is free.
             best = certify(dual, kernel, part, beta, tol, n_threads=available_cores()).level
@@ -207,17 +207,18 @@ def _certify(
     level: Vector,
     tol: float,
     coefficients: Vector | None = None,
+    whole: Samples | None = None,
 ) -> Certificate:
     """Certificate at the model's own levels.
 
-    Without groups the bias is that of the kernel K + tau^2, tau^2 sum b; one that differs adds the difference to every
-    slope.
+    Without groups the bias is that of the kernel K + tau^2, tau^2 sum b, with tau the largest |x| of all samples of the
+    fit (`whole`); one that differs adds the difference to every slope.
     """
     if dual.n_groups:
         return certify(
             dual, kernel, samples, beta, tol, level=level, coefficients=coefficients, n_threads=available_cores()
         )
-    tau2 = safe_tau(kernel.diag(samples)) ** 2
+    tau2 = safe_tau(kernel.diag(samples if whole is None else whole)) ** 2
     certificate = certify(dual, kernel, samples, beta, tol, constant=tau2, n_threads=available_cores())
     bias = tau2 * math.fsum(beta)
     wrong = abs(-float(level[0]) - bias) + 8.0 * UNIT * abs(bias)

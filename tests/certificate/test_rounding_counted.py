@@ -298,3 +298,11 @@ def test_a_margin_too_small_to_divide_by_leaves_finite_coefficients(rng):
         model = NuSVC(kernel="linear", nu=0.4).fit(X, np.arange(22) % 2)
     assert np.isfinite(model.dual_coef_).all()
     assert widemargin.verify(model, X, np.arange(22) % 2).holds == model.certificate_.holds
+
+
+def test_a_penalised_bias_of_many_classes_is_that_of_all_samples(rng):
+    X = rng.normal(size=(60, 3))
+    X[:20] *= 3.0
+    y = np.repeat([0, 1, 2], 20)
+    model = SVC(solver="coordinate", kernel="linear", C=0.1).fit(X, y)
+    assert model.certificate_.holds and widemargin.verify(model, X, y).holds

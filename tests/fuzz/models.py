@@ -186,5 +186,5 @@ def _nu_regression(
         kernel, X, np.concatenate([above, -below]), np.concatenate([-y, -y]), np.concatenate([zero, -bound]),
         np.concatenate([bound, zero]), np.zeros(2 * n), np.zeros(2 * n), group=np.repeat([0, 1], n), n_groups=2,
         sums=np.array([half, -half]), row=np.tile(np.arange(n), 2), level=level, levels=[level, *levels],
-        sums_error=SUM_ROUNDING * n, slack=NU_SLACK, split_known=apart,
+        sums_error=SUM_ROUNDING * n, slack=NU_SLACK, split_known=apart, rounded_when_stored=True,
     )  # fmt: skip
