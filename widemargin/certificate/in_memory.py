@@ -1,4 +1,4 @@
-"""The certificate of a problem whose rows are in memory in one compiled call, where they prove it as they are.
+"""The certificate of a problem whose rows are in memory by two compiled calls, where they prove it as they are.
 
 A machine for 26 classes has 325 pairs, each solved in half a millisecond, of which the general way
 (certificate/prove.py) would take a good part in Python. The bounds are the same functions; what they do not prove is

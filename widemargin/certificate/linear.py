@@ -9,8 +9,8 @@ so nothing cancels, whatever C. With p = z - e, q = z + e, and for b >= 0 (b < 0
     linear loss     p >= 0:  p (hi - b)              p < 0:  -p b + q- (-lo)                      q- = max(-q, 0)
     squared loss    p >= 0:  (p - D b)^2 / (2 D)     p < 0:  -p b + D b^2 / 2 + q-^2 / (2 D)
 
-Rounding    z lies within E of the computed value, E_i = error of u_i (rounding.py) + 4 u (|z| + e). Losses are convex
-            with their minimum at zero, and each factor above is monotone in z on its side: upper bounds are taken at
+Rounding    z lies within E of the computed value, E_i = error of u_i (linear_rounding.py) + 4 u (|z| + e). Losses are
+            convex with their minimum at zero, each factor above is monotone in z on its side: upper bounds are taken at
             the end of [z - E, z + E] where the factor is largest, and the larger of the two sides counts.
             |w - X'b| is at most |w - v~| + |X'b - v~|, v~ the computed product.
 Data        C_i = C * weight * class weight and D_i = 1 / (2 C_i) are rounded up to three times. Losses grow by at most

@@ -3,7 +3,7 @@
     P(w)   = sum_j |w_j| + sum_i C_i s_i^2,     s_i = max(0, 1 - y_i u_i),  u = X w + bias
     D(t a) = t A - t^2 Q,     A = sum_i a_i,  Q = sum_i a_i^2 / (4 C_i),    for any a >= 0 and t |X'(y a)|_inf <= 1
 
-Rounding    s_i lies within E_i = error of u_i (rounding.py) + 4 u |1 - y_i u_i| of the computed value.
+Rounding    s_i lies within E_i = error of u_i (linear_rounding.py) + 4 u |1 - y_i u_i| of the computed value.
             a_i = 2 C_i s_i as computed is a vector of floats like any other, so only the sums A, Q and G = X'(y a) are
             rounded; |G_j| is at most its computed size plus gamma_(m + 2) sum_i a_i |x_ij|, and t is the reciprocal of
             the largest, or the best t = A / (2 Q) if that is smaller.

@@ -8,7 +8,7 @@ have the same products, each about one pass over the rows concerned:
     add_gram(I, r, G)            G += X_I' diag(r) X_I           lower triangle, for changes of the free set
     inner(I, J)                  X_I X_J', without the constant  where the free set is smaller than the dimension
     take(I)                      the rows I as data of their own
-    absolute()                   the rows |x_i|                  for bounds on rounding errors (rounding.py)
+    absolute()                   the rows |x_i|                  for bounds on rounding errors
 """
 
 from __future__ import annotations
