@@ -115,7 +115,7 @@ class HalfTrained:
 def _levels(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.float64]) -> NDArray[np.float64]:
     """Levels of the groups at a point with F = K b."""
     f = dual.gradient(beta, function)
-    table = scan_groups(f, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups, 0.0)
+    table = scan_groups(f, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups)
     return levels_of(table, dual.n_groups)
 
 

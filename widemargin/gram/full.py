@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from widemargin.gram.accumulate import gather_block
 from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, summation_error, symmetric_block
 from widemargin.gram.memory import ThreadMemory
+from widemargin.gram.row_store import RowStore, full_store
 from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import ErrorTerms, unknown
 from widemargin.kernels.kernel import Kernel, Samples
@@ -54,6 +55,11 @@ class FullGram(Gram):
         gram._state_errors = lambda: kernel.errors(samples)
         gram.rows_computed = n
         return gram
+
+    @cached_property
+    def store(self) -> RowStore:  # type: ignore[override]
+        """All rows."""
+        return full_store(self.matrix, self.diag)
 
     @property
     def samples(self) -> Samples | None:

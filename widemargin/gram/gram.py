@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from widemargin.gram.accumulate import add_row_products
 from widemargin.gram.memory import ThreadMemory
+from widemargin.gram.row_store import RowStore
 from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import ErrorTerms, rounding_of_sum
 from widemargin.kernels.kernel import Kernel, Samples
@@ -35,6 +36,7 @@ class Gram(ABC):
     errors : bounds on the errors of its values
     dtype : float32 or float64, the precision of blocks and rows
     is_whole : whether all of K is in memory, so that the block of all samples costs nothing
+    store : rows in memory for compiled solvers, or None where rows are evaluated on demand
     n_threads : threads that may work on it
     block_limit : variables up to which the user's budget has room for a block and a factor of it
     rows_computed, row_hits : counters of full rows evaluated and of rows served from memory
@@ -44,6 +46,7 @@ class Gram(ABC):
     errors: ErrorTerms
     dtype: np.dtype
     is_whole: bool = False
+    store: RowStore | None = None
     n_threads: int = 1
     block_limit: float = np.inf
     rows_computed: int = 0
@@ -51,6 +54,9 @@ class Gram(ABC):
 
     def __len__(self) -> int:
         return len(self.diag)
+
+    def need(self, index: NDArray[np.int64]) -> None:
+        """Bring rows into the store that are not there."""
 
     @abstractmethod
     def block(self, index: NDArray[np.int64]) -> NDArray:

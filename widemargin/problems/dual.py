@@ -7,7 +7,7 @@ with the signed multiplier b_i = y_i alpha_i, so that labels end at the builder 
 
 Names       b   beta      signed multipliers, one per variable        c   linear_term
             D   diagonal  added to K, one per variable                e   epsilon   slope of e|b|, which jumps at zero
-            f   gradient  (K + D) b + c, the smooth part              r   level     threshold: minus the bias of a group
+            f   gradient  (K + D) b + c, the smooth part              r   threshold minus the bias of a group
 
 Optimal     a variable can rise while b < upper, along the slope  f + e  (b >= 0)  or  f - e  (b < 0);
 iff         it can fall while b > lower, along the slope          f + e  (b > 0)   or  f - e  (b <= 0);
@@ -116,6 +116,30 @@ class SignedDual:
         """For compiled code."""
         box = (self.linear_term, self.lower, self.upper, self.diagonal, self.epsilon)
         return Terms(*box, self.start, self.group_starts, self.n_groups)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether variable i is the coefficient of sample i."""
+        return self.row is None and self.sign is None
+
+    @cached_property
+    def hard(self) -> NDArray[np.bool_]:
+        """Variables that may grow without end: an infinite box and no diagonal; empty if there are none."""
+        if self.upper.max(initial=0.0) < np.inf and self.lower.min(initial=0.0) > -np.inf:
+            return np.zeros(0, np.bool_)
+        hard = (np.isinf(self.upper) | np.isinf(self.lower)) & (self.diagonal == 0.0)
+        return hard if hard.any() else np.zeros(0, np.bool_)
+
+    def restricted(self, variables: NDArray[np.int64], beta: Vector) -> SignedDual:
+        """The problem of some variables (ascending), the others held at `beta`, by its own signed kernel matrix.
+
+        K b is given to it with what the others contribute; so its linear term is the one of the whole.
+        """
+        parts = {name: getattr(self, name)[variables] for name in ("linear_term", "lower", "upper", "diagonal")}
+        group = None if self.n_groups <= 1 else self.group[variables]
+        return SignedDual(
+            **parts, start=beta[variables], epsilon=self.epsilon[variables], group=group, n_groups=self.n_groups
+        )
 
     def per_sample(self, beta: Vector) -> Vector:
         """Sum the variables of each sample: the coefficients of the kernel expansion, shape (n_samples,)."""

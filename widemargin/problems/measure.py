@@ -21,7 +21,7 @@ TINY = float(np.finfo(np.float64).tiny)  # keeps the gap finite where both objec
 def measure(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.float64]) -> dict[str, float]:
     """Objective, gap, violation and margin of a point with F = K b."""
     f = dual.gradient(beta, function)
-    table = scan_groups(f, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups, 0.0)
+    table = scan_groups(f, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups)
     level = levels_of(table, dual.n_groups)
     norm2 = float(dual.per_sample(beta) @ function)
     primal, _ = best_primal(dual, dual.per_variable(function), norm2, level)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from widemargin.solvers.begin import solve_blocks
+from widemargin.solvers.solve import solve_blocks
 from widemargin.solvers.solution import Solution
 
 SOLVERS: dict[str, Callable[..., Solution]] = {"auto": solve_blocks, "block": solve_blocks}

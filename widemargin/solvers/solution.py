@@ -8,19 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.gram.scores import Scores
+from widemargin.monitor.iteration import Iteration
 from widemargin.monitor.status import Status
 
 Vector = NDArray[np.float64]
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Solution:
     """Result of a solver.
 
     Attributes
     ----------
     beta : signed multipliers, shape (n_variables,)
-    function : F = K b, shape (n_samples,), as the solver holds it
+    function : K b, shape (n_samples,), as the solver holds it
     error : bound on the error of `function` at each sample; None where the solver kept no track of it
     level : r, one per group; shape (n_groups,)
     violation : largest KKT violation by the solver's own gradient
@@ -41,5 +42,20 @@ class Solution:
 
     @property
     def scores(self) -> Scores:
-        """The function with its error."""
+        """K b with its error."""
         return Scores.untracked(self.function) if self.error is None else Scores(self.function, self.error)
+
+    def iteration(self, tol: float, n_free: int) -> Iteration:
+        """Progress record of a problem that was solved at once, as after a round."""
+        return Iteration(
+            violation=self.violation,
+            tol=tol,
+            objective=self.objective,
+            iterations=self.iterations,
+            rounds=self.rounds,
+            n_support=int(np.count_nonzero(self.beta)),
+            n_free=n_free,
+            rows_computed=self.rows_computed,
+            seconds=self.seconds,
+            point=lambda: (self.beta, self.function),
+        )

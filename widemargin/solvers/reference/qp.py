@@ -102,7 +102,7 @@ def _to_bounds(dual: SignedDual, Q: NDArray, beta: Vector) -> Vector:
         beta,
         np.where(beta - dual.lower <= near, dual.lower, np.where(dual.upper - beta <= near, dual.upper, 0.0)),
     )
-    level = levels_of(scan_groups(f, clear, dual.lower, dual.upper, dual.epsilon, starts, groups, 0.0), groups)
+    level = levels_of(scan_groups(f, clear, dual.lower, dual.upper, dual.epsilon, starts, groups), groups)
     slope = f - (level[dual.group] if groups else 0.0)
     reach = 1.0 / np.maximum(np.diagonal(Q), np.finfo(float).tiny)
     up, down = slope + dual.epsilon, slope - dual.epsilon  # slopes for b >= 0 and b <= 0

@@ -1,14 +1,14 @@
 """A Newton step on the free variables of a block, for the hard cases (large C) where pair steps are slow.
 
 Solves   min 1/2 d'(K_FF + D + delta I) d + g'd  over the free variables F, the sums of the groups kept, each variable
-         within its segment (the box, cut at the kink): one Cholesky factor, then a primal-dual active set on top of it
-Given    the block K, its gradient f and beta; both are changed in place when the step lowers the objective
+         within its segment (the box, cut at zero where epsilon > 0): one Cholesky factor, then a primal-dual active set on top of it
+Given    a Block, whose f and beta are changed in place when the step lowers the objective
 Returns  whether it did
 How      With u = -M^-1 g, V = M^-1 A (A: indicators of the groups) and W = M^-1 E_C for the variables C put on a bound,
          the minimiser is d = u - V nu - W mu, where (nu, mu) solve the small system of the constraints A'd = 0 and
          d_C = c. Variables that leave their segment join C, those with a multiplier of the wrong sign leave it.
 See      Hintermueller, Ito & Kunisch (2003), SIAM J. Optim. 13, for the active set; Scheinberg (2006), JMLR 7, for
-         SVMs
+         support vector machines
 """
 
 from __future__ import annotations
@@ -19,23 +19,18 @@ from scipy.linalg import lapack
 
 from widemargin.gram.full import FullGram, gather_block_of
 from widemargin.gram.memory import ThreadMemory
+from widemargin.problems.optimality import free_variables
+from widemargin.solvers.steps.block import Block
 
-REGULARISATION = {
-    np.dtype(np.float32): 1e-5,
-    np.dtype(np.float64): 1e-10,
-}  # of the mean diagonal; K_FF is often singular
+REGULARISATION = {"f": 1e-5, "d": 1e-10}  # of the mean diagonal, by precision; K_FF is often singular
 ROUNDS = 12  # active-set rounds; releases stop four rounds before the end so that it settles
 LARGEST_ACTIVE = 0.25  # share of the free variables on bounds above which pair steps are the better tool
 LARGEST_FREE = 6656  # variables, the largest block: its factor takes about 0.7 s
 OVERHEAD = 3e5  # ns of a step with few free variables
+SHORTEST = 1e-6  # length of a step that is worth its factor
 SHORTEST_FULL = 0.7  # length of the lowest point from which the full step is made: it puts variables on their bounds,
 # and gains four fifths as much even there
 REPAIRS = 30  # of a group's sum: each puts some variables on a bound
-
-
-def is_free(beta: NDArray, lower: NDArray, upper: NDArray, epsilon: NDArray) -> NDArray[np.bool_]:
-    """Variables strictly inside their box and off the kink: they can move both ways along one slope."""
-    return (beta > lower) & (beta < upper) & ((beta != 0.0) | (epsilon == 0.0))
 
 
 def newton_cost(n_free: int) -> float:
@@ -43,33 +38,24 @@ def newton_cost(n_free: int) -> float:
     return OVERHEAD + n_free**3 / 200
 
 
-def newton_step(
-    block: NDArray,
-    f: NDArray,
-    beta: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    epsilon: NDArray[np.float64],
-    diagonal: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    n_threads: int = 1,
-    memory: ThreadMemory | None = None,
-) -> bool:
-    """Try one step on the block; see the module's header. The factor lies in `memory`, if there is any."""
-    free = np.flatnonzero(is_free(beta, lower, upper, epsilon))
+def newton_step(block: Block, n_threads: int = 1, memory: ThreadMemory | None = None) -> bool:
+    """Try one step on the block; see the module's header. The factor lies in `memory`, if it is given."""
+    f, beta, terms = block.f, block.beta, block.terms
+    free = free_variables(terms, beta)
     m = len(free)
     if m < 2 or m > LARGEST_FREE:
         return False
     b = beta[free]
-    g = f[free].astype(np.float64) + epsilon[free] * np.sign(b)
-    split = epsilon[free] > 0.0
-    low = np.where(split & (b > 0.0), 0.0, lower[free]) - b
-    high = np.where(split & (b < 0.0), 0.0, upper[free]) - b
-    A = np.zeros((m, len(starts) - 1))
-    for group, (first, last) in enumerate(zip(starts[:-1], starts[1:])):
+    g = f[free].astype(np.float64) + terms.epsilon[free] * np.sign(b)
+    split = terms.epsilon[free] > 0.0
+    lowest = np.where(split & (b > 0.0), 0.0, terms.lower[free])
+    highest = np.where(split & (b < 0.0), 0.0, terms.upper[free])
+    low, high = lowest - b, highest - b
+    A = np.zeros((m, terms.n_groups))
+    for group, (first, last) in enumerate(zip(terms.starts[: terms.n_groups], terms.starts[1:])):
         A[(free >= first) & (free < last), group] = 1.0
     A = A[:, A.any(axis=0)]
-    solve = _factor(block, free, diagonal[free], n_threads, memory or ThreadMemory())
+    solve = _factor(block.K, free, terms.diagonal[free], n_threads, memory or ThreadMemory())
     d = None if solve is None else _active_set(solve, g, A, low, high)
     d = None if d is None else _onto_segment(d, A, low, high)
     if d is None:
@@ -78,18 +64,17 @@ def newton_step(
     if not slope < 0.0:
         return False
     change = np.zeros(len(f))
-    FullGram(block, n_threads).add_rows(free, d, change)
-    curvature = float(d @ (change[free] + diagonal[free] * d))
+    FullGram(block.K, n_threads).add_rows(free, d, change)
+    curvature = float(d @ (change[free] + terms.diagonal[free] * d))
     best = -slope / curvature if curvature > 0.0 else np.inf  # length of the lowest point
     length = 1.0 if best >= SHORTEST_FULL else best
-    if length < 1e-6:
+    if length < SHORTEST:
         return False
     moved = b + length * d
     if length == 1.0:  # bounds are assigned, never added up to
-        moved = np.where(d >= high, np.where(split & (b < 0.0), 0.0, upper[free]), moved)
-        moved = np.where(d <= low, np.where(split & (b > 0.0), 0.0, lower[free]), moved)
+        moved = np.where(d <= low, lowest, np.where(d >= high, highest, moved))
     f += (length * change).astype(f.dtype)
-    f[free] += ((moved - b) * diagonal[free]).astype(f.dtype)
+    f[free] += ((moved - b) * terms.diagonal[free]).astype(f.dtype)
     beta[free] = moved
     return True
 
@@ -101,7 +86,7 @@ def _factor(  # type: ignore[no-untyped-def]
     m = len(free)
     M = gather_block_of(block, free, memory.array(m, m, block.dtype), n_threads)
     kind = M.dtype
-    M[np.diag_indices_from(M)] += (diagonal + REGULARISATION[kind] * max(float(np.trace(M)) / m, 1e-30)).astype(kind)
+    M[np.diag_indices_from(M)] += (diagonal + REGULARISATION[kind.char] * max(float(np.trace(M)) / m, 1e-30)).astype(kind)
     factorise, back = (lapack.spotrf, lapack.spotrs) if kind == np.float32 else (lapack.dpotrf, lapack.dpotrs)
     if factorise(M.T, lower=0, clean=0, overwrite_a=1)[1] != 0:  # on one thread, to which a fit limits BLAS
         return None

@@ -11,10 +11,13 @@ With NUMBA_DISABLE_JIT=1 intrinsics cannot run, so each has a twin in plain Pyth
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from widemargin._jit import INTERPRETED
 
@@ -23,11 +26,18 @@ FAST_COMPARE = ("nnan", "nsz")  # the arrays compared hold finite sentinels, nev
 _INTEGER_OF = {types.float32: types.int32, types.float64: types.int64}
 
 
-def key_limits(n: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """Positions 0..n-1, and (largest key, mask of the value, mask of the position), in the integer of `dtype`."""
+class Keys(NamedTuple):
+    """Positions 0..n-1, and (largest key, mask of the value, mask of the position), in the integer of the float."""
+
+    position: NDArray
+    limits: NDArray
+
+
+def keys_of(n: int, dtype: np.dtype) -> Keys:
+    """Keys for n values of a float type."""
     integer = np.int32 if dtype == np.float32 else np.int64
     low = (1 << max(1, int(n - 1).bit_length())) - 1
-    return np.arange(n, dtype=integer), np.array([np.iinfo(integer).max, ~low, low], integer)
+    return Keys(np.arange(n, dtype=integer), np.array([np.iinfo(integer).max, ~low, low], integer))
 
 
 def _pack(builder, arguments, signed):

@@ -1,11 +1,11 @@
-"""SMO inside a block: second-order pair steps on a small dense kernel matrix, vectorised with packed keys.
+"""SMO inside a block: second-order pair steps on a dense kernel matrix, vectorised with packed keys.
 
 Solves   the signed dual (problems/dual.py) restricted to q variables whose kernel block K (q x q) is in memory
-Given    f, the gradient of these variables, shifted so that values near the threshold are small; their terms
+Given    a Block: K, the gradient f of these variables less the threshold, their terms
 Returns  beta and f changed in place; number of steps; the largest violation left; the lowest curvature met
 Step     i = the lowest slope that can rise; j = the partner with the largest gain (slope_j - slope_i)^2 / eta,
-         eta = K_ii + K_jj - 2 K_ij; b_i += s, b_j -= s with s = (slope_j - slope_i) / eta cut at the boxes and at the
-         kink. Each group has its own i and j; the better pair of all groups is taken.
+         eta = K_ii + K_jj - 2 K_ij; b_i += s, b_j -= s with s = (slope_j - slope_i) / eta cut at the boxes and at
+         zero where epsilon > 0. Each group has its own i and j; the better pair of all groups is taken.
 See      Platt (1998), section 2.1, for the step; Fan, Chen & Lin (2005), JMLR 6, for the second-order choice.
 
 Precision: K, f and the choice are in K's precision; beta and the step are float64, and bounds are assigned, never
@@ -17,30 +17,24 @@ from __future__ import annotations
 import numpy as np
 
 from widemargin._jit import CONTRACT, jit
-from widemargin.solvers.packed import larger, larger_key, ordered_key, positive_key, smaller_key
+from widemargin.solvers.steps.packed_keys import larger, larger_key, ordered_key, positive_key, smaller_key
 
-CLOSED_32, CLOSED_64 = (
-    1e30,
-    1e300,
-)  # penalty of a direction that is not open; finite, for packed keys hold no infinities
+CLOSED_32, CLOSED_64 = 1e30, 1e300  # penalty of a closed direction; finite, since packed keys hold no infinities
 CURVATURE_FLOOR_32 = 1e-7  # of the mean diagonal: duplicate points leave only rounding noise in eta (Platt 1998, 2.1)
 CURVATURE_FLOOR_64 = 1e-12  # the same in double precision (LIBSVM's TAU)
 NO_PAIR = np.int64(-1)  # a plain -1 would be a literal type of its own to Numba, and compile what it meets once more
-NEGATIVE_32, NEGATIVE_64 = (
-    1e-2,
-    1e-8,
-)  # of the mean diagonal: a curvature below minus this is no rounding of a valid kernel
+NEGATIVE_32, NEGATIVE_64 = 1e-2, 1e-8  # of the mean diagonal: a curvature below minus this is not rounding
 SMALLEST_CURVATURE_32, SMALLEST_CURVATURE_64 = 1e-37, 1e-300  # an all-zero kernel matrix still needs a divisor
 
 
 @jit(fastmath=CONTRACT, inner=True)
-def lowest_after_step(f, up, step, K, i, j, first, last, position, mask, largest):
+def lowest_after_step(block, up, step, i, j, first, last):
     """f += step (K_i - K_j) on first:last, and the packed key of the lowest slope that can rise, in one pass.
 
     The rows are cut here, not by the caller: a slice compiles to long machine code at every call site.
     """
-    f, up, K_i, K_j = f[first:last], up[first:last], K[i, first:last], K[j, first:last]
-    best = largest
+    f, up, K_i, K_j = block.f[first:last], up[first:last], block.K[i, first:last], block.K[j, first:last]
+    position, best, mask = block.keys.position, block.keys.limits[0], block.keys.limits[1]
     for t in range(last - first):
         value = f[t] + step * (K_i[t] - K_j[t])
         f[t] = value
@@ -49,11 +43,13 @@ def lowest_after_step(f, up, step, K, i, j, first, last, position, mask, largest
 
 
 @jit(fastmath=CONTRACT, inner=True)
-def best_partner(f, down, lowest, K, i, diagonal, floor, first, last, position, mask):
+def best_partner(block, down, lowest, i, floor, first, last):
     """Packed key of the partner of i in first:last with the largest second-order gain, and the highest slope that can
     fall."""
-    diagonal_i = diagonal[i]
-    f, down, K_i, diagonal = f[first:last], down[first:last], K[i, first:last], diagonal[first:last]
+    diagonal_i = block.total_diagonal[i]
+    f, down, K_i = block.f[first:last], down[first:last], block.K[i, first:last]
+    diagonal = block.total_diagonal[first:last]
+    position, mask = block.keys.position, block.keys.limits[1]
     best = position[0]  # no gain, in the integer of the keys
     highest = down[0] + f[0]
     for t in range(last - first):
@@ -75,29 +71,42 @@ def curvature_floor(mean_diagonal, itemsize):
 
 
 @jit(inner=True)
-def open_directions(beta, lower, upper, epsilon, t, up, down, closed):
+def open_directions(block, t, up, down, closed):
     """Penalties that turn the gradient of variable t into its slopes: +-epsilon where open, +-closed where not."""
-    b = beta[t]
-    if b >= upper[t]:
+    b, terms = block.beta[t], block.terms
+    if b >= terms.upper[t]:
         up[t] = closed
     elif b >= 0.0:
-        up[t] = epsilon[t]
+        up[t] = terms.epsilon[t]
     else:
-        up[t] = -epsilon[t]
-    if b <= lower[t]:
+        up[t] = -terms.epsilon[t]
+    if b <= terms.lower[t]:
         down[t] = -closed
     elif b > 0.0:
-        down[t] = epsilon[t]
+        down[t] = terms.epsilon[t]
     else:
-        down[t] = -epsilon[t]
+        down[t] = -terms.epsilon[t]
 
 
 @jit(inner=True)
-def move_pair(beta, lower, upper, epsilon, i, j, step):
-    """b_i += step, b_j -= step, cut at the boxes and at the kink; returns the step that was made."""
+def begin_steps(block, up, down):
+    """Fill the penalties of all variables; returns the penalty of a closed direction and the mean diagonal."""
+    closed = CLOSED_32 if block.f.itemsize == 4 else CLOSED_64
+    mean_diagonal = 0.0
+    q = block.f.shape[0]
+    for t in range(q):
+        open_directions(block, t, up, down, closed)
+        mean_diagonal += abs(block.total_diagonal[t]) / q
+    return closed, mean_diagonal
+
+
+@jit(inner=True)
+def move_pair(block, i, j, step):
+    """b_i += step, b_j -= step, cut at the boxes and where e|b| has its kink; returns the step that was made."""
+    beta, terms = block.beta, block.terms
     b_i, b_j = beta[i], beta[j]
-    end_i = 0.0 if (b_i < 0.0 and epsilon[i] > 0.0) else upper[i]
-    end_j = 0.0 if (b_j > 0.0 and epsilon[j] > 0.0) else lower[j]
+    end_i = 0.0 if (b_i < 0.0 and terms.epsilon[i] > 0.0) else terms.upper[i]
+    end_j = 0.0 if (b_j > 0.0 and terms.epsilon[j] > 0.0) else terms.lower[j]
     room_i = end_i - b_i
     room_j = b_j - end_j
     if step < room_i and step < room_j:
@@ -113,28 +122,24 @@ def move_pair(beta, lower, upper, epsilon, i, j, step):
 
 
 @jit
-def solve_pairs(K, f, beta, lower, upper, epsilon, diagonal, total_diagonal, starts, tol, max_steps, position, limits):
-    """Pair steps until every group of the block is within tol; see the module's header.
+def solve_pairs(block, tol, max_steps):
+    """Pair steps until every group of the block is within tol, or for `max_steps`.
 
-    K (q, q), f (q,) and total_diagonal (q,) = diag(K) + diagonal share one float type; beta and terms are float64;
-    starts are the boundaries of the groups inside the block; position and limits come from `packed.key_limits`.
+    Returns the number of steps, the largest violation left, and the lowest curvature met if it is negative beyond
+    rounding.
     """
+    f, total_diagonal, terms = block.f, block.total_diagonal, block.terms
     q = f.shape[0]
-    n_groups = starts.shape[0] - 1
-    largest, mask, low_bits = limits[0], limits[1], limits[2]
+    starts, n_groups, low_bits = terms.starts, terms.starts.shape[0] - 1, block.keys.limits[2]
     up = np.empty(q, f.dtype)
     down = np.empty(q, f.dtype)
-    mean_diagonal = 0.0
-    closed = CLOSED_32 if f.itemsize == 4 else CLOSED_64
-    for t in range(q):
-        open_directions(beta, lower, upper, epsilon, t, up, down, closed)
-        mean_diagonal += abs(total_diagonal[t]) / q
+    closed, mean_diagonal = begin_steps(block, up, down)
     scalar = np.empty(2, f.dtype)  # the step and the floor in the float type of the block
     scalar[0] = 0.0
     scalar[1] = curvature_floor(mean_diagonal, f.itemsize)
     floor = scalar[1]
     closed_check = 0.5 * closed
-    keys = np.empty(n_groups, limits.dtype)
+    keys = np.empty(n_groups, block.keys.limits.dtype)
     steps = 0
     violation = 0.0
     noise = -(NEGATIVE_32 if f.itemsize == 4 else NEGATIVE_64) * mean_diagonal
@@ -142,33 +147,32 @@ def solve_pairs(K, f, beta, lower, upper, epsilon, diagonal, total_diagonal, sta
     i = j = NO_PAIR + 1
     while True:
         for g in range(n_groups):  # carry the last step, of length zero at first, into the gradient
-            a, b = starts[g], starts[g + 1]
-            keys[g] = largest
-            if b > a:
-                keys[g] = lowest_after_step(f, up, scalar[0], K, i, j, a, b, position, mask, largest)
+            keys[g] = block.keys.limits[0]
+            if starts[g + 1] > starts[g]:
+                keys[g] = lowest_after_step(block, up, scalar[0], i, j, starts[g], starts[g + 1])
         violation = 0.0
         best_gain = 0.0
         step = 0.0
         i = j = NO_PAIR
         for g in range(n_groups):
-            a, b = starts[g], starts[g + 1]
-            if b - a < 2:
+            first, last = starts[g], starts[g + 1]
+            if last - first < 2:
                 continue
-            candidate = a + (keys[g] & low_bits)
+            candidate = first + (keys[g] & low_bits)
             if up[candidate] > closed_check:
                 continue
             lowest = f[candidate] + up[candidate]
-            key, highest = best_partner(f, down, lowest, K, candidate, total_diagonal, floor, a, b, position, mask)
+            key, highest = best_partner(block, down, lowest, candidate, floor, first, last)
             if highest < -closed_check:
                 continue
             group_violation = np.float64(highest) - np.float64(lowest)
             if group_violation > violation:
                 violation = group_violation
-            partner = a + (key & low_bits)
+            partner = first + (key & low_bits)
             excess = np.float64(f[partner]) + np.float64(down[partner]) - np.float64(lowest)
             if group_violation > tol and excess > 0.0:
                 curvature = (
-                    total_diagonal[candidate] + np.float64(total_diagonal[partner]) - 2.0 * K[candidate, partner]
+                    total_diagonal[candidate] + np.float64(total_diagonal[partner]) - 2.0 * block.K[candidate, partner]
                 )
                 if curvature < noise and curvature < lowest_curvature:
                     lowest_curvature = curvature
@@ -181,11 +185,11 @@ def solve_pairs(K, f, beta, lower, upper, epsilon, diagonal, total_diagonal, sta
                     step = excess / curvature
         if i < 0 or steps >= max_steps:
             break
-        step = move_pair(beta, lower, upper, epsilon, i, j, step)
-        f[i] += step * diagonal[i]
-        f[j] -= step * diagonal[j]
+        step = move_pair(block, i, j, step)
+        f[i] += step * terms.diagonal[i]
+        f[j] -= step * terms.diagonal[j]
         scalar[0] = step
         for side in range(2):
-            open_directions(beta, lower, upper, epsilon, i if side == 0 else j, up, down, closed)
+            open_directions(block, i if side == 0 else j, up, down, closed)
         steps += 1
     return steps, violation, lowest_curvature

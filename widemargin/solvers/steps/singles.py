@@ -12,13 +12,15 @@ from __future__ import annotations
 import numpy as np
 
 from widemargin._jit import CONTRACT, jit
-from widemargin.solvers.packed import larger, larger_key, positive_key
-from widemargin.solvers.pair_steps import CLOSED_32, CLOSED_64, curvature_floor, open_directions
+from widemargin.solvers.steps.packed_keys import larger, larger_key, positive_key
+from widemargin.solvers.steps.pairs import begin_steps, curvature_floor, open_directions
 
 
 @jit(fastmath=CONTRACT)
-def best_after_step(f, up, down, step, K_i, diagonal, floor, position, mask):
+def best_after_step(block, up, down, step, i, floor):
     """f += step K_i, the packed key of the variable with the largest gain, and the largest projected slope."""
+    f, diagonal, K_i = block.f, block.total_diagonal, block.K[i]
+    position, mask = block.keys.position, block.keys.limits[1]
     best = position[0]  # no gain, in the integer of the keys
     zero = step - step
     worst = zero
@@ -32,43 +34,38 @@ def best_after_step(f, up, down, step, K_i, diagonal, floor, position, mask):
 
 
 @jit
-def solve_singles(K, f, beta, lower, upper, epsilon, diagonal, total_diagonal, tol, max_steps, position, limits):
-    """Single steps until every projected slope of the block is within tol; arguments as in `solve_pairs`."""
-    q = f.shape[0]
-    mask, low_bits = limits[1], limits[2]
-    up = np.empty(q, f.dtype)
-    down = np.empty(q, f.dtype)
-    mean_diagonal = 0.0
-    closed = CLOSED_32 if f.itemsize == 4 else CLOSED_64
-    for t in range(q):
-        open_directions(beta, lower, upper, epsilon, t, up, down, closed)
-        mean_diagonal += abs(total_diagonal[t]) / q
+def solve_singles(block, tol, max_steps):
+    """Single steps until every projected slope of the block is within tol: (steps, largest projected slope left)."""
+    f, beta, terms, low_bits = block.f, block.beta, block.terms, block.keys.limits[2]
+    up = np.empty(f.shape[0], f.dtype)
+    down = np.empty(f.shape[0], f.dtype)
+    closed, mean_diagonal = begin_steps(block, up, down)
     scalar = np.empty(2, f.dtype)  # the step and the floor in the float type of the block
     scalar[0] = 0.0
     scalar[1] = curvature_floor(mean_diagonal, f.itemsize)
     floor = scalar[1]
-    key, worst = best_after_step(f, up, down, scalar[0], K[0], total_diagonal, floor, position, mask)
+    key, worst = best_after_step(block, up, down, scalar[0], 0, floor)
     steps = 0
     while worst > tol and steps < max_steps:
         i = key & low_bits
         fall = np.float64(f[i]) + np.float64(down[i])
         rise = np.float64(f[i]) + np.float64(up[i])
-        curvature = max(np.float64(total_diagonal[i]), np.float64(floor))
+        curvature = max(np.float64(block.total_diagonal[i]), np.float64(floor))
         if fall > -rise:
-            end = 0.0 if (beta[i] > 0.0 and epsilon[i] > 0.0) else lower[i]
+            end = 0.0 if (beta[i] > 0.0 and terms.epsilon[i] > 0.0) else terms.lower[i]
             target = beta[i] - fall / curvature
             new = end if target <= end else target
         else:
-            end = 0.0 if (beta[i] < 0.0 and epsilon[i] > 0.0) else upper[i]
+            end = 0.0 if (beta[i] < 0.0 and terms.epsilon[i] > 0.0) else terms.upper[i]
             target = beta[i] - rise / curvature
             new = end if target >= end else target
         step = new - beta[i]
         if step == 0.0:
             break
         beta[i] = new
-        open_directions(beta, lower, upper, epsilon, i, up, down, closed)
-        f[i] += step * diagonal[i]
+        open_directions(block, i, up, down, closed)
+        f[i] += step * terms.diagonal[i]
         scalar[0] = step
-        key, worst = best_after_step(f, up, down, scalar[0], K[i], total_diagonal, floor, position, mask)
+        key, worst = best_after_step(block, up, down, scalar[0], i, floor)
         steps += 1
     return steps, np.float64(worst)

@@ -1,0 +1,124 @@
+"""Rows of a kernel matrix in memory as compiled code sees them: which are there, and how to evaluate the others.
+
+A full matrix has every row from the start. Of a class pair only the rows are evaluated that a solver asks for; the half
+of a row within its class is shared by all pairs of that class (gram/class_pair.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from widemargin._jit import jit
+from widemargin.gram.accumulate import copy_rows
+from widemargin.kernels.compiled_rows import NoRows, fill_rows
+
+ABSENT = -1
+
+
+class Within(NamedTuple):
+    """Rows within the two classes of a pair, and which of them are known."""
+
+    first: NDArray
+    second: NDArray
+    first_known: NDArray[np.bool_]
+    second_known: NDArray[np.bool_]
+
+
+class RowStore(NamedTuple):
+    """Rows of the kernel matrix of n samples.
+
+    source : evaluates rows in compiled code; NoRows where all rows are there
+    rows : at least as many rows of n values as are known
+    slot : where the row of each sample is, or ABSENT
+    used : number of rows that are there
+    within : of class pairs
+    diag : k(x, x), float64
+    """
+
+    source: Any
+    rows: NDArray
+    slot: NDArray[np.int64]
+    used: NDArray[np.int64]
+    within: Within
+    diag: NDArray[np.float64]
+
+
+def full_store(matrix: NDArray, diag: NDArray[np.float64]) -> RowStore:
+    """All rows of a matrix."""
+    n = len(matrix)
+    nothing, none = np.empty((0, 0), matrix.dtype), np.empty(0, np.bool_)
+    within = Within(nothing, nothing, none, none)
+    return RowStore(NoRows(), matrix, np.arange(n, dtype=np.int64), np.array([n]), within, diag)
+
+
+@jit
+def gather_square(rows, slot, index, done, out):
+    """out = K[index][:, index] from the rows of `index`; the corner of the first `done` of them is there already."""
+    n = index.shape[0]
+    for k in range(done, n):
+        row = rows[slot[index[k]]]
+        target = out[k]
+        for m in range(n):
+            target[m] = row[index[m]]
+        for m in range(done):
+            out[m, k] = target[m]
+
+
+def evaluate_rows(store: RowStore, new: NDArray[np.int64]) -> None:
+    """Evaluate the rows of the new samples: within their class where no other pair has, and between the classes.
+
+    Other threads may read rows within a class, or write the same ones, so only finished values are put there.
+    """
+    (_nothing_to_evaluate if isinstance(store.source, NoRows) else _evaluate_pair)(store, new)
+
+
+@overload(evaluate_rows)
+def _choose_evaluation(store, new):
+    """A full matrix has every row: nothing of the loops below is compiled for it."""
+    if isinstance(store, types.BaseNamedTuple):
+        source = store.types[0]
+        return _nothing_to_evaluate if source.instance_class is NoRows else _evaluate_pair
+    return None
+
+
+def _nothing_to_evaluate(store, new):
+    pass
+
+
+def _evaluate_pair(store, new):
+    n_first = store.within.first.shape[0]
+    inside = np.empty(new.shape[0], np.int64)
+    slots = np.empty(new.shape[0], np.int64)
+    missing = np.empty(new.shape[0], np.int64)
+    for side in range(2):
+        own = store.within.first if side == 0 else store.within.second
+        known = store.within.first_known if side == 0 else store.within.second_known
+        count = 0
+        absent = 0
+        for k in range(new.shape[0]):
+            if (new[k] < n_first) == (side == 0):
+                inside[count] = new[k] - side * n_first
+                slots[count] = store.slot[new[k]] = store.used[0]
+                store.used[0] += 1
+                if not known[inside[count]]:
+                    missing[absent] = inside[count]
+                    absent += 1
+                count += 1
+        if absent > 0:
+            finished = np.empty((absent, own.shape[1]), own.dtype)
+            places = np.arange(absent)
+            fill_rows(store.source, side, side, missing[:absent], places, finished, 0)
+            copy_rows(finished, places, own, missing[:absent], 0)
+            for k in range(absent):
+                known[missing[k]] = True
+        copy_rows(own, inside[:count], store.rows, slots[:count], side * n_first)
+        fill_rows(store.source, side, 1 - side, inside[:count], slots[:count], store.rows, (1 - side) * n_first)
+
+
+#: For Python: evaluate rows of a store by the same loops as solvers do, so that one bound on errors covers both.
+evaluate_now = jit(lambda store, new: evaluate_rows(store, new))

@@ -1,0 +1,1 @@
+"""Problems whose rows are in memory, each solved in a compiled call."""

@@ -1,0 +1,98 @@
+"""Solve a working set: pair or single steps, Newton steps where those are cheaper, an interior point where both are slow.
+
+Given    a Block (the working set with its kernel matrix), how far to solve it, and how many steps to take at most
+Returns  its multipliers changed in place; the number of small steps
+Rule     a Newton step is tried when, at the pace of the small steps so far, those left would cost more; one that fails
+         doubles the wait for the next, one that helps resets it. Calls that use up their steps without halving the
+         violation go to the interior-point method.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widemargin.gram.memory import ThreadMemory
+from widemargin.problems.optimality import free_variables
+from widemargin.solvers.on_demand.tuning import BlockTuning
+from widemargin.solvers.steps.block import Block
+from widemargin.solvers.steps.interior import LARGEST, interior_cost, interior_point
+from widemargin.solvers.steps.newton import newton_cost, newton_step
+from widemargin.solvers.steps.pairs import solve_pairs
+from widemargin.solvers.steps.singles import solve_singles
+
+PAIR_STEP = 0.6  # ns per variable of the block that a pair step takes, to compare it with the other methods
+
+
+class InnerSolver:
+    """Solves the working sets of one problem, and remembers which steps helped.
+
+    Attributes
+    ----------
+    lowest_curvature : the lowest met; negative if the kernel is not positive semi-definite
+    ran_away : whether a step had no end
+    slow_calls, slow_violation : calls that used up their steps since the violation last halved, and that violation
+    """
+
+    def __init__(self, tuning: BlockTuning, n_threads: int) -> None:
+        self.tuning, self.n_threads = tuning, n_threads
+        self.factors = ThreadMemory()
+        self.newton_wait = tuning.newton_wait
+        self.lowest_curvature = 0.0
+        self.ran_away = False
+        self.slow_calls = 0
+        self.slow_violation = np.inf
+
+    def continues(self, other: InnerSolver) -> None:
+        """Take over what another solver learned about the same kernel, and its memory."""
+        self.factors, self.newton_wait = other.factors, other.newton_wait
+        self.lowest_curvature = other.lowest_curvature
+
+    def solve(self, block: Block, violation: float, tol: float, budget: int, only_small: bool = False) -> int:
+        """Change the block's multipliers; returns the number of small steps.
+
+        violation : of the block at the start
+        only_small : for so few variables that a Newton step costs more than all small steps
+        """
+        steps, left = self.small_steps(block, tol, budget) if only_small else self.alternate(block, violation, tol, budget)
+        if left > tol and steps >= self.tuning.steps_per_call:
+            self.slow_calls += 1
+            spent = self.slow_calls * steps * len(block.f) * PAIR_STEP
+            is_time = self.slow_calls >= self.tuning.slow_calls_before_interior or spent >= interior_cost(len(block.f))
+            if is_time and len(block.f) <= LARGEST and np.isfinite(block.beta).all():
+                better = interior_point(block)
+                if better is not None:
+                    block.beta[:] = better
+        self.ran_away = not np.isfinite(block.beta).all()
+        return steps
+
+    def small_steps(self, block: Block, tol: float, most: int) -> tuple[int, float]:
+        """Pair steps, or single ones without groups: their number and the violation left."""
+        if block.terms.n_groups == 0:
+            return solve_singles(block, tol, most)
+        steps, left, curvature = solve_pairs(block, tol, most)
+        self.lowest_curvature = min(self.lowest_curvature, curvature)
+        return steps, left
+
+    def alternate(self, block: Block, violation: float, tol: float, budget: int) -> tuple[int, float]:
+        """Small steps with Newton steps in between: the number of small steps and the violation left."""
+        taken = since = 0
+        reference = violation
+        while True:
+            steps, left = self.small_steps(block, tol, min(self.newton_wait * len(block.f), budget - taken))
+            taken += steps
+            since += steps
+            if left <= tol or taken >= budget or steps == 0:
+                return taken, left
+            gained = np.log(reference / left) if left < reference else 0.0
+            ahead = since * np.log(left / tol) / gained if gained > 0.0 else np.inf
+            n_free = len(free_variables(block.terms, block.beta))
+            if ahead > newton_cost(n_free) / (PAIR_STEP * len(block.f)):
+                since, reference = 0, left
+                helped = newton_step(block, self.n_threads, self.factors)
+                self.newton_wait = self.tuning.newton_wait if helped else 2 * self.newton_wait
+
+    def is_stuck(self, violation: float, is_single: bool) -> bool:
+        """Whether too many calls have used up their steps without halving the violation."""
+        if violation < 0.5 * self.slow_violation:
+            self.slow_calls, self.slow_violation = 0, violation
+        return self.slow_calls > self.tuning.most_slow_calls[0 if is_single else 1]

@@ -1,0 +1,119 @@
+"""Solve a signed dual: in memory where its rows are, on demand otherwise.
+
+Solves   the signed dual of problems/dual.py, every machine of the package
+Given    a Gram, a stop rule, optionally a feasible start and its K b
+Returns  a Solution
+How      a problem whose rows are in memory is one compiled call (in_memory/rounds.py); what that cannot end, and every
+         other problem, is solved by working sets (on_demand/solver.py), from the point it has come to.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.gram.gram import Gram
+from widemargin.gram.scores import Scores
+from widemargin.monitor.interrupt import status_of
+from widemargin.monitor.iteration import Watch
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
+from widemargin.problems.optimality import levels_of
+from widemargin.problems.dual import SignedDual
+from widemargin.solvers.in_memory.rounds import (
+    CURVATURE,
+    ROUNDS,
+    STEPS,
+    VIOLATION,
+    Progress,
+    Rule,
+    new_progress,
+    solve_rounds,
+)
+from widemargin.solvers.on_demand import tuning as block_tuning
+from widemargin.solvers.on_demand.solver import BlockSolver, has_no_margin
+from widemargin.solvers.on_demand.tuning import BlockTuning
+from widemargin.solvers.solution import Solution
+from widemargin.solvers.state import State
+from widemargin.solvers.steps.packed_keys import keys_of
+
+
+def solve_blocks(
+    dual: SignedDual,
+    gram: Gram,
+    stopping: Stopping,
+    start: NDArray | None = None,
+    function: NDArray | Scores | None = None,
+    watch: Watch | None = None,
+    tuning: BlockTuning | None = None,
+) -> Solution:
+    """Solve a signed dual; `function` is K b at `start` if the caller knows it, with its error if that is known too."""
+    began, rows_before = time.perf_counter(), gram.rows_computed
+    tuning = block_tuning.DEFAULT if tuning is None else tuning
+    state = State.at(dual, gram, start, function)
+    aim = stopping.tol if start is not None else exact_aim(dual, gram, stopping, tuning)
+    progress = solve_in_memory(state, stopping, tuning, aim)
+    if progress is not None and is_solved(state, progress, stopping.tol, tuning):
+        solution = Solution(
+            beta=state.beta,
+            function=state.Kb,
+            level=levels_of(progress.thresholds, dual.n_groups),
+            status=Status.OPTIMAL,
+            violation=float(progress.reached[VIOLATION]),
+            objective=dual.objective(state.beta, state.Kb),
+            iterations=int(progress.counts[STEPS]),
+            rounds=int(progress.counts[ROUNDS]),
+            rows_computed=gram.rows_computed - rows_before,
+            seconds=time.perf_counter() - began,
+        )
+        return solution if watch is None else reported(solution, progress, stopping.tol, watch)
+    solver = BlockSolver(state, stopping, tuning, aim=aim)
+    solver.began, solver.rows_before = began, rows_before
+    if progress is not None:
+        solver.iterations, solver.rounds = int(progress.counts[STEPS]), int(progress.counts[ROUNDS])
+        solver.inner.lowest_curvature = float(progress.reached[CURVATURE])
+    return solver.run(watch)
+
+
+def exact_aim(dual: SignedDual, gram: Gram, stopping: Stopping, tuning: BlockTuning) -> float:
+    """Violation to which the first steps go: tol, or rounding where the problem is small."""
+    if len(dual) > tuning.exact or gram.dtype != np.float64 or stopping.criterion != "kkt":
+        return stopping.tol
+    size = max(1.0, float(np.abs(dual.linear_term).max(initial=0.0)), float(gram.diag.max(initial=0.0)))
+    return min(stopping.tol, tuning.exact_violation * size)
+
+
+def solve_in_memory(state: State, stopping: Stopping, tuning: BlockTuning, aim: float) -> Progress | None:
+    """Change the state by compiled calls on rows in memory; None for problems those cannot take."""
+    dual, store = state.dual, state.gram.store
+    if store is None or not dual.is_plain or dual.n_groups == 0 or stopping.criterion != "kkt":
+        return None
+    if state.gram.is_whole and len(dual) > tuning.single:
+        return None
+    if state.gram.dtype == np.float32 and np.abs(dual.linear_term).max() > tuning.largest_single_precision:
+        return None
+    state.start = None  # the error of K b is not tracked here: rows are at hand to sum it again
+    most = tuning.steps_per_call if stopping.max_iter < 0 else min(tuning.steps_per_call, stopping.max_iter)
+    first_steps = tuning.exact_steps if aim < stopping.tol and not len(dual.hard) else most
+    rule = Rule(stopping.tol, aim, first_steps, most)
+    progress = new_progress(dual.n_groups)
+    solve_rounds(store, dual.terms, state.beta, state.Kb, rule, keys_of(len(dual), state.gram.dtype), progress)
+    return progress
+
+
+def is_solved(state: State, progress: Progress, tol: float, tuning: BlockTuning) -> bool:
+    """Whether the compiled calls reached an answer that needs no further look."""
+    violation, curvature = progress.reached
+    return violation <= tol and curvature >= 0.0 and not has_no_margin(state, tuning.smallest_margin2)
+
+
+def reported(solution: Solution, progress: Progress, tol: float, watch: Watch) -> Solution:
+    """The solution after it was reported to `watch`, which may end the fit."""
+    try:
+        watch(solution.iteration(tol, int(progress.thresholds[:, 3].sum())))
+    except KeyboardInterrupt as interrupt:
+        return replace(solution, status=status_of(interrupt))
+    return solution

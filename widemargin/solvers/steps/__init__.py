@@ -1,0 +1,1 @@
+"""Steps on a problem whose kernel matrix is in memory: pairs, single variables, Newton, interior point."""
