@@ -1,19 +1,24 @@
 """Decision values of samples under machines that have not seen them, for the sigmoids of calibration/sigmoid.py.
 
 Values of samples a machine was trained on are too good. So the samples are cut into five folds, and each fold is held
-out once by emptying the boxes of its samples. They stay in the problem, so F = K b already holds their values; the
-kernel rows of the fit serve all folds, and each starts from the answer to the whole problem (solvers/without.py).
+out once by emptying the boxes of its samples. They stay in the problem, so K b already holds their values; the kernel
+rows of the fit serve all folds, and each begins at the answer to the whole problem (alpha seeding: DeCoste & Wagstaff
+2000, KDD). Every fold is solved to the tolerance of the fit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.calibration.sigmoid import fit_sigmoid
 from widemargin.models.multiclass import TwoClass
+from widemargin.problems.dual import SignedDual
+from widemargin.problems.warm_start import nearest_feasible, sums_of
+from widemargin.training.task import Task
 
 N_FOLDS = 5  # as LIBSVM; Platt's experiments used three
 NO_FOLD = -1  # of a sample that cannot be held out
@@ -36,6 +41,7 @@ class Folds:
         self, problems: Sequence[TwoClass], labels: NDArray, weight: Vector, seed: np.random.RandomState
     ) -> None:
         self.problems = problems
+        self.left_out: list[tuple[int, int]] = []  # problem and fold of each task
         self.weights = [problem.of(weight) for problem in problems]
         self.values = [np.zeros(len(problem.sign)) for problem in problems]
         everywhere = assign_folds(labels, seed)
@@ -49,11 +55,21 @@ class Folds:
                     values[before == last] += side
                     fold[before == last] = NO_FOLD
 
-    def take(self, number: int, function: Vector, margins: Vector, biases: Vector) -> None:
-        """Keep the values of the samples held out: F of each, and margin and bias of the machine without each fold."""
-        fold = self.fold[number]
-        known = fold != NO_FOLD
-        self.values[number][known] = ((function + biases[fold]) / margins[fold])[known]
+    def tasks(self, whole: Sequence[Task]) -> list[Task]:
+        """Each problem again without each of its folds, beginning at its answer; `left_out` says which is which."""
+        tasks = []
+        for number, task in enumerate(whole):
+            for fold in range(int(self.fold[number].max(initial=-1)) + 1):
+                dual = without_samples(task.dual, self.fold[number] == fold)
+                if dual is not None:
+                    self.left_out.append((number, fold))
+                    tasks.append(Task(dual, task.index, neighbour=number))
+        return tasks
+
+    def take(self, number: int, fold: int, values: Vector) -> None:
+        """Keep the decision values of the samples of a fold under the machine without them."""
+        held_out = self.fold[number] == fold
+        self.values[number][held_out] = values[held_out]
 
     def fit_sigmoids(self) -> tuple[Vector, Vector]:
         """A and B of each problem, two arrays of shape (n_problems,)."""
@@ -71,3 +87,23 @@ def assign_folds(labels: NDArray, seed: np.random.RandomState) -> NDArray[np.int
         members = seed.permutation(np.flatnonzero(labels == label))
         fold[members] = np.arange(len(members)) % N_FOLDS
     return fold
+
+
+def without_samples(dual: SignedDual, away: NDArray[np.bool_]) -> SignedDual | None:
+    """The problem with the boxes of some samples empty; None where its sums cannot be kept.
+
+    Sums that are not zero (nu-machines) shrink with the box that is left, and to what its smallest group can hold.
+    """
+    empty = away if dual.row is None else away[dual.row]
+    lower, upper = np.where(empty, 0.0, dual.lower), np.where(empty, 0.0, dual.upper)
+    sums = sums_of(dual)
+    if sums.any():
+        groups = dual.group_starts[:-1]
+        left, room = np.add.reduceat(upper - lower, groups), np.add.reduceat(dual.upper - dual.lower, groups)
+        fixed = sums != 0.0
+        share = min(1.0, float((left[fixed] / np.abs(sums[fixed])).min()), float(left[fixed].sum() / room[fixed].sum()))
+        sums = share * sums
+    start = np.empty(len(dual))
+    if not nearest_feasible(dual.start, 1.0, lower, upper, sums, dual.group_starts, start):
+        return None
+    return replace(dual, lower=lower, upper=upper, start=start)

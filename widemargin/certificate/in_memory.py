@@ -31,9 +31,7 @@ from widemargin.certificate.bounds import (
 )
 from widemargin.certificate.certificate import Certificate, price
 from widemargin.certificate.prove import assembled
-from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram
-from widemargin.gram.pair import PairGram
 from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import SECOND_ORDER, UNIT
 from widemargin.linalg.row_sums import add_weighted_rows
@@ -50,19 +48,17 @@ FACTS = 7
 
 
 def certify_rows(
-    dual: SignedDual, gram: FullGram | PairGram, solution: Solution, tol: float, is_psd: bool
+    dual: SignedDual, gram: Gram, solution: Solution, tol: float, is_psd: bool
 ) -> tuple[Certificate, Scores]:
     """The certificate of a solution on F = K b summed afresh from the rows of its Gram, and that F with its error."""
     n = len(dual)
     point = Point(solution.beta, np.empty(n), np.empty(n))
     table, numbers, facts = np.empty((dual.n_groups, COLUMNS)), np.empty(NUMBERS), np.empty(FACTS)
-    if isinstance(gram, PairGram):
-        gram.need(np.flatnonzero(solution.beta))
-        rows, slot = gram.rows, gram.slot
-    else:
-        rows, slot = gram.matrix, np.arange(n)
+    store = gram.store
+    assert store is not None
+    gram.need(np.flatnonzero(solution.beta))
     diagonal = float(gram.diag.max())
-    sum_rows(rows, slot, gram.errors, point, solution.function, facts)
+    sum_rows(store.rows, store.slot, gram.errors, point, solution.function, facts)
     level = evaluate(dual.terms, point, diagonal, table, numbers, facts)
     violation, computed, gap, computed_gap, rounding, drift, n_support = facts.tolist()
     certificate = assembled(
@@ -76,12 +72,10 @@ def certify_rows(
 def takes(dual: SignedDual, gram: Gram, criterion: str) -> bool:
     """Whether a problem can be certified here: groups, one variable per sample, no infinite loss, KKT criterion, and
     values whose size the kernel states."""
-    if not isinstance(gram, FullGram | PairGram) or criterion != "kkt" or dual.n_groups == 0:
+    if gram.store is None or criterion != "kkt" or dual.n_groups == 0 or not dual.is_plain:
         return False
-    plain = (
-        dual.row is None and dual.sign is None and dual.upper.max(initial=0.0) < np.inf > -dual.lower.min(initial=0.0)
-    )
-    return plain and len(dual) > 0 and bool(gram.errors.size[0] < np.inf)
+    is_finite = dual.upper.max(initial=0.0) < np.inf > -dual.lower.min(initial=0.0)
+    return is_finite and len(dual) > 0 and bool(gram.errors.size[0] < np.inf)
 
 
 @jit

@@ -139,7 +139,7 @@ def _gap(dual: SignedDual, point: Point, threshold: Vector, numbers: Vector) -> 
     length = max(0.0, length)
     problem = (terms, point.Kb, length, float(numbers[VALUE]), threshold)
     _, scale = soft_primal(*problem)
-    if scale == 0.0 and _is_hard(dual):
+    if scale == 0.0 and len(dual.hard):
         _, scale = hard_primal(*problem)
         scale = safe_hard_scale(terms, point, threshold, scale)
         if scale == 0.0 or not scale < np.inf:
@@ -151,11 +151,6 @@ def _gap(dual: SignedDual, point: Point, threshold: Vector, numbers: Vector) -> 
     computed += shrunk * length
     bound = (bound + shrunk * (length + float(numbers[LENGTH_ERROR])) + sums) * (1.0 + 16.0 * UNIT)
     return bound, computed, excess
-
-
-def _is_hard(dual: SignedDual) -> bool:
-    """Whether a loss may be infinite: an infinite box without diagonal."""
-    return bool((((dual.upper == np.inf) | (dual.lower == -np.inf)) & (dual.diagonal == 0.0)).any())
 
 
 def proven_violation(dual: SignedDual, beta: Vector, scores: Scores) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -42,7 +42,8 @@ from widemargin.monitor.user_warning import warn_user
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.warm_start import restart
 from widemargin.training.diagnosis import causes, meaning
-from widemargin.training.fit import Task, Trained, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task, Trained
 
 WITHOUT_GAMMA = {"linear", "cosine", "precomputed"}  # no pass over X for a number they do not use
 FLOATS = (np.float64, np.float32)  # float32 stays as it is: no second copy of the data in double precision
@@ -216,12 +217,27 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
         options = {"cache_size": self.cache_size, "n_jobs": self.n_jobs, "solver": self.solver}
         return Training(kernel, data.X, **options, cancelled=run.cancelled)
 
-    def _train(self, run: Run, training: Training, tasks: Sequence[Task], show: Show) -> list[Trained]:
-        """Solve all problems of the fit and keep their certificates; `show` exposes answers on a machine."""
+    def _train(
+        self,
+        run: Run,
+        training: Training,
+        tasks: Sequence[Task],
+        show: Show,
+        classes: Sequence[NDArray[np.int64]] = (),
+        more: Sequence[Task] = (),
+    ) -> list[Trained]:
+        """Solve all problems of the fit and keep their certificates; `show` exposes answers on a machine.
+
+        classes : samples of each class, for tasks about class pairs
+        more : further tasks, which are no part of the model; their answers follow those of `tasks`
+        """
         duals = [task.dual for task in tasks]
-        for task, start in zip(tasks, self._restart(duals), strict=True):
-            task.start = start if task.start is None else task.start
-        trained = run.train(self, training, tasks, show)
+        tasks = [
+            replace(task, start=start) if task.start is None else task
+            for task, start in zip(tasks, self._restart(duals), strict=True)
+        ]
+        answers = run.train(self, training, [*tasks, *more], show, classes)
+        trained = answers[: len(tasks)]
         self.certificates_ = [answer.certificate for answer in trained]
         self.certificate_ = combine_certificates(self.certificates_)
         self.status_: Status = self.certificate_.status or Status.OPTIMAL
@@ -232,7 +248,7 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
             self._multipliers = [answer.solution.beta for answer in trained]
             self._multipliers_C = getattr(self, "C", 1.0)
         show(self, [(answer.solution.beta, answer.solution.level) for answer in trained])
-        return trained
+        return answers
 
     def _restart(self, duals: Sequence[SignedDual]) -> list[Vector | None]:
         """Feasible starts from the previous fit; None where there is none of the same size."""

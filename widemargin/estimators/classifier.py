@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +25,7 @@ from widemargin.estimators.plain_data import are_plain_labels, class_numbers
 from widemargin.estimators.run import Answer, Run, present_coefficients
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.models.multiclass import (
+    ClassPairs,
     TwoClass,
     lay_out,
     one_against_rest_confidence,
@@ -37,9 +38,10 @@ from widemargin.models.multiclass import (
 )
 from widemargin.models.single_precision import find_classes
 from widemargin.monitor.stopping import Stopping
+from widemargin.gram.source import ClassPair
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.warm_start import restart
-from widemargin.training.fit import Task, Trained
+from widemargin.training.task import Task, Trained
 
 
 def _offers_probabilities(machine: Any) -> bool:
@@ -47,6 +49,11 @@ def _offers_probabilities(machine: Any) -> bool:
     if machine.probability == "deprecated" or not machine.probability:
         raise AttributeError("predict_proba is not available when probability=False")
     return True
+
+
+def samples_of(problems: Sequence[TwoClass], problem: TwoClass) -> ClassPair | None:
+    """How training names the samples of a problem: two classes, or all samples."""
+    return ClassPair(problem.positive, problem.negative) if isinstance(problems, ClassPairs) else None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -119,32 +126,35 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         labels, weight = self._read_labels(data)
         n_classes, scheme = len(self.classes_), self._scheme()
         problems = two_class_problems(labels, n_classes, scheme)
-        tasks = [Task(self._build(problem.sign, problem.of(weight)), problem.parts) for problem in problems]
-        folds = self._hold_out(problems, tasks, labels, weight)
+        tasks = [Task(self._build(p.sign, p.of(weight)), samples_of(problems, p)) for p in problems]
+        if run.before is not None:
+            betas = self._present(run.before, data, problems, labels)
+            tasks = [
+                replace(task, start=restart(task.dual, self._multipliers_from(task.dual, beta)))
+                for task, beta in zip(tasks, betas, strict=True)
+            ]
         kernel = self._make_kernel(data)
         training = self._start_training(run, kernel, data)
 
         def show(machine: KernelClassifier, answers: Sequence[Answer]) -> None:
             """Expose the answers to all problems."""
-            pairs = [self._coefficients(task.dual, *answer) for task, answer in zip(tasks, answers, strict=True)]
-            layout = lay_out(problems, [coefficients for coefficients, _ in pairs], labels, n_classes, scheme)
+            pairs = [self._coefficients(task.dual, *answer) for task, answer in zip(tasks, answers)]
+            layout = lay_out(problems, np.concatenate([beta for beta, _ in pairs]), labels, n_classes)
             intercept = np.array([bias for _, bias in pairs])
             machine._expose(kernel, data, layout.support, layout.coefficients, intercept, layout.class_starts)
             machine.n_support_ = layout.n_support
 
-        if run.before is not None:
-            for task, beta in zip(tasks, self._present(run.before, data, problems, labels, weight), strict=True):
-                task.start = restart(task.dual, self._multipliers_from(task.dual, beta))
         run.stopping = self._rule(run.stopping, weight)
-        trained = self._train(run, training, tasks, show)
-        self.n_iter_ = np.array([answer.solution.iterations for answer in trained], np.int32)
+        folds = self._hold_out(problems, labels, weight)
+        held_out = [] if folds is None else folds.tasks(tasks)
+        classes = problems.members if isinstance(problems, ClassPairs) else ()
+        trained = self._train(run, training, tasks, show, classes, held_out)
+        self.n_iter_ = np.array([answer.solution.iterations for answer in trained[: len(tasks)]], np.int32)
         if run.before is not None:
             self.n_iter_ += run.before.n_iter_
-        self._calibrate(folds, tasks, trained)
+        self._calibrate(folds, tasks, trained[len(tasks) :])
 
-    def _present(
-        self, before: Any, data: TrainingSet, problems: Sequence[TwoClass], labels: NDArray, weight: Vector
-    ) -> list[Vector]:
+    def _present(self, before: Any, data: TrainingSet, problems: Sequence[TwoClass], labels: NDArray) -> list[Vector]:
         """Coefficients per sample of each two-class problem of the machine as it was."""
         if not np.array_equal(before.classes_, self.classes_):
             raise ValueError(f"y has other classes than the machine was fitted on: {list(before.classes_)}.")
@@ -190,26 +200,20 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     # ---- probabilities
 
-    def _hold_out(
-        self, problems: Sequence[TwoClass], tasks: Sequence[Task], labels: NDArray, weight: Vector
-    ) -> Folds | None:
-        """If probabilities are asked for: folds, and for each task its problems without them."""
+    def _hold_out(self, problems: Sequence[TwoClass], labels: NDArray, weight: Vector) -> Folds | None:
+        """The folds behind probabilities, if those are asked for."""
         if self.probability == "deprecated" or not self.probability:
             return None
-        folds = Folds(problems, labels, weight, check_random_state(self.random_state))
-        for task, fold in zip(tasks, folds.fold, strict=True):
-            task.fold = fold
-        return folds
+        return Folds(problems, labels, weight, check_random_state(self.random_state))
 
-    def _calibrate(self, folds: Folds | None, tasks: Sequence[Task], trained: Sequence[Trained]) -> None:
+    def _calibrate(self, folds: Folds | None, tasks: Sequence[Task], held_out: Sequence[Trained]) -> None:
         """Fit the sigmoids of predict_proba on the values of held-out samples."""
         self._probA, self._probB = np.empty(0), np.empty(0)
         if folds is None:
             return
-        for number, (task, answer) in enumerate(zip(tasks, trained, strict=True)):
-            if answer.held_out is not None and len(answer.held_out.levels):
-                margins, biases = zip(*(self._margin(task.dual, level) for level in answer.held_out.levels))
-                folds.take(number, answer.held_out.function, np.array(margins), np.array(biases))
+        for (number, fold), answer in zip(folds.left_out, held_out, strict=True):
+            margin, bias = self._margin(tasks[number].dual, answer.solution.level)
+            folds.take(number, fold, (answer.solution.function + bias) / margin)
         self._probA, self._probB = folds.fit_sigmoids()
         if len(self.classes_) == 2:  # scikit-learn keeps those of LIBSVM's function, whose positive class is the first
             self._probB = -self._probB

@@ -17,7 +17,7 @@ from widemargin.estimators.base import KernelMachine, Vector
 from widemargin.estimators.run import Answer, Run, present_coefficients
 from widemargin.problems.one_class import one_class
 from widemargin.problems.warm_start import restart
-from widemargin.training.fit import Task
+from widemargin.training.task import Task
 
 ON_THE_BOUNDARY = (
     1e-9  # of the offset: decision values this close to zero are zero, so that rounding does not judge them

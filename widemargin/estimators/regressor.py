@@ -20,7 +20,7 @@ from widemargin.estimators.training_set import TrainingSet
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.regression import epsilon_insensitive, nu_regression, nu_tube, squared_epsilon_insensitive
 from widemargin.problems.warm_start import restart
-from widemargin.training.fit import Task
+from widemargin.training.task import Task
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -24,7 +24,8 @@ from widemargin.monitor.progress import ProgressBar
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import levels_of, scan_groups
-from widemargin.training.fit import Task, Trained, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task, Trained
 
 #: multipliers and levels of one problem
 Answer = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -49,8 +50,15 @@ class Run:
     steps: Steps | None = None
     before: Any = None
 
-    def train(self, machine: Any, training: Training, tasks: Sequence[Task], show: Show) -> list[Trained]:
-        """Train, with all requested listeners."""
+    def train(
+        self,
+        machine: Any,
+        training: Training,
+        tasks: Sequence[Task],
+        show: Show,
+        classes: Sequence[NDArray[np.int64]] = (),
+    ) -> list[Trained]:
+        """Train, with all requested listeners; `classes` are the samples of each class, for tasks about class pairs."""
         listeners: list[Watch] = []
         history = None
         if machine.trace:
@@ -59,14 +67,15 @@ class Run:
             history = History()
             listeners.append(history.note)
         if self.steps is not None:
-            starts = [task.dual.start if task.start is None else task.start for task in tasks]
-            answers = [(start, np.zeros(max(1, task.dual.n_groups))) for start, task in zip(starts, tasks)]
+            own = [task for task in tasks if task.neighbour is None]
+            starts = [task.dual.start if task.start is None else task.start for task in own]
+            answers = [(start, np.zeros(max(1, task.dual.n_groups))) for start, task in zip(starts, own)]
             listeners.append(StepListener(self.steps, machine, show, answers, partial(answer_of, training)))
         name = type(machine).__name__
         with ProgressBar(name, always=machine.verbose > 1) if machine.verbose else nullcontext() as bar:
             if bar is not None:
                 listeners.append(bar)
-            trained = training.train(tasks, self.stopping, tell_all(listeners))
+            trained = training.train(tasks, self.stopping, tell_all(listeners), classes)
         if history is not None:
             machine.history_ = history.table()
         return trained
@@ -77,7 +86,7 @@ def answer_of(training: Training, iteration: Iteration) -> Answer | None:
     if iteration.point is None:
         return None
     beta, function = iteration.point()
-    _, level = training.hand_over_bias(beta, function, _levels(iteration.dual, beta, function))
+    _, level = training.split_bias(beta, function, _levels(iteration.dual, beta, function))
     return beta.copy(), level
 
 

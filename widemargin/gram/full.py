@@ -15,6 +15,7 @@ from widemargin.gram.row_store import RowStore, full_store
 from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import ErrorTerms, unknown
 from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.kernels.mirror import mirror
 from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.parallel.tiles import run_tiles
 
@@ -54,6 +55,29 @@ class FullGram(Gram):
         gram.kernel, gram._take_samples = kernel, lambda: samples
         gram._state_errors = lambda: kernel.errors(samples)
         gram.rows_computed = n
+        return gram
+
+    @classmethod
+    def rounded(cls, kernel: Kernel, samples: Samples, n_threads: int = 1) -> FullGram:
+        """All pairs of samples prepared in float64, evaluated in float64 and kept in float32."""
+        n, memory = len(samples), ThreadMemory()
+        matrix = np.empty((n, n), np.float32)
+        strips = range(0, n, ROW_TILE)
+
+        def fill(number: int) -> None:
+            start, stop = strips[number], min(n, strips[number] + ROW_TILE)
+            for first in range(start, n, COLUMN_TILE):
+                last = min(n, first + COLUMN_TILE)
+                tile = memory.array(stop - start, last - first, np.float64)
+                matrix[start:stop, first:last] = kernel.block(
+                    samples.tile(start, stop), samples.tile(first, last), tile
+                )
+                mirror(matrix, start, stop, max(first, stop), last)
+
+        run_tiles(fill, len(strips), n_threads)
+        gram = cls(matrix, n_threads)
+        gram.diag, gram.rows_computed = kernel.diag(samples), n
+        gram._state_errors = lambda: kernel.errors(samples).rounded_to(np.float32)
         return gram
 
     @cached_property

@@ -120,5 +120,7 @@ def _evaluate_pair(store, new):
         fill_rows(store.source, side, 1 - side, inside[:count], slots[:count], store.rows, (1 - side) * n_first)
 
 
-#: For Python: evaluate rows of a store by the same loops as solvers do, so that one bound on errors covers both.
-evaluate_now = jit(lambda store, new: evaluate_rows(store, new))
+@jit
+def evaluate_now(store, new):
+    """`evaluate_rows` for Python: by the same loops as solvers use, so that one bound on errors covers both."""
+    evaluate_rows(store, new)

@@ -1,8 +1,10 @@
 """Which Gram a problem gets, and its function in float64: the precision policy in one place.
 
 up to FULL samples in all     the whole matrix in float64, shared by every problem of the fit
-pairs of classes              rows on demand, those within a class shared by all pairs of that class (gram/pair.py);
-                              float64 up to FULL samples in all, beyond that float32 where it proves enough
+class pairs                   of small classes, or without fused rows: one matrix of all samples, each value computed
+                              once in float64, kept in float32 beyond FULL samples; else rows on demand, those within a
+                              class shared by all its pairs (gram/class_pair.py), float64 up to FULL samples in all,
+                              beyond that float32 where it proves enough
 anything larger               rows on demand with a cache; float32 where safe
 
 Float32 rows are used where the kernel bounds the error of its values by SAFE_ROUNDING of their size: with larger errors
@@ -13,9 +15,9 @@ certificates compute in float64 what it leaves open (certificate/prove.py).
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +27,9 @@ from widemargin.gram.cached import CachedGram
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram, kernel_scores
 from widemargin.gram.memory import ThreadMemory
-from widemargin.gram.pair import ClassRows, PairGram
+from widemargin.gram.class_pair import ClassRows, PairGram
 from widemargin.gram.scores import Scores
+from widemargin.kernels.compiled_rows import can_fill
 from widemargin.kernels.errors import ErrorTerms, unit_of
 from widemargin.kernels.kernel import Kernel, Samples
 
@@ -36,15 +39,24 @@ SAFE_ROUNDING = 1e-3  # largest error of a kernel value, relative to the mean k(
 PAIR_ROUNDING = 2e-6  # largest error of float32 values with which rows of pairs of classes are float32: beyond, most of
 # their few samples would need float64 values to be certified; direct differences are below, matrix products above
 
+SMALL_CLASS = 128  # samples of the largest class up to which class pairs get one matrix of all samples
+WHOLE_SHARE = 0.5  # of the budget that such a matrix may take
+
 Index = NDArray[np.int64]
-Parts = tuple[Index, ...]
+
+
+class ClassPair(NamedTuple):
+    """The samples of two classes of a fit, by their numbers."""
+
+    first: int
+    second: int
+
 
 
 class GramSource:
     """Prepared samples of one fit and the matrices its problems share.
 
-    A problem names its samples by None (all), by an index array, or by a tuple of index arrays to be joined; equal
-    arrays (the same object) in several tuples share their block.
+    A problem names its samples by None (all), by an index array, or as a pair of the classes given to `share`.
 
     in_memory : samples up to which the whole matrix is held in float64; None means FULL
     """
@@ -55,7 +67,8 @@ class GramSource:
         self.kernel, self.X, self.cache_size = kernel, X, cache_size
         self.in_memory = FULL if in_memory is None else in_memory
         self.n_threads = n_threads if kernel.releases_gil else 1
-        self.classes: dict[int, ClassRows] = {}  # rows within a class, by the identity of its index array
+        self.classes: Sequence[Index] = ()
+        self.rows: list[ClassRows] = []  # within each class, where class pairs share them
         self.between = ThreadMemory()
         self._exact: Samples | None = None
         self._preparing = threading.Lock()  # problems on several threads must get one and the same preparation
@@ -89,36 +102,64 @@ class GramSource:
             self._fast = single if rounding <= SAFE_ROUNDING * size else self.exact
         return self._fast
 
-    def share(self, indices: Iterable[Index | Parts | None]) -> None:
-        """Make what the problems share before they are solved side by side."""
-        pairs = [index for index in indices if isinstance(index, tuple)]
-        if not pairs or len(self) <= min(TINY, self.in_memory):
-            if len(self) <= self.in_memory:
-                self.whole()
+    def share(self, classes: Sequence[Index]) -> None:
+        """Make what the problems share before they are solved side by side.
+
+        classes : the samples of each class, where the problems are about class pairs
+        """
+        n, largest = len(self), max((len(members) for members in classes), default=0)
+        if n <= self.in_memory and (not len(classes) or n <= TINY):
+            self.whole()
+        if not len(classes) or self._whole is not None:
             return
-        parts = {id(part): part for pair in pairs for part in pair}
-        largest = max(len(part) for part in parts.values())
-        entries = sum(len(part) ** 2 for part in parts.values()) + self.n_threads * (2 * largest) ** 2
+        if self._holds_all_pairs(largest):
+            keeps_float64 = n <= self.in_memory or not self._has_known_sizes
+            self._whole = self.whole() if keeps_float64 else FullGram.rounded(self.kernel, self.exact, self.n_threads)
+            return
         samples = self.exact
         arrange, errors = self.kernel.row_layout(samples)
+        entries = sum(len(members) ** 2 for members in classes) + self.n_threads * (2 * largest) ** 2
         proves_enough = unit_of(np.float32) / unit_of(np.float64) * errors.largest() <= PAIR_ROUNDING
-        if len(self) > self.in_memory and (proves_enough or 8 * entries > self.budget):
+        if n > self.in_memory and (proves_enough or 8 * entries > self.budget):
             samples = self.fast
             arrange, errors = self.kernel.row_layout(samples)
         dtype = self._dtype(samples)
-        if entries * dtype.itemsize <= self.budget:
-            self.classes = {
-                key: ClassRows(self.kernel, samples.take(part), dtype, arrange, errors.take(part))
-                for key, part in parts.items()
-            }
+        if self._has_fused_rows(samples) and entries * dtype.itemsize <= self.budget:
+            self.rows = [
+                ClassRows(self.kernel, samples.take(members), dtype, arrange, errors.take(members))
+                for members in classes
+            ]
+
+    def _has_fused_rows(self, samples: Samples) -> bool:
+        """Whether compiled code evaluates rows of these samples."""
+        arrange, _ = self.kernel.row_layout(samples)
+        one = arrange(samples.take(np.zeros(1, np.int64)))
+        return can_fill(self.kernel.row_source(one, one))
+
+    def _holds_all_pairs(self, largest: int) -> bool:
+        """Whether class pairs get one matrix of all samples, each value of which is computed once.
+
+        Small classes need nearly every row in every pair; without fused rows, rows come from blocks in any case.
+        """
+        itemsize = 8 if len(self) <= self.in_memory or not self._has_known_sizes else 4
+        if WHOLE_SHARE * self.budget < itemsize * len(self) ** 2:
+            return False
+        return largest <= SMALL_CLASS or not self._has_fused_rows(self.exact)
+
+    @property
+    def _has_known_sizes(self) -> bool:
+        """Whether the kernel bounds the size of its values, so that the error of rounding them is known."""
+        return bool(np.isfinite(self._exact_errors.size).all())
 
     def close(self) -> None:
-        """Free what pairs of classes shared."""
-        self.classes, self.between = {}, ThreadMemory()
+        """Free what class pairs shared."""
+        self.rows, self.between = [], ThreadMemory()
+        if self._whole is not None and self._whole.dtype != np.float64:
+            self._whole = None
 
-    def has_pair(self, index: Index | Parts | None) -> bool:
-        """Whether a problem is about two classes whose rows are shared."""
-        return isinstance(index, tuple) and all(id(part) in self.classes for part in index)
+    def members(self, index: Index | ClassPair | None) -> Index | None:
+        """The samples of a problem as one index array; None for all."""
+        return np.concatenate([self.classes[k] for k in index]) if isinstance(index, ClassPair) else index
 
     def whole(self) -> FullGram:
         """The full float64 matrix of all samples."""
@@ -126,25 +167,25 @@ class GramSource:
             self._whole = FullGram.of(self.kernel, self.exact, np.float64, self.n_threads)
         return self._whole
 
-    def gram(self, index: Index | Parts | None, double: bool = False) -> Gram:
+    def gram(self, index: Index | ClassPair | None, double: bool = False) -> Gram:
         """A Gram for the samples of a problem; `double` insists on float64."""
-        if self.has_pair(index) and not double:
-            first, second = (self.classes[id(part)] for part in index)  # type: ignore[union-attr]
-            return PairGram(self.kernel, first, second, self.between)
-        if len(self) <= self.in_memory:
-            return self.whole() if index is None else self.whole().subset(joined(index))
+        if isinstance(index, ClassPair) and self.rows and not double:
+            return PairGram(self.rows[index.first], self.rows[index.second], self.between)
+        own = self.members(index)
+        if len(self) <= self.in_memory or (self._whole is not None and not double):
+            return self.whole() if own is None else self.whole().subset(own)
         samples = self.exact if double else self.fast
         dtype = self._dtype(samples)
-        if index is not None:
-            samples = samples.take(joined(index))
+        if own is not None:
+            samples = samples.take(own)
         if len(samples) <= self.in_memory:
             return FullGram.of(self.kernel, samples, dtype, self.n_threads)
         return CachedGram(self.kernel, samples, dtype, self.budget, self.n_threads)
 
-    def exactly(self, coefficients: NDArray[np.float64], index: Index | Parts | None, at: Index | None) -> Scores:
+    def exactly(self, coefficients: NDArray[np.float64], index: Index | ClassPair | None, at: Index | None) -> Scores:
         """F = K b in float64 at some samples of a problem, or at all of them for None, from its support vectors."""
         support = np.flatnonzero(coefficients)
-        own = None if index is None else joined(index)
+        own = self.members(index)
         places = at if own is None else own if at is None else own[at]
         vectors = support if own is None else own[support]
         samples, errors = self.exact, self._exact_errors
@@ -162,7 +203,3 @@ class GramSource:
     def _dtype(self, samples: Samples) -> np.dtype:
         return np.dtype(np.float64 if samples is self._exact else np.float32)
 
-
-def joined(index: Index | Parts) -> Index:
-    """The samples of a problem as one index array."""
-    return np.concatenate(index) if isinstance(index, tuple) else index

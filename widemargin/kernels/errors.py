@@ -61,6 +61,12 @@ class ErrorTerms(NamedTuple):
         """Of these samples, followed by others evaluated in the same way."""
         return ErrorTerms(*(np.concatenate([mine, theirs]) for mine, theirs in zip(self, other)))
 
+    def rounded_to(self, dtype: DTypeLike) -> ErrorTerms:
+        """Of the same values rounded to another precision, which moves each by u of its size at most."""
+        unit, least = unit_of(dtype), float(np.finfo(dtype).tiny)
+        left = np.column_stack([self.left, unit * self.size, np.full(len(self.size), least)])
+        return ErrorTerms(left, np.column_stack([self.right, self.size, np.ones(len(self.size))]), self.size)
+
     def of_sums(self, weights: Vector, n_terms: float, of: ErrorTerms | None = None) -> Vector:
         """Bound on the error of sum_j b_j k(x_i, z_j) for each sample x_i, computed with `n_terms` additions.
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,24 +25,57 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class TwoClass:
-    """One two-class problem: its samples (None: all, in order), their signs, and the two classes (rest: -1).
-
-    `parts` are the samples of the two classes apart: the same arrays in every pair, so that kernel entries are shared.
-    """
+    """One two-class problem: its samples (None: all, in order), their signs, and the two classes (rest: -1)."""
 
     index: Indices | None
     sign: Vector
     positive: int
     negative: int
-    parts: tuple[Indices, Indices] | None = None
-
-    def samples_at(self, places: Indices) -> Indices:
-        """The samples at some places of this problem."""
-        return places if self.index is None else self.index[places]
 
     def of(self, values: NDArray) -> NDArray:
         """Values given for all samples, at the samples of this problem."""
         return values if self.index is None else values[self.index]
+
+
+class ClassPairs(Sequence[TwoClass]):
+    """The two-class problems of all pairs i < j, each made when it is asked for.
+
+    members : samples of each class
+    first, second : the two classes of each pair
+    """
+
+    def __init__(self, labels: Indices, n_classes: int) -> None:
+        self.order = np.argsort(labels, kind="stable").astype(np.int64)
+        self.class_starts = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=n_classes))])
+        self.members = np.split(self.order, self.class_starts[1:-1])
+        self.first, self.second = np.triu_indices(n_classes, 1)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[k] for k in range(*number.indices(len(self)))]
+        i, j = self.first[number], self.second[number]
+        sign = np.concatenate([np.ones(len(self.members[i])), -np.ones(len(self.members[j]))])
+        return TwoClass(np.concatenate([self.members[i], self.members[j]]), sign, int(i), int(j))
+
+    def variables(self, first: int = 0, last: int | None = None) -> Variables:
+        """The samples of pairs first:last, one pair after the other, as arrays."""
+        pairs = np.stack([self.first[first:last], self.second[first:last]], axis=1)
+        begin, sizes = self.class_starts[pairs.ravel()], np.diff(self.class_starts)[pairs.ravel()]
+        segment_starts = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.arange(segment_starts[-1]) + np.repeat(begin - segment_starts[:-1], sizes)
+        sign = np.repeat(np.tile([1.0, -1.0], len(pairs)), sizes)
+        return Variables(self.order[places], sign, segment_starts[::2])
+
+
+class Variables(NamedTuple):
+    """Samples and signs of several two-class problems in a row; `starts` are the boundaries of the problems."""
+
+    index: Indices
+    sign: Vector
+    starts: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,49 +96,33 @@ class Layout:
     class_starts: Indices | None
 
 
-def two_class_problems(labels: Indices, n_classes: int, scheme: str) -> list[TwoClass]:
+def two_class_problems(labels: Indices, n_classes: int, scheme: str) -> Sequence[TwoClass]:
     """Cut a problem with labels 0 ... n_classes - 1 into two-class problems; `scheme` is "ovo" or "ovr"."""
     if n_classes == 2:
         return [TwoClass(None, np.where(labels == 1, 1.0, -1.0), 1, 0)]
     if scheme == "ovr":
         return [TwoClass(None, np.where(labels == k, 1.0, -1.0), k, -1) for k in range(n_classes)]
-    order = np.argsort(labels, kind="stable").astype(np.int64)
-    members = np.split(order, np.cumsum(np.bincount(labels, minlength=n_classes))[:-1])
-    return [
-        TwoClass(
-            np.concatenate([members[i], members[j]]),
-            np.concatenate([np.ones(len(members[i])), -np.ones(len(members[j]))]),
-            i,
-            j,
-            (members[i], members[j]),
-        )
-        for i in range(n_classes)
-        for j in range(i + 1, n_classes)
-    ]
+    return ClassPairs(labels, n_classes)
 
 
-def lay_out(
-    problems: Sequence[TwoClass], betas: Sequence[Vector], labels: Indices, n_classes: int, scheme: str
-) -> Layout:
-    """Gather signed multipliers, one vector per problem and one value per sample of it, into one coefficient matrix."""
+def lay_out(problems: Sequence[TwoClass], beta: Vector, labels: Indices, n_classes: int) -> Layout:
+    """Gather the signed multipliers of all problems, one after the other, into one coefficient matrix."""
     used = np.zeros(len(labels), bool)
-    nonzero = [np.flatnonzero(beta) for beta in betas]
-    for problem, places in zip(problems, nonzero, strict=True):
-        used[problem.samples_at(places)] = True
+    pairs = problems.variables() if isinstance(problems, ClassPairs) else None
+    nonzero = np.flatnonzero(beta)
+    used[nonzero % len(labels) if pairs is None else pairs.index[nonzero]] = True
     chosen = np.flatnonzero(used)
     support = chosen[np.argsort(labels[chosen], kind="stable")]
     n_support = np.bincount(labels[support], minlength=n_classes).astype(np.int32)
-    if n_classes == 2 or scheme == "ovr":
-        coefficients = np.array([beta[support] for beta in betas]).reshape(len(betas), len(support))
-        return Layout(support, n_support, coefficients, None)
+    if pairs is None:
+        return Layout(support, n_support, beta.reshape(len(problems), len(labels))[:, support], None)
+    assert isinstance(problems, ClassPairs)
     column = np.zeros(len(labels), np.int64)
     column[support] = np.arange(len(support))
     coefficients = np.zeros((n_classes - 1, len(support)))
-    for problem, beta, places in zip(problems, betas, nonzero, strict=True):
-        columns, values = column[problem.samples_at(places)], beta[places]
-        first = problem.sign[places] > 0
-        coefficients[problem.negative - 1, columns[first]] = values[first]
-        coefficients[problem.positive, columns[~first]] = values[~first]
+    pair = np.searchsorted(pairs.starts, nonzero, side="right") - 1
+    row = np.where(pairs.sign[nonzero] > 0, problems.second[pair] - 1, problems.first[pair])
+    coefficients[row, column[pairs.index[nonzero]]] = beta[nonzero]
     return Layout(support, n_support, coefficients, np.concatenate([[0], np.cumsum(n_support)]))
 
 

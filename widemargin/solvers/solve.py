@@ -78,6 +78,9 @@ def solve_blocks(
     return solver.run(watch)
 
 
+solve_blocks.tracks_error = True  # type: ignore[attr-defined]
+
+
 def exact_aim(dual: SignedDual, gram: Gram, stopping: Stopping, tuning: BlockTuning) -> float:
     """Violation to which the first steps go: tol, or rounding where the problem is small."""
     if len(dual) > tuning.exact or gram.dtype != np.float64 or stopping.criterion != "kkt":

@@ -20,7 +20,7 @@ from widemargin.certificate import Certificate
 from widemargin.gram.source import GramSource
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
-from widemargin.training.fit import rounding_of
+from widemargin.training.certified import rounding_of
 
 MOST_SAMPLES = 5_000  # rows looked at for the scale of the features
 MOST_IN_BLOCK = 300  # samples of the block whose eigenvalues are computed: a tenth of a second

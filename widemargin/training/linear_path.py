@@ -18,7 +18,7 @@ from widemargin.certificate import Certificate, certify_function
 from widemargin.certificate.linear_rounding import function_error
 from widemargin.certificate.prove import proven_violation
 from widemargin.gram.scores import Scores
-from widemargin.gram.source import Index, Parts, joined
+from widemargin.gram.source import Index
 from widemargin.kernels import Kernel, Linear
 from widemargin.linalg.rows import DenseRows, SparseRows, rows_of
 from widemargin.monitor.iteration import Iteration, Watch
@@ -49,19 +49,19 @@ class LinearPath:
             return False
         return X.shape[0] >= FEWEST and (X.shape[1] <= PRIMAL_SIDE or (sp.issparse(X) and X.format == "csr"))
 
-    def _rows_of(self, index: Index | Parts | None) -> DenseRows | SparseRows:
+    def _rows_of(self, index: Index | None) -> DenseRows | SparseRows:
         """The samples of a problem."""
-        return self.rows if index is None else self.rows.take(joined(index))
+        return self.rows if index is None else self.rows.take(index)
 
     def train(
-        self, dual: SignedDual, index: Index | Parts | None, stopping: Stopping, watch: Watch
+        self, dual: SignedDual, index: Index | None, stopping: Stopping, watch: Watch
     ) -> tuple[Solution, Certificate] | None:
         """Solution and certificate of one problem; None for problems of another kind."""
         if len(dual) < FEWEST or stopping.max_iter >= 0 or stopping.criterion == "objective" or not _is_linear(dual):
             return None
         began = time.perf_counter()
         taking_part = np.flatnonzero(dual.upper > dual.lower)  # samples without weight stay at zero
-        rows, places = self.rows, None if index is None else joined(index)
+        rows, places = self.rows, index
         if len(taking_part) < len(dual):
             places = taking_part if places is None else places[taking_part]
         if places is not None:
@@ -117,8 +117,8 @@ class LinearPath:
             error=scores.error,
         )
         certificate = certified(dual, beta, scores, solution)
-        solution.level, solution.violation = np.array(certificate.level), certificate.violation
-        return solution, certificate
+        level = np.array(certificate.level)
+        return replace(solution, level=level, violation=certificate.violation), certificate
 
 
 def _feasible(dual: SignedDual, beta: Vector) -> Vector:

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from widemargin.kernels.kernel import Kernel
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.classification import hinge
-from widemargin.training.fit import Task, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
 
 TOL = 1e-6  # of the hard-margin machine: the margin is then known to about as many digits
 

@@ -60,6 +60,11 @@ class Traced:
         """Whether the solver wants machines without equality constraint (training/fit.py)."""
         return bool(getattr(self.solve, "fixed_bias", False))
 
+    @property
+    def tracks_error(self) -> bool:
+        """Whether the solver bounds the error of its K b (training/certified.py)."""
+        return bool(getattr(self.solve, "tracks_error", False))
+
     def __call__(
         self,
         dual: SignedDual,

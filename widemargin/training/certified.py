@@ -1,0 +1,197 @@
+"""Solve one problem and certify the answer; where the certificate does not hold, continue from that point.
+
+    solve -> certify -> holds, or cannot be improved: done
+               |
+               +-> in memory, and only rounding is in the way: continue to a smaller violation on the rows at hand
+               +-> compute K b in float64 where the outcome is in doubt (certificate/prove.py), certify again
+               +-> continue from there, once with rows as they are and once with float64 rows
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.certificate import Certificate, certify_function
+from widemargin.certificate.in_memory import certify_rows, takes
+from widemargin.certificate.prove import settle
+from widemargin.gram import Gram
+from widemargin.gram.scores import Scores
+from widemargin.gram.source import GramSource
+from widemargin.monitor.interrupt import StopSignal, status_of
+from widemargin.monitor.iteration import Watch
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
+from widemargin.problems.dual import SignedDual
+from widemargin.solvers import Solution
+from widemargin.training.task import Task, Trained
+
+MARGINS = {np.dtype(np.float32): 0.8, np.dtype(np.float64): 0.99}  # share of tol that solvers aim at, by the precision
+# of rows: the rest is for rounding, so that the answer can be proven to meet tol
+LEAST_AIM = 0.3  # share of tol that they aim at where errors are large, ...
+AIM_SAFETY = 2.2  # ... and by how many errors below tol: one on either side, and a little more
+MOST_STEPS = (10_000_000, 1_000)  # steps, and steps per variable, that a problem gets without max_iter; LIBSVM's is 1e7
+MOST_STEPS_BELOW_ROUNDING = (700_000, 200)  # the same where rounding of the gradient alone exceeds tol
+EPS = float(np.finfo(np.float64).eps)
+
+Vector = NDArray[np.float64]
+
+
+class CertifiedSolver:
+    """A solver whose answers are certified and improved where they need it.
+
+    Parameters
+    ----------
+    source : Grams and float64 values of the fit's samples
+    solve : the solver. `tracks_error`, if it has that attribute, says that it bounds the error of its K b and takes
+        K b with its error; of others K b is not used unless it is computed anew
+    cancelled : set by Ctrl-C
+    """
+
+    def __init__(self, source: GramSource, solve: Any, cancelled: StopSignal) -> None:
+        self.source, self.solve, self.cancelled = source, solve, cancelled
+        self.tracks_error = bool(getattr(solve, "tracks_error", False))
+
+    def train(self, task: Task, gram: Gram, stopping: Stopping, watch: Watch, known: Scores | None = None) -> Trained:
+        """Solution and certificate of a task; `known` is K b at its start."""
+        dual = task.dual
+        bounded = self.tracks_error and stopping.max_iter < 0
+        below_rounding = bounded and rounding_of(dual, gram.diag, len(dual)) > stopping.tol
+        if bounded:
+            stopping = replace(stopping, max_iter=most_steps(len(dual), below_rounding))
+        start = {} if known is None else {"function": known if self.tracks_error else known.values}
+        solution = self.solve(dual, gram, aiming(stopping, gram), start=task.start, watch=watch, **start)
+        solution = replace(solution, rows_computed=gram.rows_computed)  # those of a matrix made beforehand count too
+        solution, certificate = self.certify(task, gram, solution, stopping, watch)
+        for attempt in range(2):
+            if certificate.holds or solution.status not in (Status.OPTIMAL, Status.STALLED) or no_kernel(certificate):
+                break
+            if gram.dtype == np.float64:
+                if solution.status is Status.STALLED:
+                    break
+            elif attempt or solution.status is Status.STALLED:
+                gram = self.source.gram(task.index, double=True)
+            solution = self.continue_from(solution, dual, gram, aiming(stopping, gram, certificate), watch)
+            solution, certificate = self.certify(task, gram, solution, stopping, watch)
+        status = solution.status
+        if certificate.holds and not status.on_request:
+            status = Status.OPTIMAL  # solvers aim at less than tol, and may have come near enough
+        elif status in (Status.OPTIMAL, Status.STALLED):
+            is_finite = bool(np.isfinite(gram.diag).all())
+            status = unproven(certificate, status) if is_finite else Status.NOT_FINITE
+        elif status is Status.MAX_ITER and bounded:
+            status = Status.STALLED if below_rounding else Status.TOO_SLOW
+        return Trained(replace(solution, status=status), replace(certificate, status=status))
+
+    def continue_from(
+        self, before: Solution, dual: SignedDual, gram: Gram, stopping: Stopping, watch: Watch
+    ) -> Solution:
+        """Go on from an answer and its K b, within what is left of the budgets; costs are added up."""
+        max_iter = stopping.max_iter if stopping.max_iter < 0 else max(0, stopping.max_iter - before.iterations)
+        time_limit = None if stopping.time_limit is None else max(0.0, stopping.time_limit - before.seconds)
+        rest = replace(stopping, max_iter=max_iter, time_limit=time_limit)
+        known = before.scores if self.tracks_error else before.function
+        after = self.solve(dual, gram, rest, start=before.beta, function=known, watch=watch)
+        return replace(
+            after,
+            iterations=after.iterations + before.iterations,
+            rounds=after.rounds + before.rounds,
+            rows_computed=after.rows_computed + before.rows_computed,
+            seconds=after.seconds + before.seconds,
+        )
+
+    def certify(
+        self, task: Task, gram: Gram, solution: Solution, stopping: Stopping, watch: Watch
+    ) -> tuple[Solution, Certificate]:
+        """The certificate of a solution, and the solution with the K b and thresholds that decided it."""
+        if solution.status.on_request:
+            self.cancelled.request(solution.status)
+        if takes(task.dual, gram, stopping.criterion):
+            return self.certify_in_memory(task, gram, solution, stopping, watch)
+        scores, drift = solution.scores if self.tracks_error else Scores.untracked(solution.function), np.nan
+        if gram.store is not None:
+            scores = gram.scores(task.dual.per_sample(solution.beta))
+            drift = float(np.abs(scores.values - solution.function).max(initial=0.0))
+        return self.settled(task, gram, solution, stopping, scores, drift)
+
+    def certify_in_memory(
+        self, task: Task, gram: Gram, solution: Solution, stopping: Stopping, watch: Watch
+    ) -> tuple[Solution, Certificate]:
+        """`certify` where K b is summed from the rows at hand."""
+        is_psd, tol = self.source.kernel.is_psd, stopping.tol
+        certificate, scores = certify_rows(task.dual, gram, solution, tol, is_psd)
+        if certificate.is_undecided and self.tracks_error and AIM_SAFETY * certificate.rounding <= (1 - LEAST_AIM) * tol:
+            # A few more steps on rows at hand cost less than float64 values.
+            aim = aiming(stopping, gram, certificate)
+            solution = self.continue_from(replace(solution, function=scores.values), task.dual, gram, aim, watch)
+            certificate, scores = certify_rows(task.dual, gram, solution, tol, is_psd)
+        if certificate.holds:
+            return with_scores(solution, scores, certificate), certificate
+        return self.settled(task, gram, solution, stopping, scores, certificate.drift)
+
+    def settled(
+        self, task: Task, gram: Gram, solution: Solution, stopping: Stopping, scores: Scores, drift: float
+    ) -> tuple[Solution, Certificate]:
+        """`certify` with K b in float64 where the outcome is in doubt, unless the user will not wait for it."""
+        coefficients, seen = task.dual.per_sample(solution.beta), np.nan
+        try:
+            scores, seen = settle(
+                task.dual, solution.beta, scores, lambda at: self.source.exactly(coefficients, task.index, at),
+                stopping.tol, stopping.criterion,
+            )  # fmt: skip
+        except KeyboardInterrupt as interrupt:
+            self.cancelled.request(status_of(interrupt))
+            solution = replace(solution, status=self.cancelled.status)
+        certificate = certify_function(
+            task.dual, solution.beta, scores.values, stopping.tol,
+            error=scores.error, criterion=stopping.criterion, is_psd=self.source.kernel.is_psd,
+            diagonal=float(gram.diag.max(initial=0.0)), solution=solution, drift=float(np.fmax(drift, seen)),
+        )  # fmt: skip
+        return with_scores(solution, scores, certificate), certificate
+
+
+def with_scores(solution: Solution, scores: Scores, certificate: Certificate) -> Solution:
+    """The solution with the K b, thresholds and objective that its certificate is about."""
+    return replace(solution, function=scores.values, error=scores.error, level=np.array(certificate.level))
+
+
+def aiming(stopping: Stopping, gram: Gram, certificate: Certificate | None = None) -> Stopping:
+    """The rule for a solver: a little below tol, and further below where errors kept an answer from being proven."""
+    share = MARGINS[gram.dtype]
+    if certificate is not None and certificate.criterion == "kkt":
+        share = max(LEAST_AIM, min(share, 1.0 - AIM_SAFETY * certificate.rounding / stopping.tol))
+    elif certificate is not None:
+        share *= 0.5
+    return stopping if stopping.criterion == "objective" else replace(stopping, tol=share * stopping.tol)
+
+
+def no_kernel(certificate: Certificate) -> bool:
+    """Whether b'Kb < 0 was seen, rounding counted: the kernel is not positive semi-definite."""
+    return not certificate.is_psd and certificate.primal == np.inf and np.isfinite(certificate.dual)
+
+
+def unproven(certificate: Certificate, status: Status) -> Status:
+    """The status of an answer that the solver was content with, or could not improve, and that is not proven."""
+    if no_kernel(certificate):
+        return Status.INDEFINITE
+    if certificate.is_undecided:
+        return Status.UNDECIDED
+    return Status.OWN_RULE if status is Status.OPTIMAL and certificate.criterion == "objective" else Status.STALLED
+
+
+def rounding_of(dual: SignedDual, diag: Vector, n_support: int) -> float:
+    """About how far rounding alone can move a decision value: terms of size C K_ii, of random sign."""
+    bound = max(float(dual.upper.max(initial=0.0)), -float(dual.lower.min(initial=0.0)))
+    if bound == np.inf:
+        ends = np.maximum(dual.upper, -dual.lower)
+        bound = float(ends[np.isfinite(ends)].max(initial=0.0))
+    return EPS * bound * float(diag.max(initial=0.0)) * max(1, n_support) ** 0.5
+
+
+def most_steps(n_variables: int, below_rounding: bool) -> int:
+    """Steps after which a problem without max_iter is given up; fewer where rounding alone exceeds the tolerance."""
+    fixed, each = MOST_STEPS_BELOW_ROUNDING if below_rounding else MOST_STEPS
+    return fixed + each * n_variables

@@ -1,0 +1,37 @@
+"""The problems of a fit and their answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.certificate import Certificate
+from widemargin.gram.source import ClassPair, Index
+from widemargin.problems.dual import SignedDual
+from widemargin.solvers import Solution
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One problem of a fit.
+
+    dual : the problem
+    index : the samples it is about: None for all, an index array, or two classes of the fit
+    start : a feasible beta to begin at
+    neighbour : number of another task on the same samples; this one begins at its answer, brought into its own box
+    """
+
+    dual: SignedDual
+    index: Index | ClassPair | None = None
+    start: NDArray[np.float64] | None = None
+    neighbour: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """The solution of a task and its certificate, which have the same status."""
+
+    solution: Solution
+    certificate: Certificate
