@@ -54,7 +54,8 @@ def compiled() -> None:
     from widemargin.kernels import Gaussian, Linear, Polynomial
     from widemargin.monitor.stopping import Stopping
     from widemargin.problems import hinge
-    from widemargin.training.fit import Task, Training
+    from widemargin.training.fit import Training
+    from widemargin.training.task import Task
 
     source = np.random.default_rng(0)
     X, y = source.normal(size=(30, 3)), np.tile([1.0, -1.0], 15)

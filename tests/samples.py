@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tests.oracles import MACHINES, noisy_scores, signs
-from widemargin.gram.pair import ClassRows
+from widemargin.gram.class_pair import ClassRows
 from widemargin.kernels.kernel import Kernel
 from widemargin.problems import hinge
 from widemargin.problems.dual import SignedDual

@@ -22,7 +22,8 @@ from widemargin.certificate import certify, certify_function, combine
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
-from widemargin.training.fit import Task, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
 
 N = 60
 TOL = 1e-6

@@ -7,13 +7,13 @@ import pytest
 
 from widemargin.certificate import certify_function
 from widemargin.certificate.in_memory import certify_rows
+from widemargin.gram.class_pair import ClassRows, PairGram
 from widemargin.gram.full import FullGram
 from widemargin.gram.memory import ThreadMemory
-from widemargin.gram.pair import ClassRows, PairGram
 from widemargin.kernels import Gaussian
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge, nu_classification
-from widemargin.solvers.begin import solve_blocks
+from widemargin.solvers.solve import solve_blocks
 
 STOP = Stopping(tol=0.8e-3)
 SIGN = np.where(np.arange(160) < 70, 1.0, -1.0)

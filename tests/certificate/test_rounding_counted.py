@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.svm
+from widemargin.solvers.block import BlockSolver
 
 import widemargin
 from widemargin import RVC, SVC, KernelRidge, LinearSVC, LinearSVR, NuSVC
@@ -22,7 +23,6 @@ from widemargin.kernels.errors import UNIT
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge, one_class
-from widemargin.solvers.block import BlockSolver
 
 LONG = np.longdouble
 SMALL = math.sqrt(1.02 * UNIT)

@@ -16,7 +16,8 @@ from widemargin.kernels import Gaussian
 from widemargin.monitor.interrupt import CtrlC, StopSignal
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
-from widemargin.training.fit import Task, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 

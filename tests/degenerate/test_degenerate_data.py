@@ -27,7 +27,8 @@ from widemargin.problems import (
     squared_epsilon_insensitive,
     squared_hinge,
 )
-from widemargin.training.fit import Task, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
 
 pytestmark = pytest.mark.usefixtures("compiled")
 

@@ -8,7 +8,8 @@ from tests.oracles import KERNELS, MACHINES, GivenMatrix, noisy_scores, solve_qp
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.fixed_bias import without_bias
-from widemargin.training.fit import Task, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
 
 TOL = 1e-4
 

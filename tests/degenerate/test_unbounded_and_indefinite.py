@@ -12,7 +12,8 @@ from widemargin.kernels import Gaussian, Linear, Polynomial
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import epsilon_insensitive, hinge, squared_hinge
-from widemargin.training.fit import Task, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
 
 pytestmark = pytest.mark.usefixtures("compiled")
 

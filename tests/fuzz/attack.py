@@ -30,7 +30,8 @@ from widemargin.kernels import Gaussian, make_kernel
 from widemargin.kernels.algebra import Scaled
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
-from widemargin.training.fit import Task, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
 
 IN_MEMORY = 2048  # samples up to which estimators hold the whole matrix in float64
 LARGE_EVERY = 10  # seeds

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
+from widemargin.solvers.block import BlockSolver
 
 import widemargin.gram.gram as gram
 import widemargin.gram.source as source
@@ -22,7 +23,6 @@ import widemargin.kernels.gaussian as gaussian
 from tests.fuzz.attack import LARGE_EVERY, attack, draw
 from widemargin.gram.scores import Scores
 from widemargin.kernels.samples.dense import DenseRows
-from widemargin.solvers.block import BlockSolver
 from widemargin.solvers.solution import Solution
 
 SEEDS = [*range(LARGE_EVERY - 1, 60 * LARGE_EVERY, LARGE_EVERY), *(s for s in range(600) if s % LARGE_EVERY < 9)]

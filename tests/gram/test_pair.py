@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 from tests.samples import rows_of_two
 from widemargin._jit import jit
+from widemargin.gram.class_pair import PairGram
 from widemargin.gram.memory import ThreadMemory
-from widemargin.gram.pair import PairGram
 from widemargin.kernels import Gaussian, Laplacian, Polynomial
 from widemargin.kernels.compiled_rows import DirectRows, NoRows, ProductRows, SparseProductRows, fill_rows
 

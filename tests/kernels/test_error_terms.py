@@ -5,9 +5,9 @@ import pytest
 import scipy.sparse as sp
 
 from widemargin._jit import jit
+from widemargin.gram.class_pair import ClassRows, PairGram
 from widemargin.gram.gram import kernel_scores
 from widemargin.gram.memory import ThreadMemory
-from widemargin.gram.pair import ClassRows, PairGram
 from widemargin.kernels import ChiSquared, Cosine, Gaussian, Intersection, Laplacian, Linear, Polynomial, Sigmoid
 from widemargin.kernels.errors import EXP_ERROR
 from widemargin.kernels.exponential import exp_nonpositive

@@ -16,7 +16,8 @@ from widemargin.problems import (
     nu_tube,
     one_class,
 )
-from widemargin.training.fit import Task, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
 
 N = 500
 

@@ -20,7 +20,8 @@ from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
 from widemargin.problems.fixed_bias import safe_tau, without_bias
-from widemargin.training.fit import Task, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
 
 N = 50
 TIGHT = Stopping(tol=1e-7, time_limit=60.0)  # seconds: compiling counts too

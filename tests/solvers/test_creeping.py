@@ -8,7 +8,7 @@ from widemargin.kernels import Gaussian
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
 from widemargin.solvers import block
-from widemargin.solvers.interior import interior_cost
+from widemargin.solvers.steps.interior import interior_cost
 
 
 @pytest.fixture

@@ -4,20 +4,20 @@ import threading
 
 import numpy as np
 import pytest
+from widemargin.solvers.growing import evaluate, look, slopes_outside, solve_growing, take_worst
 
 from tests.samples import rows_of_two
 from widemargin import SVC, NuSVC, verify
 from widemargin.gram import FullGram
+from widemargin.gram.class_pair import PairGram
 from widemargin.gram.memory import ThreadMemory
-from widemargin.gram.pair import PairGram
 from widemargin.kernels import Gaussian, Linear
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge, nu_classification
 from widemargin.problems.optimality import violation_of
 from widemargin.solvers import growing
-from widemargin.solvers.begin import solve_blocks
-from widemargin.solvers.growing import evaluate, look, slopes_outside, solve_growing, take_worst
+from widemargin.solvers.solve import solve_blocks
 
 
 def problem(rng, kernel, sizes=(90, 140), linear_term=1.5, d=6, dtype=np.float64):

@@ -21,7 +21,8 @@ from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
 from widemargin.solvers import block, solve_blocks
-from widemargin.training.fit import Task, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
 
 N = 300
 TOL = 1e-4

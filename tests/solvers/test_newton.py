@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from widemargin.solvers.newton import is_free, newton_step
+from widemargin.solvers.steps.newton import is_free, newton_step
 
 
 def problem(rng, m=30, groups=1, kinked=False):

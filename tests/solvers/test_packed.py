@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from widemargin.solvers.packed import key_limits, larger, larger_key, ordered_key, positive_key, smaller_key
 
 from widemargin._jit import jit
-from widemargin.solvers.packed import key_limits, larger, larger_key, ordered_key, positive_key, smaller_key
 
 
 @jit(cache=False)

@@ -13,7 +13,8 @@ from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge, nu_classification, nu_margin, nu_regression, nu_tube, one_class
 from widemargin.solvers import solve_blocks
-from widemargin.training.fit import Task, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
 
 TOL = 1e-8  # a violation of TOL leaves decision values within about TOL times the condition of the free part
 NEAR = {"rtol": 1e-5, "atol": 1e-5}

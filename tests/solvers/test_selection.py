@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from widemargin.solvers.block import BlockSolver
+from widemargin.solvers.selection import Selector, collect_violators, worst
 
 from widemargin.gram import FullGram
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import levels_of, scan_groups, violation_of
-from widemargin.solvers.block import BlockSolver
-from widemargin.solvers.selection import Selector, collect_violators, worst
 
 NONE = np.empty(0, np.int64)
 

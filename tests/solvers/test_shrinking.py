@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from widemargin.solvers.shrinking import active_part, active_variables
 
 from tests.oracles import KERNELS, MACHINES, WITHOUT_BIAS, noisy_scores, values_at, without_groups
 from tests.samples import overlapping
@@ -12,8 +13,8 @@ from widemargin.gram import CachedGram, FullGram, cached, source
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.solvers import block, solve_blocks
-from widemargin.solvers.shrinking import active_part, active_variables
-from widemargin.training.fit import Task, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
 
 N = 400
 TOL = 1e-4

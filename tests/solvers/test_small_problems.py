@@ -8,7 +8,8 @@ from widemargin.kernels import Gaussian
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.solvers import block
-from widemargin.training.fit import Task, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
 
 
 def solved(machine, X, target, weight, **rule):

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from widemargin.solvers.selection import free_variables
 
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import scan_groups, standing
-from widemargin.solvers.newton import is_free
-from widemargin.solvers.selection import free_variables
+from widemargin.solvers.steps.newton import is_free
 
 
 @pytest.fixture

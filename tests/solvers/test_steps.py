@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from widemargin.solvers.packed import key_limits
 from widemargin.solvers.pair_steps import CLOSED_64, best_partner, lowest_after_step, open_directions, solve_pairs
 from widemargin.solvers.single_steps import best_after_step, solve_singles

@@ -16,7 +16,8 @@ from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
 from widemargin.solvers import Solution, block, solve_blocks
-from widemargin.training.fit import Task, Training
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
 
 N = 120
 

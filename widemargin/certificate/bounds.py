@@ -40,6 +40,7 @@ class Point(NamedTuple):
 
 
 TINY = float(np.finfo(np.float64).tiny)
+FEASIBILITY = 1e-9  # relative error of a group's sum; bounds on the optimum allow for it, boxes are kept exactly
 ROUNDINGS = 8.0 * UNIT  # of a gradient or an argument of a loss, relative to the sizes of its terms
 
 # Columns of a table of thresholds: those of problems/optimality.py, then bounds.
@@ -138,6 +139,25 @@ def evaluate_point(terms, point, largest_diagonal, table, numbers):
     numbers[UNBALANCED] = unbalanced
     numbers[MENDING] = mending if excess <= 0.0 else np.inf
     numbers[SIZE] = size
+
+
+@jit
+def summarise(violation, computed, gap, numbers, facts):
+    """Fill the bounds and values of a certificate (`certificate.FACTS`) from what was found.
+
+    violation, computed : bound on the violation, and as computed; gap : bound on primal - dual
+    numbers : as of `evaluate_point`
+    """
+    value, error = numbers[VALUE], numbers[VALUE_ERROR]
+    size = max(0.0, abs(value) - error)
+    upper, lower = value + error + gap, value - error - numbers[MENDING]
+    infeasibility = numbers[INFEASIBILITY]
+    if numbers[MENDING] == np.inf:  # outside of the box, or no variable has room to mend a sum
+        infeasibility = max(infeasibility, 2.0 * FEASIBILITY)
+    facts[0] = upper if upper == upper else np.inf
+    facts[1] = lower if lower == lower else -np.inf
+    facts[2] = 0.0 if gap == 0.0 else gap / size if size > 0.0 and gap < np.inf else np.inf
+    facts[3], facts[4], facts[5], facts[6] = value, violation, computed, infeasibility
 
 
 @jit

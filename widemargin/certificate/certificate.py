@@ -20,13 +20,19 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from widemargin.certificate.bounds import FEASIBILITY
 from widemargin.monitor.status import Status
 
 if TYPE_CHECKING:
     from widemargin.solvers.solution import Solution
 
-FEASIBILITY = 1e-9  # relative error of a group's sum; bounds on the optimum allow for it, boxes are kept exactly
+#: What compiled code finds out about an answer, in the order in which it is written (certificate/bounds.py).
+FACTS = (
+    "primal", "dual", "gap", "objective", "violation", "computed", "infeasibility", "rounding", "drift", "n_support",
+    "n_free",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ class Certificate:
     seconds : float
     level : tuple of float
         The levels (minus the bias, for machines with one group) at which the primal was taken.
-    parts : tuple of Certificate
+    parts : sequence of Certificate
         The certificates of the problems of a many-class machine; empty for a single problem.
     """
 
@@ -91,13 +97,13 @@ class Certificate:
     rows_computed: int = 0
     seconds: float = float("nan")
     level: tuple[float, ...] = field(default=(), repr=False)
-    parts: tuple[Certificate, ...] = field(default=(), repr=False)
+    parts: Sequence[Certificate] = field(default=(), repr=False)
 
     @property
     def holds(self) -> bool:
         """Whether it is proven that the answer is as close to the optimum as was asked for; of parts, every one."""
-        if self.parts:
-            return all(part.holds for part in self.parts)
+        if len(self.parts):
+            return self.parts.all_hold if isinstance(self.parts, CertificateTable) else all(p.holds for p in self.parts)
         if not self.infeasibility <= FEASIBILITY or self.status is Status.INDEFINITE:
             return False
         if not self.is_psd and not self.primal < np.inf:  # b'Kb < 0
@@ -112,8 +118,8 @@ class Certificate:
     @property
     def is_undecided(self) -> bool:
         """Whether the criterion is met as computed, and only rounding keeps it from being proven."""
-        if self.parts:
-            return any(part.is_undecided for part in self.parts)
+        if len(self.parts):
+            return not self.holds and any(part.is_undecided for part in self.parts)
         return not self.holds and self.computed <= self.tol < self.bound
 
     def __str__(self) -> str:
@@ -142,32 +148,76 @@ def price(solution: Solution) -> dict[str, Any]:
     return {name: getattr(solution, name) for name in ("status", "iterations", "rows_computed", "seconds")}
 
 
+def certificate_of(facts: NDArray[np.float64], level: Sequence[float] | NDArray, **about: Any) -> Certificate:
+    """The certificate with these FACTS."""
+    found: dict[str, Any] = dict(zip(FACTS, facts.tolist(), strict=True))
+    found["n_support"], found["n_free"] = int(found["n_support"]), int(found["n_free"])
+    return Certificate(**found, level=tuple(np.asarray(level).tolist()), **about)
+
+
+@dataclass(frozen=True, eq=False)
+class CertificateTable(Sequence[Certificate]):
+    """Certificates of many small problems, kept as arrays and made when asked for.
+
+    facts : one row of FACTS per problem
+    thresholds : one per problem
+    iterations : steps of each
+    about : further fields of `Certificate` that they share
+    """
+
+    facts: NDArray[np.float64]
+    thresholds: NDArray[np.float64]
+    iterations: NDArray[np.int64]
+    about: dict[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[k] for k in range(*number.indices(len(self)))]
+        iterations = int(self.iterations[number])
+        return certificate_of(self.facts[number], [self.thresholds[number]], iterations=iterations, **self.about)
+
+    @property
+    def all_hold(self) -> bool:
+        """Whether every one of them holds."""
+        feasible = self.column("infeasibility") <= FEASIBILITY
+        met = self.column("violation") <= self.about["tol"]
+        is_kernel = self.about["is_psd"] | (self.column("primal") < np.inf)
+        return bool((feasible & met & is_kernel).all()) and self.about["status"] is not Status.INDEFINITE
+
+    def column(self, name: str) -> NDArray:
+        """One field of all certificates."""
+        if name in FACTS:
+            return self.facts[:, FACTS.index(name)]
+        return self.iterations if name == "iterations" else np.full(len(self), self.about[name])
+
+
 def combine(certificates: Sequence[Certificate]) -> Certificate:
-    """One certificate for the problems of a many-class machine: sums of objectives and costs, worst of the rest."""
+    """One certificate for the problems of a many-class model: sums of objectives and costs, worst of the rest."""
     if len(certificates) == 1:
         return certificates[0]
-    primal = sum(c.primal for c in certificates)
-    dual = sum(c.dual for c in certificates)
-    objective = sum(c.objective for c in certificates)
-    worst_status = next((c.status for c in certificates if c.status is not Status.OPTIMAL), certificates[0].status)
+    if isinstance(certificates, CertificateTable):
+        column, status = certificates.column, certificates.about["status"]
+    else:
+
+        def column(name: str) -> NDArray:
+            return np.array([getattr(certificate, name) for certificate in certificates])
+
+        status = next((c.status for c in certificates if c.status is not Status.OPTIMAL), certificates[0].status)
+    sums = {name: sum(column(name).tolist()) for name in ("primal", "dual", "objective", "seconds")}
+    counts = {name: int(column(name).sum()) for name in ("n_support", "n_free", "iterations", "rows_computed")}
+    worst = {name: max(column(name).tolist()) for name in ("gap", "violation", "infeasibility", "computed", "rounding")}
+    drift = column("drift")
     return replace(
         certificates[0],
-        primal=primal,
-        dual=dual,
-        objective=objective,
-        gap=max(c.gap for c in certificates),
-        violation=max(c.violation for c in certificates),
-        infeasibility=max(c.infeasibility for c in certificates),
-        computed=max(c.computed for c in certificates),
-        rounding=max(c.rounding for c in certificates),
-        drift=max((c.drift for c in certificates if not np.isnan(c.drift)), default=float("nan")),
-        is_psd=all(c.is_psd for c in certificates),
-        status=worst_status,
-        n_support=sum(c.n_support for c in certificates),
-        n_free=sum(c.n_free for c in certificates),
-        iterations=sum(c.iterations for c in certificates),
-        rows_computed=sum(c.rows_computed for c in certificates),
-        seconds=sum(c.seconds for c in certificates),
+        **sums,
+        **counts,
+        **worst,
+        drift=max(drift[~np.isnan(drift)].tolist(), default=float("nan")),
+        is_psd=bool(column("is_psd").all()),
+        status=status,
         level=(),
-        parts=tuple(certificates),
+        parts=certificates if isinstance(certificates, CertificateTable) else tuple(certificates),
     )

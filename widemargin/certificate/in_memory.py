@@ -1,6 +1,6 @@
-"""The certificate of a problem whose rows are in memory by two compiled calls, where they prove it as they are.
+"""The certificate of a problem whose rows are in memory, by one compiled call, where they prove it as they are.
 
-A machine for 26 classes has 325 pairs, each solved in half a millisecond, of which the general way
+A model of 26 classes has 325 class pairs, each solved in half a millisecond, of which the general way
 (certificate/prove.py) would take a good part in Python. The bounds are the same functions; what they do not prove is
 left to the general way.
 """
@@ -28,9 +28,9 @@ from widemargin.certificate.bounds import (
     evaluate_point,
     gap_terms,
     overlap,
+    summarise,
 )
-from widemargin.certificate.certificate import Certificate, price
-from widemargin.certificate.prove import assembled
+from widemargin.certificate.certificate import FACTS, Certificate, certificate_of, price
 from widemargin.gram.gram import Gram
 from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import SECOND_ORDER, UNIT
@@ -42,53 +42,86 @@ from widemargin.problems.primal import soft_primal
 if TYPE_CHECKING:
     from widemargin.solvers.solution import Solution
 
-# What the compiled functions below find beside the numbers of `evaluate_point`
-VIOLATION, VIOLATION_COMPUTED, GAP, GAP_COMPUTED, LARGEST_ERROR, DRIFT, SUPPORT = range(7)
-FACTS = 7
+N_FACTS = len(FACTS)
+DRIFT, ROUNDING, N_SUPPORT, N_FREE = (FACTS.index(name) for name in ("drift", "rounding", "n_support", "n_free"))
 
 
 def certify_rows(
     dual: SignedDual, gram: Gram, solution: Solution, tol: float, is_psd: bool
 ) -> tuple[Certificate, Scores]:
-    """The certificate of a solution on F = K b summed afresh from the rows of its Gram, and that F with its error."""
-    n = len(dual)
-    point = Point(solution.beta, np.empty(n), np.empty(n))
-    table, numbers, facts = np.empty((dual.n_groups, COLUMNS)), np.empty(NUMBERS), np.empty(FACTS)
-    store = gram.store
+    """The certificate of a solution on K b summed from the rows of its Gram, and that K b with its error."""
+    n, store = len(dual), gram.store
     assert store is not None
     gram.need(np.flatnonzero(solution.beta))
-    diagonal = float(gram.diag.max())
-    sum_rows(store.rows, store.slot, gram.errors, point, solution.function, facts)
-    level = evaluate(dual.terms, point, diagonal, table, numbers, facts)
-    violation, computed, gap, computed_gap, rounding, drift, n_support = facts.tolist()
-    certificate = assembled(
-        violation, computed, gap, computed_gap, numbers.tolist(), tol,
-        criterion="kkt", is_psd=is_psd, rounding=rounding, drift=drift, n_support=int(n_support),
-        n_free=int(table[:, FREE].sum()), level=tuple(level.tolist()), **price(solution),
-    )  # fmt: skip
+    point, facts = Point(solution.beta, np.empty(n), np.empty(n)), np.empty(N_FACTS)
+    level = certify_point(store.rows, store.slot, gram.errors, dual.terms, point, gram.diag, solution.function, facts)
+    certificate = certificate_of(facts, level, tol=tol, is_psd=is_psd, **price(solution))
     return certificate, Scores(point.Kb, point.error)
 
 
 def takes(dual: SignedDual, gram: Gram, criterion: str) -> bool:
-    """Whether a problem can be certified here: groups, one variable per sample, no infinite loss, KKT criterion, and
-    values whose size the kernel states."""
+    """Whether a problem can be certified here: groups, one variable per sample, no infinite loss, KKT criterion."""
     if gram.store is None or criterion != "kkt" or dual.n_groups == 0 or not dual.is_plain:
         return False
-    is_finite = dual.upper.max(initial=0.0) < np.inf > -dual.lower.min(initial=0.0)
-    return is_finite and len(dual) > 0 and bool(gram.errors.size[0] < np.inf)
+    return dual.upper.max(initial=0.0) < np.inf > -dual.lower.min(initial=0.0) and len(dual) > 0
 
 
 @jit
-def sum_rows(rows, slot, errors, point, incremental, facts):
-    """K b and its error from the rows of the support vectors, into `point`.
+def certify_point(rows, slot, errors, terms, point, diag, incremental, facts):
+    """Sum K b and its error into `point` and fill `facts` (`certificate.FACTS`); returns the thresholds of the groups.
 
     incremental : K b as the solver holds it
-    facts : LARGEST_ERROR, DRIFT from `incremental`, and SUPPORT, the number of support vectors, are set
+    """
+    sum_rows(rows, slot, errors, point)
+    largest = drift = largest_diagonal = 0.0
+    count = 0
+    for t in range(point.beta.shape[0]):
+        largest = max(largest, point.error[t])
+        drift = max(drift, abs(point.Kb[t] - incremental[t]))
+        largest_diagonal = max(largest_diagonal, diag[t])
+        count += 1 if point.beta[t] != 0.0 else 0
+    facts[ROUNDING], facts[DRIFT], facts[N_SUPPORT] = largest, drift, count
+    table, numbers = np.empty((terms.n_groups, COLUMNS)), np.empty(NUMBERS)
+    evaluate_point(terms, point, largest_diagonal, table, numbers)
+    facts[N_FREE] = 0.0
+    for g in range(terms.n_groups):
+        facts[N_FREE] += table[g, FREE]
+    threshold = compiled_levels_of(table, terms.n_groups)
+    violation = overlap(table, terms.n_groups, LOWEST_LOW, HIGHEST_HIGH)
+    computed = overlap(table, terms.n_groups, LOWEST, HIGHEST)
+    gap, _ = soft_gap(terms, point, threshold, numbers)
+    summarise(violation, computed, gap, numbers, facts)
+    return threshold
+
+
+@jit(inner=True)
+def soft_gap(terms, point, threshold, numbers):
+    """Bound on primal - dual at the best scaling found, and the same as computed, where no loss is infinite."""
+    length = numbers[SQUARED_LENGTH]
+    if length + numbers[LENGTH_ERROR] < 0.0:  # no vector of any feature space: there is no primal problem
+        return np.inf, np.inf
+    length = max(0.0, length)
+    _, scale = soft_primal(terms, point.Kb, length, numbers[VALUE], threshold)
+    if scale == 0.0:
+        return np.inf, np.inf
+    bound, computed = gap_terms(terms, point, threshold, scale, np.empty(point.beta.shape[0]))
+    shrunk, sums = 0.5 * (1.0 - scale) * (1.0 - scale), 0.0
+    for g in range(threshold.shape[0]):
+        sums += abs(threshold[g]) * numbers[UNBALANCED]
+    bound += shrunk * (length + numbers[LENGTH_ERROR]) + sums
+    return bound * (1.0 + 16.0 * UNIT), computed + shrunk * length
+
+
+@jit(inner=True)
+def sum_rows(rows, slot, errors, point):
+    """K b and its error from the rows of the support vectors, into `point`.
+
+    Where the kernel does not bound the size of its values, sizes are summed along the rows.
     """
     beta, Kb, error = point
     n, n_terms = beta.shape[0], errors.left.shape[1]
     slots, weights = np.empty(n, np.int64), np.empty(n)
-    sums = np.zeros(n_terms)
+    sums, magnitude = np.zeros(n_terms), np.zeros(n)
     sizes = 0.0
     count = 0
     for t in range(n):
@@ -101,36 +134,18 @@ def sum_rows(rows, slot, errors, point, incremental, facts):
                 sums[q] += abs(beta[t]) * errors.right[t, q]
             sizes += abs(beta[t]) * errors.size[t]
     add_weighted_rows(rows, 0, slots[:count], weights[:count], Kb)
-    largest = drift = 0.0
-    rounding = (count + 5) * UNIT / (1.0 - (count + 5) * UNIT)
+    has_sizes = sizes < np.inf
     for t in range(n):
-        e = rounding * errors.size[t] * sizes
+        magnitude[t] = errors.size[t] * sizes if has_sizes and sizes > 0.0 else 0.0
+    if not has_sizes:
+        for k in range(count):
+            row, weight = rows[slots[k]], abs(weights[k])
+            for t in range(n):
+                magnitude[t] += weight * abs(row[t])
+    roundings = count + 5 if has_sizes else 2 * count + 8
+    rounding = roundings * UNIT / (1.0 - roundings * UNIT)
+    for t in range(n):
+        e = rounding * magnitude[t]
         for q in range(n_terms):
             e += errors.left[t, q] * sums[q]
-        error[t] = np.inf if e != e else SECOND_ORDER * e
-        largest = max(largest, error[t])
-        drift = max(drift, abs(Kb[t] - incremental[t]))
-    facts[LARGEST_ERROR], facts[DRIFT], facts[SUPPORT] = largest, drift, count
-
-
-@jit
-def evaluate(terms, point, largest_diagonal, table, numbers, facts):
-    """Thresholds, value, violation and gap of a point; returns the thresholds of the groups.
-
-    facts : VIOLATION and GAP, bounded and as computed, are set
-    """
-    evaluate_point(terms, point, largest_diagonal, table, numbers)
-    threshold = compiled_levels_of(table, terms.n_groups)
-    facts[VIOLATION] = overlap(table, terms.n_groups, LOWEST_LOW, HIGHEST_HIGH)
-    facts[VIOLATION_COMPUTED] = overlap(table, terms.n_groups, LOWEST, HIGHEST)
-    facts[GAP] = facts[GAP_COMPUTED] = np.inf
-    if numbers[SQUARED_LENGTH] + numbers[LENGTH_ERROR] < 0.0:
-        return threshold
-    length = max(0.0, numbers[SQUARED_LENGTH])
-    _, scale = soft_primal(terms, point.Kb, length, numbers[VALUE], threshold)
-    if scale > 0.0:
-        bound, computed = gap_terms(terms, point, threshold, scale, np.empty(point.beta.shape[0]))
-        shrunk = 0.5 * (1.0 - scale) * (1.0 - scale)
-        bound += shrunk * (length + numbers[LENGTH_ERROR]) + np.abs(threshold).sum() * numbers[UNBALANCED]
-        facts[GAP], facts[GAP_COMPUTED] = bound * (1.0 + 16.0 * UNIT), computed + shrunk * length
-    return threshold
+        error[t] = SECOND_ORDER * e if e == e else np.inf

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from widemargin.certificate.bounds import (
     COLUMNS,
+    FEASIBILITY,
     FREE,
     HIGHEST,
     HIGHEST_HIGH,
@@ -33,7 +34,6 @@ from widemargin.certificate.bounds import (
     LOWEST,
     LOWEST_HIGH,
     LOWEST_LOW,
-    MENDING,
     NUMBERS,
     SQUARED_LENGTH,
     UNBALANCED,
@@ -45,8 +45,9 @@ from widemargin.certificate.bounds import (
     gap_terms,
     overlap,
     safe_hard_scale,
+    summarise,
 )
-from widemargin.certificate.certificate import FEASIBILITY, Certificate, price
+from widemargin.certificate.certificate import FACTS, Certificate, certificate_of, price
 from widemargin.gram.gram import kernel_scores
 from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import UNIT
@@ -197,44 +198,18 @@ def certify_function(
             for value, low, high in ((violation, LOWEST_LOW, HIGHEST_HIGH), (computed, LOWEST, HIGHEST))
         )
     gap, computed_gap, _ = _gap(dual, point, level, numbers)
-    return assembled(
-        violation, computed, gap, computed_gap, numbers.tolist(), tol,
-        criterion=criterion if is_psd else "kkt",
-        is_psd=is_psd,
-        rounding=float(np.max(point.error, initial=0.0)),
-        drift=drift,
-        n_support=int(np.count_nonzero(dual.per_sample(beta))),
-        n_free=int(table[:, FREE].sum()),
-        level=tuple(level.tolist()),
-        **({} if solution is None else price(solution)),
+    facts = np.empty(len(FACTS))
+    summarise(violation, computed, gap, numbers, facts)
+    facts[FACTS.index("rounding") :] = (
+        np.max(point.error, initial=0.0), drift, np.count_nonzero(dual.per_sample(beta)), table[:, FREE].sum()
     )  # fmt: skip
-
-
-def assembled(
-    violation: float, computed: float, gap: float, computed_gap: float, numbers: list[float], tol: float, **facts: Any
-) -> Certificate:
-    """The certificate from bounds and computed values; `numbers` as of `evaluate_point`."""
-    value, error = numbers[VALUE], numbers[VALUE_ERROR]
-    size = max(0.0, abs(value) - error)
-    relative = 0.0 if gap == 0.0 else gap / size if size > 0.0 and gap < np.inf else float("inf")
-    lower = value - error - numbers[MENDING]
-    if facts["criterion"] != "kkt":
-        computed = computed_gap / size if size > 0.0 else 0.0 if computed_gap == 0.0 else float("inf")
-    infeasibility = numbers[INFEASIBILITY]
-    if numbers[MENDING] == np.inf:  # outside of the box, or no variable has room to mend a sum
-        infeasibility = max(infeasibility, 2.0 * FEASIBILITY)
-    upper = value + error + gap
-    return Certificate(
-        primal=upper if upper == upper else float("inf"),
-        dual=lower if lower == lower else -float("inf"),
-        gap=relative,
-        objective=value,
-        violation=violation,
-        computed=computed,
-        infeasibility=infeasibility,
-        tol=tol,
-        **facts,
-    )
+    criterion = criterion if is_psd else "kkt"
+    if criterion != "kkt":
+        size = _size(numbers)
+        relative = computed_gap / size if size > 0.0 else 0.0 if computed_gap == 0.0 else float("inf")
+        facts[FACTS.index("computed")] = relative
+    about = {} if solution is None else price(solution)
+    return certificate_of(facts, level, tol=tol, criterion=criterion, is_psd=is_psd, **about)
 
 
 def certify(

@@ -24,6 +24,7 @@ from widemargin.estimators.not_finite import warn_not_finite
 from widemargin.estimators.plain_data import are_plain_labels, class_numbers
 from widemargin.estimators.run import Answer, Run, present_coefficients
 from widemargin.estimators.training_set import TrainingSet
+from widemargin.gram.source import ClassPair
 from widemargin.models.multiclass import (
     ClassPairs,
     TwoClass,
@@ -38,7 +39,6 @@ from widemargin.models.multiclass import (
 )
 from widemargin.models.single_precision import find_classes
 from widemargin.monitor.stopping import Stopping
-from widemargin.gram.source import ClassPair
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.warm_start import restart
 from widemargin.training.task import Task, Trained

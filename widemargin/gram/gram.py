@@ -55,7 +55,7 @@ class Gram(ABC):
     def __len__(self) -> int:
         return len(self.diag)
 
-    def need(self, index: NDArray[np.int64]) -> None:
+    def need(self, index: NDArray[np.int64]) -> None:  # noqa: B027 - most stores have all rows
         """Bring rows into the store that are not there."""
 
     @abstractmethod

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
@@ -69,21 +68,23 @@ def gather_square(rows, slot, index, done, out):
             out[m, k] = target[m]
 
 
+def has_all_rows(store: Any) -> bool:
+    """Whether a store, or a store of this Numba type, is a full matrix."""
+    return isinstance(store.source, NoRows) if isinstance(store, RowStore) else store.types[0].instance_class is NoRows
+
+
 def evaluate_rows(store: RowStore, new: NDArray[np.int64]) -> None:
     """Evaluate the rows of the new samples: within their class where no other pair has, and between the classes.
 
     Other threads may read rows within a class, or write the same ones, so only finished values are put there.
     """
-    (_nothing_to_evaluate if isinstance(store.source, NoRows) else _evaluate_pair)(store, new)
+    (_nothing_to_evaluate if has_all_rows(store) else _evaluate_pair)(store, new)
 
 
 @overload(evaluate_rows)
 def _choose_evaluation(store, new):
     """A full matrix has every row: nothing of the loops below is compiled for it."""
-    if isinstance(store, types.BaseNamedTuple):
-        source = store.types[0]
-        return _nothing_to_evaluate if source.instance_class is NoRows else _evaluate_pair
-    return None
+    return _nothing_to_evaluate if has_all_rows(store) else _evaluate_pair
 
 
 def _nothing_to_evaluate(store, new):

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.cached import CachedGram
+from widemargin.gram.class_pair import ClassRows, PairGram
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram, kernel_scores
 from widemargin.gram.memory import ThreadMemory
-from widemargin.gram.class_pair import ClassRows, PairGram
 from widemargin.gram.scores import Scores
 from widemargin.kernels.compiled_rows import can_fill
 from widemargin.kernels.errors import ErrorTerms, unit_of
@@ -50,7 +50,6 @@ class ClassPair(NamedTuple):
 
     first: int
     second: int
-
 
 
 class GramSource:
@@ -202,4 +201,3 @@ class GramSource:
 
     def _dtype(self, samples: Samples) -> np.dtype:
         return np.dtype(np.float64 if samples is self._exact else np.float32)
-

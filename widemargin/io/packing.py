@@ -30,6 +30,7 @@ from widemargin.storage.errors import FileError
 #: Dataclasses that a file can hold, each with the module it is imported from; one line adds one (CONTRIBUTING.md).
 RECORDS = {
     "Certificate": "widemargin.certificate.certificate",
+    "CertificateTable": "widemargin.certificate.certificate",
     "SystemCertificate": "widemargin.certificate.system_certificate",
     "SparseModel": "widemargin.solvers.evidence",
     "History": "widemargin.models.perceptron_history",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from widemargin.solvers.solve import solve_blocks
 from widemargin.solvers.solution import Solution
+from widemargin.solvers.solve import solve_blocks
 
 SOLVERS: dict[str, Callable[..., Solution]] = {"auto": solve_blocks, "block": solve_blocks}
 

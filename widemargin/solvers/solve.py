@@ -21,8 +21,8 @@ from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.iteration import Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
-from widemargin.problems.optimality import levels_of
 from widemargin.problems.dual import SignedDual
+from widemargin.problems.optimality import levels_of
 from widemargin.solvers.in_memory.rounds import (
     CURVATURE,
     ROUNDS,

@@ -1,10 +1,10 @@
 """Solve one problem and certify the answer; where the certificate does not hold, continue from that point.
 
-    solve -> certify -> holds, or cannot be improved: done
-               |
-               +-> in memory, and only rounding is in the way: continue to a smaller violation on the rows at hand
-               +-> compute K b in float64 where the outcome is in doubt (certificate/prove.py), certify again
-               +-> continue from there, once with rows as they are and once with float64 rows
+solve -> certify -> holds, or cannot be improved: done
+           |
+           +-> in memory, and only rounding is in the way: continue to a smaller violation on the rows at hand
+           +-> compute K b in float64 where the outcome is in doubt (certificate/prove.py), certify again
+           +-> continue from there, once with rows as they are and once with float64 rows
 """
 
 from __future__ import annotations
@@ -123,7 +123,11 @@ class CertifiedSolver:
         """`certify` where K b is summed from the rows at hand."""
         is_psd, tol = self.source.kernel.is_psd, stopping.tol
         certificate, scores = certify_rows(task.dual, gram, solution, tol, is_psd)
-        if certificate.is_undecided and self.tracks_error and AIM_SAFETY * certificate.rounding <= (1 - LEAST_AIM) * tol:
+        if (
+            certificate.is_undecided
+            and self.tracks_error
+            and AIM_SAFETY * certificate.rounding <= (1 - LEAST_AIM) * tol
+        ):
             # A few more steps on rows at hand cost less than float64 values.
             aim = aiming(stopping, gram, certificate)
             solution = self.continue_from(replace(solution, function=scores.values), task.dual, gram, aim, watch)

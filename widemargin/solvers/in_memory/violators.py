@@ -10,7 +10,7 @@ from widemargin.solvers.steps.packed_keys import larger
 BINS = 64  # of the histogram that finds the worst without sorting
 
 
-@jit(fastmath=REASSOCIATE)
+@jit(fastmath=REASSOCIATE, inner=True)
 def extreme_slopes(Kb, rise, fall, first, last):
     """Lowest Kb + rise and highest Kb + fall on first:last; the third number is not 0 if a K b is not finite."""
     Kb, rise, fall = Kb[first:last], rise[first:last], fall[first:last]
@@ -23,7 +23,7 @@ def extreme_slopes(Kb, rise, fall, first, last):
     return -lowest, highest, finite
 
 
-@jit
+@jit(inner=True)
 def take_worst(Kb, outside, group, midpoint, found, count, room):
     """Write the `room` worst violators of a group on either side to found[count:]; returns the new count."""
     rise, fall = outside

@@ -1,4 +1,4 @@
-"""Solve a working set: pair or single steps, Newton steps where those are cheaper, an interior point where both are slow.
+"""Solve a working set: small steps, Newton steps where those are cheaper, an interior point where both are slow.
 
 Given    a Block (the working set with its kernel matrix), how far to solve it, and how many steps to take at most
 Returns  its multipliers changed in place; the number of small steps
@@ -53,7 +53,9 @@ class InnerSolver:
         violation : of the block at the start
         only_small : for so few variables that a Newton step costs more than all small steps
         """
-        steps, left = self.small_steps(block, tol, budget) if only_small else self.alternate(block, violation, tol, budget)
+        steps, left = (
+            self.small_steps(block, tol, budget) if only_small else self.alternate(block, violation, tol, budget)
+        )
         if left > tol and steps >= self.tuning.steps_per_call:
             self.slow_calls += 1
             spent = self.slow_calls * steps * len(block.f) * PAIR_STEP

@@ -140,9 +140,7 @@ class BlockSolver:
             return self.named(Status.OPTIMAL)
         if stop.criterion == "gap":
             norm2 = float(dual.per_sample(state.beta) @ state.Kb)
-            primal, _ = best_primal(
-                dual, dual.per_variable(state.Kb), norm2, levels_of(thresholds, dual.n_groups)
-            )
+            primal, _ = best_primal(dual, dual.per_variable(state.Kb), norm2, levels_of(thresholds, dual.n_groups))
             if np.isfinite(primal) and abs(primal + objective) <= stop.tol * max(abs(primal), abs(objective)):
                 return self.named(Status.OPTIMAL)
         if stop.criterion == "objective" and self.rounds and previous - objective <= stop.tol * abs(objective):
@@ -212,7 +210,9 @@ class BlockSolver:
         part = state.restrict(active, gram, Origin(state.beta[active], f[active], objective))
         solver = self.for_part(part)
         before = self.report(thresholds, objective)
-        answer = solver.run(None if watch is None else lambda now: _report_whole(now, before, self, part, active, watch))
+        answer = solver.run(
+            None if watch is None else lambda now: _report_whole(now, before, self, part, active, watch)
+        )
         state.join(part, active)
         self.inner.continues(solver.inner)
         state.gram.rows_computed += rows_by_length(gram, state.gram)

@@ -189,9 +189,7 @@ def factorise(split: Split, A: NDArray, point: Iterate) -> System | None:
     return System(factor, A, cho_solve(factor, A.T, check_finite=False), theta, stiff, tau > 0.0)
 
 
-def predict_and_correct(
-    split: Split, system: System, point: Iterate, residual: Residual, mu: float
-) -> Iterate | None:
+def predict_and_correct(split: Split, system: System, point: Iterate, residual: Residual, mu: float) -> Iterate | None:
     """The iterate after predictor and corrector, by the longest steps that stay inside; None where numbers ran out."""
     nothing = np.zeros(len(point.x))
     ahead = direction(split, system, point, residual, (nothing, nothing))

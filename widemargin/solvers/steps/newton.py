@@ -1,7 +1,8 @@
 """A Newton step on the free variables of a block, for the hard cases (large C) where pair steps are slow.
 
 Solves   min 1/2 d'(K_FF + D + delta I) d + g'd  over the free variables F, the sums of the groups kept, each variable
-         within its segment (the box, cut at zero where epsilon > 0): one Cholesky factor, then a primal-dual active set on top of it
+         within its segment (the box, cut at zero where epsilon > 0): one Cholesky factor, then a primal-dual active
+         set on top of it
 Given    a Block, whose f and beta are changed in place when the step lowers the objective
 Returns  whether it did
 How      With u = -M^-1 g, V = M^-1 A (A: indicators of the groups) and W = M^-1 E_C for the variables C put on a bound,
@@ -86,7 +87,9 @@ def _factor(  # type: ignore[no-untyped-def]
     m = len(free)
     M = gather_block_of(block, free, memory.array(m, m, block.dtype), n_threads)
     kind = M.dtype
-    M[np.diag_indices_from(M)] += (diagonal + REGULARISATION[kind.char] * max(float(np.trace(M)) / m, 1e-30)).astype(kind)
+    M[np.diag_indices_from(M)] += (diagonal + REGULARISATION[kind.char] * max(float(np.trace(M)) / m, 1e-30)).astype(
+        kind
+    )
     factorise, back = (lapack.spotrf, lapack.spotrs) if kind == np.float32 else (lapack.dpotrf, lapack.dpotrs)
     if factorise(M.T, lower=0, clean=0, overwrite_a=1)[1] != 0:  # on one thread, to which a fit limits BLAS
         return None

@@ -28,13 +28,14 @@ SMALLEST_CURVATURE_32, SMALLEST_CURVATURE_64 = 1e-37, 1e-300  # an all-zero kern
 
 
 @jit(fastmath=CONTRACT, inner=True)
-def lowest_after_step(block, up, step, i, j, first, last):
-    """f += step (K_i - K_j) on first:last, and the packed key of the lowest slope that can rise, in one pass.
+def lowest_after_step(f, up, step, K, pair, group, keys):
+    """f += step (K_i - K_j) on a group, and the packed key of its lowest slope that can rise, in one pass.
 
     The rows are cut here, not by the caller: a slice compiles to long machine code at every call site.
     """
-    f, up, K_i, K_j = block.f[first:last], up[first:last], block.K[i, first:last], block.K[j, first:last]
-    position, best, mask = block.keys.position, block.keys.limits[0], block.keys.limits[1]
+    first, last = group
+    f, up, K_i, K_j = f[first:last], up[first:last], K[pair[0], first:last], K[pair[1], first:last]
+    position, best, mask = keys.position, keys.limits[0], keys.limits[1]
     for t in range(last - first):
         value = f[t] + step * (K_i[t] - K_j[t])
         f[t] = value
@@ -43,13 +44,17 @@ def lowest_after_step(block, up, step, i, j, first, last):
 
 
 @jit(fastmath=CONTRACT, inner=True)
-def best_partner(block, down, lowest, i, floor, first, last):
-    """Packed key of the partner of i in first:last with the largest second-order gain, and the highest slope that can
-    fall."""
-    diagonal_i = block.total_diagonal[i]
-    f, down, K_i = block.f[first:last], down[first:last], block.K[i, first:last]
-    diagonal = block.total_diagonal[first:last]
-    position, mask = block.keys.position, block.keys.limits[1]
+def best_partner(f, down, lowest, matrix, i, group, keys):
+    """Packed key of the partner of i in a group with the largest second-order gain, and the highest slope that can
+    fall.
+
+    matrix : K, its diagonal with D added, and the smallest curvature
+    """
+    K, diagonal, floor = matrix
+    first, last = group
+    diagonal_i = diagonal[i]
+    f, down, K_i, diagonal = f[first:last], down[first:last], K[i, first:last], diagonal[first:last]
+    position, mask = keys.position, keys.limits[1]
     best = position[0]  # no gain, in the integer of the keys
     highest = down[0] + f[0]
     for t in range(last - first):
@@ -71,42 +76,31 @@ def curvature_floor(mean_diagonal, itemsize):
 
 
 @jit(inner=True)
-def open_directions(block, t, up, down, closed):
-    """Penalties that turn the gradient of variable t into its slopes: +-epsilon where open, +-closed where not."""
-    b, terms = block.beta[t], block.terms
-    if b >= terms.upper[t]:
-        up[t] = closed
-    elif b >= 0.0:
-        up[t] = terms.epsilon[t]
-    else:
-        up[t] = -terms.epsilon[t]
-    if b <= terms.lower[t]:
-        down[t] = -closed
-    elif b > 0.0:
-        down[t] = terms.epsilon[t]
-    else:
-        down[t] = -terms.epsilon[t]
+def open_directions(b, lower, upper, epsilon, closed):
+    """Penalties that turn the gradient of a variable into its slopes: +-epsilon where open, +-closed where not."""
+    up = closed if b >= upper else epsilon if b >= 0.0 else -epsilon
+    down = -closed if b <= lower else epsilon if b > 0.0 else -epsilon
+    return up, down
 
 
 @jit(inner=True)
 def begin_steps(block, up, down):
     """Fill the penalties of all variables; returns the penalty of a closed direction and the mean diagonal."""
-    closed = CLOSED_32 if block.f.itemsize == 4 else CLOSED_64
+    beta, terms, closed = block.beta, block.terms, CLOSED_32 if block.f.itemsize == 4 else CLOSED_64
     mean_diagonal = 0.0
-    q = block.f.shape[0]
+    q = beta.shape[0]
     for t in range(q):
-        open_directions(block, t, up, down, closed)
+        up[t], down[t] = open_directions(beta[t], terms.lower[t], terms.upper[t], terms.epsilon[t], closed)
         mean_diagonal += abs(block.total_diagonal[t]) / q
     return closed, mean_diagonal
 
 
 @jit(inner=True)
-def move_pair(block, i, j, step):
-    """b_i += step, b_j -= step, cut at the boxes and where e|b| has its kink; returns the step that was made."""
-    beta, terms = block.beta, block.terms
+def move_pair(beta, lower, upper, epsilon, i, j, step):
+    """b_i += step, b_j -= step, cut at the boxes and, where epsilon > 0, at zero; returns the step that was made."""
     b_i, b_j = beta[i], beta[j]
-    end_i = 0.0 if (b_i < 0.0 and terms.epsilon[i] > 0.0) else terms.upper[i]
-    end_j = 0.0 if (b_j > 0.0 and terms.epsilon[j] > 0.0) else terms.lower[j]
+    end_i = 0.0 if (b_i < 0.0 and epsilon[i] > 0.0) else upper[i]
+    end_j = 0.0 if (b_j > 0.0 and epsilon[j] > 0.0) else lower[j]
     room_i = end_i - b_i
     room_j = b_j - end_j
     if step < room_i and step < room_j:
@@ -128,9 +122,10 @@ def solve_pairs(block, tol, max_steps):
     Returns the number of steps, the largest violation left, and the lowest curvature met if it is negative beyond
     rounding.
     """
-    f, total_diagonal, terms = block.f, block.total_diagonal, block.terms
-    q = f.shape[0]
-    starts, n_groups, low_bits = terms.starts, terms.starts.shape[0] - 1, block.keys.limits[2]
+    K, f, total_diagonal, beta = block.K, block.f, block.total_diagonal, block.beta
+    lower, upper, epsilon, diagonal = block.terms.lower, block.terms.upper, block.terms.epsilon, block.terms.diagonal
+    starts, positions, low_bits = block.terms.starts, block.keys, block.keys.limits[2]
+    q, n_groups = f.shape[0], starts.shape[0] - 1
     up = np.empty(q, f.dtype)
     down = np.empty(q, f.dtype)
     closed, mean_diagonal = begin_steps(block, up, down)
@@ -139,7 +134,7 @@ def solve_pairs(block, tol, max_steps):
     scalar[1] = curvature_floor(mean_diagonal, f.itemsize)
     floor = scalar[1]
     closed_check = 0.5 * closed
-    keys = np.empty(n_groups, block.keys.limits.dtype)
+    keys = np.empty(n_groups, positions.limits.dtype)
     steps = 0
     violation = 0.0
     noise = -(NEGATIVE_32 if f.itemsize == 4 else NEGATIVE_64) * mean_diagonal
@@ -147,9 +142,9 @@ def solve_pairs(block, tol, max_steps):
     i = j = NO_PAIR + 1
     while True:
         for g in range(n_groups):  # carry the last step, of length zero at first, into the gradient
-            keys[g] = block.keys.limits[0]
+            keys[g] = positions.limits[0]
             if starts[g + 1] > starts[g]:
-                keys[g] = lowest_after_step(block, up, scalar[0], i, j, starts[g], starts[g + 1])
+                keys[g] = lowest_after_step(f, up, scalar[0], K, (i, j), (starts[g], starts[g + 1]), positions)
         violation = 0.0
         best_gain = 0.0
         step = 0.0
@@ -162,7 +157,8 @@ def solve_pairs(block, tol, max_steps):
             if up[candidate] > closed_check:
                 continue
             lowest = f[candidate] + up[candidate]
-            key, highest = best_partner(block, down, lowest, candidate, floor, first, last)
+            matrix = (K, total_diagonal, floor)
+            key, highest = best_partner(f, down, lowest, matrix, candidate, (first, last), positions)
             if highest < -closed_check:
                 continue
             group_violation = np.float64(highest) - np.float64(lowest)
@@ -172,7 +168,7 @@ def solve_pairs(block, tol, max_steps):
             excess = np.float64(f[partner]) + np.float64(down[partner]) - np.float64(lowest)
             if group_violation > tol and excess > 0.0:
                 curvature = (
-                    total_diagonal[candidate] + np.float64(total_diagonal[partner]) - 2.0 * block.K[candidate, partner]
+                    total_diagonal[candidate] + np.float64(total_diagonal[partner]) - 2.0 * K[candidate, partner]
                 )
                 if curvature < noise and curvature < lowest_curvature:
                     lowest_curvature = curvature
@@ -185,11 +181,12 @@ def solve_pairs(block, tol, max_steps):
                     step = excess / curvature
         if i < 0 or steps >= max_steps:
             break
-        step = move_pair(block, i, j, step)
-        f[i] += step * terms.diagonal[i]
-        f[j] -= step * terms.diagonal[j]
+        step = move_pair(beta, lower, upper, epsilon, i, j, step)
+        f[i] += step * diagonal[i]
+        f[j] -= step * diagonal[j]
         scalar[0] = step
         for side in range(2):
-            open_directions(block, i if side == 0 else j, up, down, closed)
+            t = i if side == 0 else j
+            up[t], down[t] = open_directions(beta[t], lower[t], upper[t], epsilon[t], closed)
         steps += 1
     return steps, violation, lowest_curvature

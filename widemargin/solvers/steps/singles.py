@@ -17,10 +17,9 @@ from widemargin.solvers.steps.pairs import begin_steps, curvature_floor, open_di
 
 
 @jit(fastmath=CONTRACT)
-def best_after_step(block, up, down, step, i, floor):
+def best_after_step(f, up, down, step, K_i, diagonal, floor, keys):
     """f += step K_i, the packed key of the variable with the largest gain, and the largest projected slope."""
-    f, diagonal, K_i = block.f, block.total_diagonal, block.K[i]
-    position, mask = block.keys.position, block.keys.limits[1]
+    position, mask = keys.position, keys.limits[1]
     best = position[0]  # no gain, in the integer of the keys
     zero = step - step
     worst = zero
@@ -44,7 +43,7 @@ def solve_singles(block, tol, max_steps):
     scalar[0] = 0.0
     scalar[1] = curvature_floor(mean_diagonal, f.itemsize)
     floor = scalar[1]
-    key, worst = best_after_step(block, up, down, scalar[0], 0, floor)
+    key, worst = best_after_step(f, up, down, scalar[0], block.K[0], block.total_diagonal, floor, block.keys)
     steps = 0
     while worst > tol and steps < max_steps:
         i = key & low_bits
@@ -63,9 +62,9 @@ def solve_singles(block, tol, max_steps):
         if step == 0.0:
             break
         beta[i] = new
-        open_directions(block, i, up, down, closed)
+        up[i], down[i] = open_directions(beta[i], terms.lower[i], terms.upper[i], terms.epsilon[i], closed)
         f[i] += step * terms.diagonal[i]
         scalar[0] = step
-        key, worst = best_after_step(block, up, down, scalar[0], i, floor)
+        key, worst = best_after_step(f, up, down, scalar[0], block.K[i], block.total_diagonal, floor, block.keys)
         steps += 1
     return steps, np.float64(worst)

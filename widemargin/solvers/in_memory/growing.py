@@ -1,0 +1,185 @@
+"""The block of a problem in memory: the whole problem, or one that grows by the worst violators without a row.
+
+Which of the two is known from the type of the store: a full matrix has all rows, and nothing that a growing block needs
+is compiled for it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from widemargin._jit import jit
+from widemargin.gram.row_store import evaluate_rows, gather_square, has_all_rows
+from widemargin.problems.optimality import scan_groups, slopes, violation_of
+from widemargin.solvers.in_memory.violators import extreme_slopes, take_worst
+
+NEW = 24  # variables that get a row in a round: with more, some are evaluated in vain; fewer take more rounds
+FIRST_CAPACITY = 256  # variables the block has room for at first; doubled when it is full
+
+
+class ActiveBlock(NamedTuple):
+    """The variables with a row, and their kernel matrix.
+
+    active : their numbers
+    K : kernel matrix, with room for more
+    rise, fall : slopes of the other variables less K b, which stay what they are while those have no row; infinite
+        where a direction is closed, and for the active ones
+    """
+
+    active: NDArray[np.int64]
+    K: NDArray
+    rise: NDArray[np.float64]
+    fall: NDArray[np.float64]
+
+
+def begin_block(store, terms, beta):
+    """The block at the start."""
+    return (_whole_block if has_all_rows(store) else _growing_block)(store, terms, beta)
+
+
+def evaluate_and_choose(store, terms, beta, Kb, block, tol, table):
+    """Fill `table` with the thresholds (`scan_groups`); returns the variables that are to get a row.
+
+    Of a growing block, columns 2 and 3 (sum and number of free slopes) are filled only where the problem is solved.
+    """
+    choose = _evaluate_whole if has_all_rows(store) else _evaluate_growing
+    return choose(store, terms, beta, Kb, block, tol, table)
+
+
+def add_to_block(store, terms, block, new):
+    """The block with the new variables, whose rows are evaluated."""
+    return (_unchanged_block if has_all_rows(store) else _enlarged_block)(store, terms, block, new)
+
+
+@overload(begin_block)
+def _choose_begin(store, terms, beta):
+    return _whole_block if has_all_rows(store) else _growing_block
+
+
+@overload(evaluate_and_choose)
+def _choose_evaluate(store, terms, beta, Kb, block, tol, table):
+    return _evaluate_whole if has_all_rows(store) else _evaluate_growing
+
+
+@overload(add_to_block)
+def _choose_add(store, terms, block, new):
+    return _unchanged_block if has_all_rows(store) else _enlarged_block
+
+
+def _whole_block(store, terms, beta):
+    nothing = np.empty(0)
+    return ActiveBlock(store.slot, store.rows, nothing, nothing)
+
+
+def _evaluate_whole(store, terms, beta, Kb, block, tol, table):
+    scan_point(terms, beta, Kb, table)
+    return np.empty(0, np.int64)
+
+
+def _unchanged_block(store, terms, block, new):
+    return block
+
+
+def _growing_block(store, terms, beta):
+    n = beta.shape[0]
+    active = np.empty(n, np.int64)
+    q = collect_active(store.slot, active)
+    rise, fall = np.empty(n), np.empty(n)
+    for t in range(n):
+        rise[t], fall[t] = np.inf, -np.inf
+        if store.slot[t] < 0:
+            up, down = slopes(terms.diagonal[t] * beta[t] + terms.linear_term[t], beta[t], terms.epsilon[t])
+            if beta[t] < terms.upper[t]:
+                rise[t] = up
+            if beta[t] > terms.lower[t]:
+                fall[t] = down
+    capacity = max(FIRST_CAPACITY, q)
+    K = np.empty((capacity, capacity), store.rows.dtype)
+    gather_square(store.rows, store.slot, active[:q], 0, K)
+    return ActiveBlock(active[:q], K, rise, fall)
+
+
+def _evaluate_growing(store, terms, beta, Kb, block, tol, table):
+    n_groups = table.shape[0]
+    for g in range(n_groups):
+        first, last = terms.starts[g], terms.starts[g + 1]
+        table[g, 0], table[g, 1], table[g, 2] = extreme_slopes(Kb, block.rise, block.fall, first, last)
+        table[g, 3] = 0.0
+    widen_by_active(terms, beta, Kb, block.active, table)
+    violation = violation_of(table, n_groups)
+    if violation <= tol or not violation < np.inf:
+        scan_point(terms, beta, Kb, table)
+        return np.empty(0, np.int64)
+    new = np.empty(NEW, np.int64)
+    count = np.int64(0)  # a plain 0 is a type of its own to Numba, which would compile `take_worst` twice
+    room = NEW // (2 * n_groups)
+    for g in range(n_groups):
+        if abs(table[g, 0]) < np.inf and abs(table[g, 1]) < np.inf:  # else this group cannot move
+            group, midpoint = (terms.starts[g], terms.starts[g + 1]), 0.5 * (table[g, 0] + table[g, 1])
+            count = take_worst(Kb, (block.rise, block.fall), group, midpoint, new, count, room)
+    return new[:count]
+
+
+def _enlarged_block(store, terms, block, new):
+    if new.shape[0] == 0:
+        return block
+    old, K = block.active.shape[0], block.K
+    q = old + new.shape[0]
+    evaluate_rows(store, new)
+    active = np.empty(q, np.int64)
+    active[:old] = block.active
+    active[old:] = new
+    for t in new:
+        block.rise[t], block.fall[t] = np.inf, -np.inf
+    gathered = old
+    if terms.starts.shape[0] > 2:  # groups must lie together in the block
+        collect_active(store.slot, active)
+        gathered = 0
+    if q > K.shape[0]:
+        capacity = min(store.slot.shape[0], 2 * q)
+        K = np.empty((capacity, capacity), K.dtype)
+        gathered = 0
+    gather_square(store.rows, store.slot, active, gathered, K)
+    return ActiveBlock(active, K, block.rise, block.fall)
+
+
+@jit(inner=True)
+def collect_active(slot, active):
+    """Numbers of the variables with a row, in order; returns how many."""
+    q = 0
+    for t in range(slot.shape[0]):
+        if slot[t] >= 0:
+            active[q] = t
+            q += 1
+    return q
+
+
+@jit(inner=True)
+def scan_point(terms, beta, Kb, table):
+    """Fill `table` with the thresholds of all variables."""
+    f = np.empty(beta.shape[0])
+    for t in range(beta.shape[0]):
+        f[t] = Kb[t] + terms.diagonal[t] * beta[t] + terms.linear_term[t]
+    found = scan_groups(f, beta, terms.lower, terms.upper, terms.epsilon, terms.starts, table.shape[0])
+    for g in range(table.shape[0]):  # assigning slices would compile the message of an error that cannot come: 3 s
+        for k in range(4):
+            table[g, k] = found[g, k]
+
+
+@jit(inner=True)
+def widen_by_active(terms, beta, Kb, active, table):
+    """Lowest and highest slopes of each group, those of the active variables counted."""
+    for t in active:
+        g = 0
+        while t >= terms.starts[g + 1]:
+            g += 1
+        f = Kb[t] + terms.diagonal[t] * beta[t] + terms.linear_term[t]
+        up, down = slopes(f, beta[t], terms.epsilon[t])
+        if beta[t] < terms.upper[t] and up < table[g, 0]:
+            table[g, 0] = up
+        if beta[t] > terms.lower[t] and down > table[g, 1]:
+            table[g, 1] = down
