@@ -9,16 +9,19 @@ from widemargin._jit import jit
 from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.pair import PairGram
 from widemargin.kernels import Gaussian, Laplacian, Polynomial
-from widemargin.kernels.compiled_rows import DirectRows, NoRows, ProductRows, SparseProductRows, fill_rows
+from widemargin.kernels.distances import Absolute, Squared
+from widemargin.kernels.fused_rows import Products, SparseProducts, fill_rows
+from widemargin.kernels.popcount import Different
 
 KINDS = {
-    "few features": (Gaussian(0.7), 5, False, DirectRows),
-    "more features": (Gaussian(0.02), 41, False, DirectRows),
-    "many features": (Gaussian(0.005), 101, False, ProductRows),
-    "mostly zeros": (Gaussian(0.05), 130, False, SparseProductRows),
-    "sparse": (Gaussian(0.02), 60, True, NoRows),
-    "polynomial": (Polynomial(degree=2, gamma=0.1, coef0=1.0), 9, False, NoRows),
-    "laplacian": (Laplacian(0.1), 9, False, NoRows),
+    "few features": (Gaussian(0.7), 5, False, Squared),
+    "more features": (Gaussian(0.02), 41, False, Squared),
+    "many features": (Gaussian(0.005), 101, False, Products),
+    "mostly zeros": (Gaussian(0.05), 130, False, SparseProducts),
+    "sparse": (Gaussian(0.02), 60, True, None),
+    "polynomial": (Polynomial(degree=2, gamma=0.1, coef0=1.0), 9, False, None),
+    "laplacian": (Laplacian(0.1), 9, False, Absolute),
+    "two values": (Gaussian(0.1), 70, False, Different),
 }
 
 
@@ -27,6 +30,8 @@ def two_classes(kind, dtype, rng, sizes=(37, 301)):
     X = rng.normal(size=(sum(sizes), d))
     if sparse or kind == "mostly zeros":
         X[rng.random(X.shape) < 0.9] = 0.0
+    if kind == "two values":
+        X = (X > 0.0).astype(np.float64)
     return kernel, X, rows_of_two(kernel, sp.csr_array(X) if sparse else X, sizes[0], dtype)
 
 
@@ -48,12 +53,12 @@ def test_blocks_and_sums_of_rows_equal_the_whole_matrix(kind, dtype, rng):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind][3] is not NoRows])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind][3] is not None])
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 7])
 def test_rows_in_compiled_code_equal_blocks(kind, dtype, count, rng):
     kernel, X, classes = two_classes(kind, dtype, rng, sizes=(19, 45))
-    source = kernel.row_source(classes[0].row_samples, classes[1].row_samples)
-    assert type(source) is KINDS[kind][3]
+    source = kernel.fused_rows(classes[0].row_samples, classes[1].row_samples)
+    assert type(source.first.rule) is KINDS[kind][3]
     K = kernel(X)
     evaluate = jit(lambda *arguments: fill_rows(*arguments), cache=False)
     for left, right in ((0, 1), (1, 0), (1, 1)):

@@ -62,7 +62,7 @@ class CachedGram(Gram):
         self.asked = np.zeros(n, np.int32)  # times a row was evaluated
         self.entry_cost = kernel.entry_cost(samples)
         self.worth_keeping = STORE_COST / self.entry_cost  # from so many times on
-        self.is_cheap = kernel.cheap_values(samples, samples) is not None
+        self.is_fused = kernel.fused_rows(samples.tile(0, 0), samples) is not None
 
     @cached_property
     def errors(self) -> ErrorTerms:  # type: ignore[override]
@@ -140,9 +140,9 @@ class CachedGram(Gram):
         n = len(self)
         n_threads = self._threads_for(n * (len(index) * self.entry_cost + len(slots) * READ_COST))
         passing, in_blocks = np.flatnonzero(new_slots == ABSENT), np.flatnonzero(new_slots != ABSENT)
-        cheap = self.kernel.cheap_values(self.samples.take(index[passing]), self.samples) if self.is_cheap else None
-        if cheap is not None:
-            cheap.add_rows(coefficients[passing], function, n_threads)
+        fused = self.kernel.fused_rows(self.samples.take(index[passing]), self.samples) if self.is_fused else None
+        if fused is not None:
+            fused.add_rows(coefficients[passing], function, n_threads)
             if not len(in_blocks) and not len(slots):
                 return
         else:

@@ -91,9 +91,9 @@ class Gram(ABC):
 def symmetric_block(kernel: Kernel, samples: Samples, out: NDArray, n_threads: int) -> NDArray:
     """out = k(samples, samples), the upper half evaluated in strips of rows and mirrored."""
     n = len(samples)
-    cheap = kernel.cheap_values(samples, samples) if n > FEW else None
-    if cheap is not None:
-        return cheap.fill_square(out, n_threads)
+    fused = kernel.fused_rows(samples, samples) if n > FEW else None
+    if fused is not None:
+        return fused.fill_square(out, n_threads)
     strips = [(start, min(n, start + ROW_TILE)) for start in range(0, n, ROW_TILE)]
 
     def fill(number: int) -> None:
@@ -118,9 +118,9 @@ def kernel_product(
     n, m = len(left), len(right)
     result = np.zeros(n)
     n_threads = n_threads if n * m > WORTH_THREADS else 1
-    cheap = kernel.cheap_values(right, left)
-    if cheap is not None:
-        cheap.add_rows(coefficients, result, n_threads)
+    fused = kernel.fused_rows(right, left)
+    if fused is not None:
+        fused.add_rows(coefficients, result, n_threads)
         return result
     height = max(1, min(ROW_TILE, -(-n // n_threads)))
     memory = ThreadMemory()

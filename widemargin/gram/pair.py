@@ -21,8 +21,8 @@ from widemargin._jit import jit
 from widemargin.gram.accumulate import copy_rows
 from widemargin.gram.gram import COLUMN_TILE, Gram
 from widemargin.gram.memory import ThreadMemory
-from widemargin.kernels.compiled_rows import can_fill, fill_rows
 from widemargin.kernels.errors import ErrorTerms
+from widemargin.kernels.fused_rows import can_fill, fill_rows
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.linalg.row_sums import add_weighted_rows
 
@@ -36,7 +36,7 @@ class ClassRows:
 
     Parameters
     ----------
-    arrange, errors : what `kernel.row_layout` says about these samples
+    arrange, errors : what `kernel.fused_layout` says about these samples
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class PairGram(Gram):
         self.rows = memory.array(len(self.diag), len(self.diag), self.dtype)
         self.slot = np.full(len(self.diag), ABSENT, np.int64)  # where the row of a sample is
         self.used = np.zeros(1, np.int64)  # rows that are there
-        self.source = kernel.row_source(first.row_samples, second.row_samples)
+        self.source = kernel.fused_rows(first.row_samples, second.row_samples)
 
     @cached_property
     def errors(self) -> ErrorTerms:  # type: ignore[override]

@@ -100,11 +100,11 @@ class GramSource:
         largest = max(len(part) for part in parts.values())
         entries = sum(len(part) ** 2 for part in parts.values()) + self.n_threads * (2 * largest) ** 2
         samples = self.exact
-        arrange, errors = self.kernel.row_layout(samples)
+        arrange, errors = self.kernel.fused_layout(samples)
         proves_enough = unit_of(np.float32) / unit_of(np.float64) * errors.largest() <= PAIR_ROUNDING
         if len(self) > self.in_memory and (proves_enough or 8 * entries > self.budget):
             samples = self.fast
-            arrange, errors = self.kernel.row_layout(samples)
+            arrange, errors = self.kernel.fused_layout(samples)
         dtype = self._dtype(samples)
         if entries * dtype.itemsize <= self.budget:
             self.classes = {
