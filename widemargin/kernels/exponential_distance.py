@@ -84,7 +84,7 @@ class ExponentialDistance(Kernel):
     def _in_strips(self, rows: NDArray) -> FusedSamples:
         """Samples for few rows at a time, by direct differences."""
         rule, n = self.distance(rows.dtype.type(self.gamma)), len(rows)
-        return FusedSamples(rule, rows, np.arange(n), strips_of(rows), (0, n))
+        return FusedSamples(rule, rows, 0, strips_of(rows), (0, n))
 
     def fused_rows(self, first: Any, second: Any) -> FusedRows | None:
         if isinstance(first, FusedSamples):

@@ -56,13 +56,13 @@ class FusedSamples(NamedTuple):
     """Samples as compiled loops read them.
 
     rule : how values follow from two samples
-    rows, numbers : where the loops of the rule find a left sample, and the numbers of these samples there
+    rows, first : where the loops of the rule find left samples, and the number of the first of these there
     columns, span : where they find right samples, and the numbers of the first and of the one after the last
     """
 
     rule: Any
     rows: Any
-    numbers: NDArray[np.int64]
+    first: int
     columns: Any
     span: tuple[int, int]
 
@@ -99,15 +99,22 @@ def fill_block(rule: Any, left: BinaryRows | DenseColumns, right: BinaryRows | D
     """out[i, j] = value of left_i and right_j."""
     if out.size:
         flat, step = flat_rows(out)
-        _LOOPS[type(rule)](rule, *left.by_row(), *right.by_column(), flat, step * np.arange(len(left)))
+        fill_from(rule, *left.by_row(), *right.by_column(), flat, step)
     return out
+
+
+@jit
+def fill_from(rule, x, first, z, span, flat, step):
+    """`fill` for the rows from a sample x on that `flat` has room for, each `step` behind the one before."""
+    order = np.arange((len(flat) + step - span[1] + span[0]) // step)
+    fill(rule, x, first + order, z, span, flat, step * order)
 
 
 @jit
 def add_rows(source, weights, target, values, turn):
     """target[j] += sum_i weights[i] k(first_i, second_j); `values` is for what is evaluated."""
     x, z = source.first, source.second
-    flat, slots = values.reshape(-1), np.arange(HEIGHT)
+    flat, slots, count = values.reshape(-1), np.arange(HEIGHT), len(weights)
     places = WIDTH * slots
     while True:
         first = WIDTH * next_turn(turn)
@@ -115,9 +122,9 @@ def add_rows(source, weights, target, values, turn):
             break
         last = min(len(target), first + WIDTH)
         span = z.span[0] + first, z.span[0] + last
-        for row in range(0, len(x.numbers), HEIGHT):
-            height = min(HEIGHT, len(x.numbers) - row)
-            fill(x.rule, x.rows, x.numbers[row : row + height], z.columns, span, flat, places[:height])
+        for row in range(0, count, HEIGHT):
+            height = min(HEIGHT, count - row)
+            fill(x.rule, x.rows, x.first + row + slots[:height], z.columns, span, flat, places[:height])
             add_weighted_rows(values, 0, slots[:height], weights[row : row + height], target[first:last])
 
 
@@ -132,8 +139,8 @@ def fill_square(x, matrix, turn):
         bottom = min(n, top + SQUARE_HEIGHT)
         for left in range(top, n, WIDTH):
             right = min(n, left + WIDTH)
-            span = x.span[0] + left, x.span[0] + right
-            fill(x.rule, x.rows, x.numbers[top:bottom], x.columns, span, flat, n * np.arange(top, bottom) + left)
+            span, rows = (x.span[0] + left, x.span[0] + right), np.arange(top, bottom)
+            fill(x.rule, x.rows, x.first + rows, x.columns, span, flat, n * rows + left)
             mirror(matrix, top, bottom, max(left, bottom), right)
 
 
@@ -172,7 +179,7 @@ def store_rows(source, left, right, index, slots, out, start):
     """`fill_rows` for a source."""
     x = source.first if left == 0 else source.second
     z = source.first if right == 0 else source.second
-    fill(x.rule, x.rows, x.numbers[index], z.columns, z.span, out.reshape(-1), slots * out.shape[1] + start)
+    fill(x.rule, x.rows, x.first + index, z.columns, z.span, out.reshape(-1), slots * out.shape[1] + start)
 
 
 def fill(rule, x, index, z, span, flat, places):

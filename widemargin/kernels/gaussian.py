@@ -118,13 +118,13 @@ class Gaussian(ExponentialDistance):
         """Samples for few rows at a time, by inner products."""
         vectors = DenseVectors(samples.values, (self.gamma * samples.squares).astype(samples.dtype))
         rule, n = Products(samples.dtype.type(2 * self.gamma)), len(samples)
-        return FusedSamples(rule, vectors, np.arange(n), vectors, (0, n))
+        return FusedSamples(rule, vectors, 0, vectors, (0, n))
 
     def _in_sparse_tiles(self, samples: DenseRows) -> FusedSamples:
         """The same for samples that are mostly zeros."""
         vectors = sparse_tiles_of(samples, self.gamma)
         rule, n = SparseProducts(samples.dtype.type(2 * self.gamma)), len(samples)
-        return FusedSamples(rule, vectors, np.arange(n), vectors, (0, n))
+        return FusedSamples(rule, vectors, 0, vectors, (0, n))
 
     def errors(self, samples: Samples) -> ErrorTerms:
         if isinstance(samples, BinaryRows):

@@ -67,9 +67,9 @@ class BinaryRows(Samples):
             )
         return binary_rows(matrix, self.dtype, self.values)
 
-    def by_row(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """What compiled loops read left samples from, and their numbers there."""
-        return self.words, np.arange(self.start, self.stop)
+    def by_row(self) -> tuple[NDArray[np.uint64], int]:
+        """What compiled loops read left samples from, and the number of the first one there."""
+        return self.words, self.start
 
     def by_column(self) -> tuple[NDArray[np.uint64], tuple[int, int]]:
         """What compiled loops read right samples from, and their span there."""

@@ -105,9 +105,9 @@ class DenseColumns(Samples):
         """Bring a new dense matrix into the precision and origin of these samples."""
         return dense_columns(matrix, self.dtype, self.origin)
 
-    def by_row(self) -> tuple[NDArray, NDArray[np.int64]]:
-        """What compiled loops read left samples from, and their numbers there."""
-        return np.ascontiguousarray(self.view().T), np.arange(len(self))
+    def by_row(self) -> tuple[NDArray, int]:
+        """What compiled loops read left samples from, and the number of the first one there."""
+        return np.ascontiguousarray(self.view().T), 0
 
     def by_column(self) -> tuple[NDArray, tuple[int, int]]:
         """What compiled loops read right samples from, and their span there."""
