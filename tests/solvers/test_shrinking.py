@@ -1,6 +1,7 @@
 """Variables left out for a while: the same answers, also where the wrong ones are left out, and nothing is lost."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from tests.oracles import KERNELS, MACHINES, WITHOUT_BIAS, noisy_scores, values_at, without_groups
 from tests.samples import overlapping
 from tests.small_blocks import solve_in_small_blocks
+from widemargin.costs import COSTS
 from widemargin.gram import CachedGram, FullGram, cached, source
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -33,7 +35,7 @@ def parts(monkeypatch):
         return gram
 
     monkeypatch.setattr(CachedGram, "part", part)
-    monkeypatch.setattr(cached, "WORTH_A_PART", 0.0)
+    monkeypatch.setattr(cached, "COSTS", replace(COSTS, worth_a_part=0.0))
     monkeypatch.setattr(cached, "WHOLE_PART", 40)
     monkeypatch.setattr(cached, "ROUNDS_AHEAD", 0)
     solve_in_small_blocks(monkeypatch, whole=40, first=16, smallest=64, largest=128)

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from widemargin.costs import COSTS
 from widemargin.kernels.distances import Squared
 from widemargin.kernels.errors import (
     ErrorTerms,
@@ -149,9 +150,9 @@ class Gaussian(ExponentialDistance):
 
     def entry_cost(self, samples: Samples) -> float:
         if isinstance(samples, BinaryRows):
-            return 0.5 + 0.2 * len(samples.words)
-        if isinstance(samples, DenseColumns):
-            return 0.4 + 0.045 * samples.n_features
-        if isinstance(samples, DenseRows):
-            return 0.7 + 0.022 * samples.n_features
-        return super().entry_cost(samples)
+            value, word = COSTS.table_value
+            return value + word * len(samples.words)
+        if not isinstance(samples, DenseColumns | DenseRows):
+            return super().entry_cost(samples)
+        value, feature = COSTS.direct_value if isinstance(samples, DenseColumns) else COSTS.product_value
+        return value + feature * samples.n_features

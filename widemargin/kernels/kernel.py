@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from widemargin.costs import COSTS
 from widemargin.kernels.errors import ErrorTerms, unknown
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class Kernel(ABC):
 
     def entry_cost(self, samples: Samples) -> float:
         """About how many nanoseconds an entry of `block` takes on one core: it decides which rows are worth keeping."""
-        return 10.0
+        return COSTS.kernel_value
 
     def fused_layout(self, samples: Samples) -> tuple[Callable[[Any], Any], ErrorTerms]:
         """Function that lays out some of these samples for a few fused rows at a time, and the errors of such rows."""

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.costs import COSTS
 from widemargin.gram.gram import Gram
 from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.scores import Scores
@@ -48,7 +49,7 @@ WHOLE = 2048  # up to here the block is the whole problem
 INNER_SHARE = 0.2  # a block is solved to this share of the violation: the rest needs other variables first
 STEPS_PER_CALL = 100_000  # bounds the time between two looks at the clock and at Ctrl-C (at most ~0.4 s)
 FIRST_WAIT = 2  # small steps per variable of the block before a Newton step is considered
-PAIR_STEP = 0.6  # ns per variable of the block that a pair step takes, to compare it with the other methods
+PAIR_STEP = COSTS.pair_step
 SHRINK = 0.5  # violations by which the slope of an inactive variable is on the right side of its threshold
 ACTIVE_SHARE = 0.5  # of the variables that may be active for the others to be left out; with 0.7 measured slower
 LOOK_AGAIN_BELOW = 0.8  # of the violation at which the active variables were counted last

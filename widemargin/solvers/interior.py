@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from widemargin.costs import COSTS
+
 ITERATIONS = 50
 LARGEST = 2048  # variables: a factor of this size takes about 0.2 s
 TO_BOUNDARY = 0.995  # share of the way to the nearest bound that a step may go
@@ -29,8 +31,8 @@ Vector = NDArray[np.float64]
 
 
 def interior_cost(n: int) -> float:
-    """About how many nanoseconds a solve takes: twenty factors at 10 multiplications per ns."""
-    return n**3 / 3
+    """About how many nanoseconds a solve takes."""
+    return COSTS.interior_cube * n**3
 
 
 def interior_point(

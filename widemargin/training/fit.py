@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from widemargin.certificate import Certificate, certify_function
 from widemargin.certificate.in_memory import certify_rows, takes
 from widemargin.certificate.prove import settle
+from widemargin.costs import COSTS, threads_for
 from widemargin.gram import Gram
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import ROW_TILE
@@ -43,9 +44,6 @@ MARGINS = {np.dtype(np.float32): 0.8, np.dtype(np.float64): 0.99}  # share of to
 # of rows: the rest is for rounding, so that the answer can be proven to meet tol
 LEAST_AIM = 0.3  # share of tol that they aim at where errors are large, ...
 AIM_SAFETY = 2.2  # ... and by how many errors below tol: one on either side, and a little more
-WORTH_THREADS = (
-    200_000  # kernel entries of all tasks together below which handing them to threads costs more than it saves
-)
 MOST_STEPS = (10_000_000, 1_000)  # steps, and steps per variable, that a problem gets without max_iter; LIBSVM's is 1e7
 MOST_VAIN_STEPS = (700_000, 200)  # the same where rounding of the gradient alone exceeds tol
 HELD_OUT_TOL = 0.1  # violation that a machine without some samples may keep: A and B of a sigmoid change by 0.1 %
@@ -182,9 +180,8 @@ class Training:
                     self.source.share(task.index for task in tasks)
                 work = sum(len(task.dual) ** 2 for task in tasks)
                 large_first = sorted(range(len(tasks)), key=lambda number: -len(tasks[number].dual))
-                run_tiles(
-                    lambda place: run(large_first[place]), len(tasks), self.n_threads if work > WORTH_THREADS else 1
-                )
+                n_threads = threads_for(work * COSTS.task_value, self.n_threads)
+                run_tiles(lambda place: run(large_first[place]), len(tasks), n_threads)
             except KeyboardInterrupt:
                 self.cancelled.set()
             for number in range(len(tasks)):  # what an interrupt left out ends at once, at its start
