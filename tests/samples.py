@@ -29,6 +29,6 @@ def problem_of(
 def rows_of_two(kernel: Kernel, X: Any, first: int, dtype: DTypeLike) -> list[ClassRows]:
     """What a pair of classes is made of; the first class are the first samples."""
     samples = kernel.prepare(X, dtype)
-    arrange, errors = kernel.row_layout(samples)
+    arrange, errors = kernel.fused_layout(samples)
     parts = np.split(np.arange(len(samples)), [first])
     return [ClassRows(kernel, samples.take(part), np.dtype(dtype), arrange, errors.take(part)) for part in parts]

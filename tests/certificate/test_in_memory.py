@@ -26,7 +26,7 @@ def pair(request, rng):
     X[:70] += 0.8
     kernel = Gaussian(0.3)
     samples = kernel.prepare(X, request.param)
-    arrange, errors = kernel.row_layout(samples)
+    arrange, errors = kernel.fused_layout(samples)
     parts = np.split(np.arange(160), [70])
     classes = [
         ClassRows(kernel, samples.take(part), np.dtype(request.param), arrange, errors.take(part)) for part in parts

@@ -60,8 +60,8 @@ def test_roundings_of_squared_norms_in_sparse_tiles_are_counted():
     X[:3], X[0, 0], X[1, 1], X[2, 2] = 0.0, 1.005, 1.005, 1.005
     X[:3, 10 : 10 + MANY] = SMALL
     kernel = Gaussian(1.0)
-    arrange, errors = kernel.row_layout(kernel.prepare(X))
-    squares = arrange(kernel.prepare(X)).squares
+    arrange, errors = kernel.fused_layout(kernel.prepare(X))
+    squares = arrange(kernel.prepare(X)).rows.squares  # gamma = 1
     truth = float(Fraction(1.005) ** 2 + MANY * Fraction(SMALL) ** 2)
     assert 1e-13 < 2.0 * abs(squares[0] - truth) <= float(errors.left[0] @ errors.right[0])
 

@@ -47,7 +47,7 @@ class Listener:
 @pytest.fixture
 def in_rounds(monkeypatch):
     """Small blocks, so that problems of test size take several rounds."""
-    solve_in_small_blocks(monkeypatch, whole=20)
+    solve_in_small_blocks(monkeypatch, single=20)
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=str)

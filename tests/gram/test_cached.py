@@ -1,5 +1,7 @@
 """The row cache: whatever its history and however small, sums of rows equal K b and the budget is kept."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from tests.oracles import GivenMatrix
+from widemargin.costs import COSTS
 from widemargin.gram import CachedGram, FullGram, cached
 from widemargin.kernels import Gaussian
 
@@ -200,7 +203,7 @@ def test_cheap_rows_are_kept_only_when_evaluating_them_has_cost_as_much(rng):
     kernel = Gaussian(0.5)
     samples = kernel.prepare(rng.normal(size=(300, 5)), np.float32)
     gram = CachedGram(kernel, samples, np.float32, 10**8)
-    asks = int(np.ceil(cached.STORE_COST / kernel.entry_cost(samples)))
+    asks = int(np.ceil(COSTS.store_value / kernel.entry_cost(samples)))
     assert asks > 2
     index, weights, keep = np.array([7, 100]), np.array([1.0, -2.0]), np.array([True, False])
     expected = weights @ kernel.block(samples.take(index), samples, np.empty((2, 300), np.float32))
@@ -214,8 +217,7 @@ def test_cheap_rows_are_kept_only_when_evaluating_them_has_cost_as_much(rng):
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_values_of_rows_that_were_kept_are_not_evaluated_again(n_threads, rng, monkeypatch):
     monkeypatch.setattr(cached, "SLAB_ROWS", 8)
-    monkeypatch.setattr(cached, "GATHER_COST", 0.0)
-    monkeypatch.setattr(cached, "STORE_COST", 0.0)
+    monkeypatch.setattr(cached, "COSTS", replace(COSTS, gather_value=0.0, store_value=0.0))
     kernel = Gaussian(0.5)
     X = rng.normal(size=(60, 3))
     K = kernel(X)

@@ -1,8 +1,12 @@
 """Which Gram the active variables get: their whole matrix where a few rounds would ask for all of its rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from widemargin import costs
+from widemargin.costs import COSTS
 from widemargin.gram import cached
 from widemargin.gram.cached import CachedGram
 from widemargin.gram.full import FullGram
@@ -11,7 +15,7 @@ from widemargin.kernels import Gaussian
 
 @pytest.fixture
 def gram(monkeypatch):
-    monkeypatch.setattr(cached, "WORTH_A_PART", 0.0)
+    monkeypatch.setattr(cached, "COSTS", replace(COSTS, worth_a_part=0.0))
     monkeypatch.setattr(cached, "WHOLE_PART", 10)
     X = np.random.default_rng(0).normal(size=(300, 3))
     kernel = Gaussian(0.5)
@@ -38,7 +42,7 @@ def test_not_beyond_what_memory_is_worth(gram, monkeypatch, largest, whole):
 
 
 def test_blocks_gathered_on_threads(monkeypatch):
-    monkeypatch.setattr("widemargin.gram.full.WORTH_THREADS", 0)
+    monkeypatch.setattr(costs, "COSTS", replace(COSTS, worth_threads=0.0))
     matrix = np.random.default_rng(0).normal(size=(700, 700))
     index = np.sort(np.random.default_rng(1).choice(700, 600, replace=False))
     assert np.array_equal(FullGram(matrix, n_threads=3).block(index), matrix[np.ix_(index, index)])

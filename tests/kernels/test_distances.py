@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widemargin.kernels.distances import ROWS, STRIP, Absolute, Chi, Squared, exponential_block
+from widemargin.kernels.distances import ROWS, STRIP, Absolute, Chi, Squared, rows_of_distances
 
 DISTANCES = {
     Squared: lambda x, z: ((x - z) ** 2).sum(-1),
@@ -33,7 +33,8 @@ def test_values_and_nothing_beside_them(distance, dtype, n_left, n_right, n_feat
     x[:, ::2] = 0.0
     step = n_right + gap
     flat = np.full(n_left * step + 50, UNTOUCHED, dtype)
-    exponential_block(x, starts[0], n_left, z, starts[1], n_right, distance(dtype(0.7)), flat, step)
+    index, span = np.arange(starts[0], starts[0] + n_left), (starts[1], starts[1] + n_right)
+    rows_of_distances(distance(dtype(0.7)), x.T.copy(), index, z, span, flat, step * np.arange(n_left))
     block = flat[: n_left * step].reshape(n_left, step)
     left = x[:, starts[0] : starts[0] + n_left].T.astype(np.float64)
     right = z[:, starts[1] : starts[1] + n_right].T.astype(np.float64)
@@ -48,5 +49,5 @@ def test_values_and_nothing_beside_them(distance, dtype, n_left, n_right, n_feat
 def test_distances_that_overflow_are_far(dtype):
     x, z = np.array([[np.finfo(dtype).max, 0.0]], dtype), np.array([[-np.finfo(dtype).max, 0.0, 1.0]], dtype)
     flat = np.empty(6, dtype)
-    exponential_block(x, 0, 2, z, 0, 3, Squared(dtype(1.0)), flat, 3)
+    rows_of_distances(Squared(dtype(1.0)), x.T.copy(), np.arange(2), z, (0, 3), flat, 3 * np.arange(2))
     np.testing.assert_allclose(flat, [0.0, 0.0, 0.0, 0.0, 1.0, np.exp(-1.0)], rtol=1e-6)

@@ -130,7 +130,7 @@ def test_errors_of_compiled_rows(kind, dtype, rng):
     if kind == "mostly zeros":
         X[rng.random(X.shape) < 0.85] = 0.0
     samples = kernel.prepare(X, dtype)
-    arrange, errors = kernel.row_layout(samples)
+    arrange, errors = kernel.fused_layout(samples)
     parts = np.split(np.arange(len(X)), [15])
     classes = [ClassRows(kernel, samples.take(part), np.dtype(dtype), arrange, errors.take(part)) for part in parts]
     gram = PairGram(kernel, *classes, ThreadMemory())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from widemargin._jit import CONTRACT, jit
-from widemargin.kernels.distances import Absolute, exponential_block
+from widemargin.kernels.distances import Absolute, rows_of_distances
 from widemargin.kernels.exponential import DOUBLE, SINGLE, exp_nonpositive, exp_of_products
 
 POINTS = 20_000
@@ -20,9 +20,8 @@ def one_by_one(values):
 def in_vectors(values):
     """The same by the vectors of the kernels: exp(-|x - 0|)."""
     one = values.dtype.type(1.0)
-    exponential_block(
-        np.zeros((1, 1), values.dtype), 0, 1, values[None].copy(), 0, len(values), Absolute(one), values, 0
-    )
+    x, first = np.zeros((1, 1), values.dtype), np.zeros(1, np.int64)
+    rows_of_distances(Absolute(one), x, first, values[None].copy(), (0, len(values)), values, first)
 
 
 both_ways = pytest.mark.parametrize("exponentiate", [one_by_one, in_vectors])

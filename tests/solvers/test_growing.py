@@ -4,20 +4,24 @@ import threading
 
 import numpy as np
 import pytest
-from widemargin.solvers.growing import evaluate, look, slopes_outside, solve_growing, take_worst
 
 from tests.samples import rows_of_two
 from widemargin import SVC, NuSVC, verify
 from widemargin.gram import FullGram
 from widemargin.gram.class_pair import PairGram
 from widemargin.gram.memory import ThreadMemory
-from widemargin.kernels import Gaussian, Linear
+from widemargin.gram.row_store import ABSENT, evaluate_now
+from widemargin.kernels import Gaussian
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge, nu_classification
-from widemargin.problems.optimality import violation_of
-from widemargin.solvers import growing
+from widemargin.problems.dual import SignedDual
+from widemargin.solvers.in_memory.rounds import ROUNDS, STEPS, VIOLATION, Rule, new_progress, solve_rounds
+from widemargin.solvers.in_memory.violators import take_largest
+from widemargin.solvers.on_demand.tuning import BlockTuning
 from widemargin.solvers.solve import solve_blocks
+from widemargin.solvers.state import State
+from widemargin.solvers.steps.packed_keys import keys_of
 
 
 def problem(rng, kernel, sizes=(90, 140), linear_term=1.5, d=6, dtype=np.float64):
@@ -25,13 +29,14 @@ def problem(rng, kernel, sizes=(90, 140), linear_term=1.5, d=6, dtype=np.float64
     X[: sizes[0], 0] += linear_term
     classes = rows_of_two(kernel, X, sizes[0], dtype)
     sign = np.where(np.arange(len(X)) < sizes[0], 1.0, -1.0)
-    return X, sign, PairGram(kernel, *classes, ThreadMemory())
+    return X, sign, PairGram(*classes, ThreadMemory())
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(0.3), Linear()], ids=["compiled rows", "rows from Python"])
+@pytest.mark.parametrize("d", [6, 120], ids=["direct", "products"])
 @pytest.mark.parametrize("machine", ["hinge", "nu"])
-def test_same_optimum_as_on_the_whole_matrix(kernel, machine, rng):
-    X, sign, gram = problem(rng, kernel)
+def test_same_optimum_as_on_the_whole_matrix(d, machine, rng):
+    kernel = Gaussian(1.8 / d)
+    X, sign, gram = problem(rng, kernel, d=d)
     dual = hinge(sign, np.full(len(X), 2.0)) if machine == "hinge" else nu_classification(sign, 0.3, np.ones(len(X)))
     stopping = Stopping(tol=1e-8)
     best = solve_blocks(dual, FullGram(kernel(X)), stopping)
@@ -40,6 +45,7 @@ def test_same_optimum_as_on_the_whole_matrix(kernel, machine, rng):
     assert solution.violation <= 1e-8
     np.testing.assert_allclose(solution.objective, best.objective, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(solution.function, kernel(X) @ solution.beta, atol=1e-9)
+    assert solution.rows_computed == gram.rows_computed <= len(X)
 
 
 def test_easy_problems_need_few_rows(rng):
@@ -53,40 +59,42 @@ def test_a_start_is_gone_on_from(rng):
     X, sign, gram = problem(rng, Gaussian(0.3))
     dual = hinge(sign, np.full(len(X), 2.0))
     before = solve_blocks(dual, gram, Stopping(tol=1e-2))
-    again = PairGram(gram.kernel, gram.first, gram.second, ThreadMemory())
+    again = PairGram(gram.first, gram.second, ThreadMemory())
     after = solve_blocks(dual, again, Stopping(tol=1e-7), start=before.beta)
     assert after.violation <= 1e-7
-    cold = solve_blocks(dual, PairGram(gram.kernel, gram.first, gram.second, ThreadMemory()), Stopping(tol=1e-7))
+    cold = solve_blocks(dual, PairGram(gram.first, gram.second, ThreadMemory()), Stopping(tol=1e-7))
     assert after.iterations < cold.iterations
 
 
-def test_what_it_does_not_finish_the_general_solver_does(rng, monkeypatch):
-    monkeypatch.setattr(growing, "NEW", 2)
+def test_what_it_does_not_finish_the_general_solver_continues(rng):
     X, sign, gram = problem(rng, Gaussian(0.3))
     dual = hinge(sign, np.full(len(X), 2.0))
-    beta, function = dual.start.copy(), np.zeros(len(X))
-    steps, _, table, _ = solve_growing(dual, gram, beta, function, 1e-6, 20)
-    assert steps == 20
-    assert violation_of(table, 1) > 1e-6
-    np.testing.assert_allclose(function, gram.kernel(X) @ beta, atol=1e-10)
-    solution = solve_blocks(dual, PairGram(gram.kernel, gram.first, gram.second, ThreadMemory()), Stopping(tol=1e-6))
+    state = State.at(dual, gram, None, None)
+    progress = new_progress(1)
+    rule = Rule(tol=1e-6, aim=1e-6, first_steps=20, max_steps=20)
+    solve_rounds(gram.store, dual.terms, state.beta, state.Kb, rule, keys_of(len(X), gram.dtype), progress)
+    assert progress.counts[STEPS] == 20
+    assert progress.reached[VIOLATION] > 1e-6
+    np.testing.assert_allclose(state.Kb, Gaussian(0.3)(X) @ state.beta, atol=1e-10)
+    again = PairGram(gram.first, gram.second, ThreadMemory())
+    solution = solve_blocks(dual, again, Stopping(tol=1e-6), tuning=BlockTuning(steps_per_call=20))
     assert solution.status is Status.OPTIMAL
+    assert solution.iterations > 40 and solution.rounds > progress.counts[ROUNDS]
 
 
 @pytest.mark.parametrize("d", [6, 120], ids=["direct", "products"])
 def test_rows_that_other_threads_read_never_hold_unfinished_values(d, rng):
     _, _, gram = problem(rng, Gaussian(0.3), sizes=(300, 300), d=d, dtype=np.float32)
     everyone = np.arange(300)
-    compiled = (gram.source, *gram.parts, everyone)
-    evaluate(*compiled)
+    evaluate_now(gram.store, everyone)
     reference = gram.first.rows.copy()
     ended = threading.Event()
 
     def again():
         while not ended.is_set():
-            gram.used[:] = 0
+            gram.store.used[:] = 0
             gram.first.known[:] = False
-            evaluate(*compiled)
+            evaluate_now(gram.store, everyone)
 
     other = threading.Thread(target=again)
     other.start()
@@ -105,7 +113,7 @@ def test_max_iter_is_kept(rng):
 
 
 def test_a_hard_margin_without_any_margin_is_named(rng):
-    X, sign, gram = problem(rng, Linear(), linear_term=0.0)
+    X, sign, gram = problem(rng, Gaussian(1e-12), linear_term=0.0)
     solution = solve_blocks(hinge(sign, np.full(len(X), np.inf)), gram, Stopping(tol=1e-3))
     assert solution.status is Status.UNBOUNDED
 
@@ -113,34 +121,28 @@ def test_a_hard_margin_without_any_margin_is_named(rng):
 def test_the_worst_violators_are_taken():
     amount, number = np.array([5.0, 1.0, 9.0, 4.9, 9.0, 0.1]), np.array([1, 2, 3, 5, 6, 7])
     fresh = np.full(8, -1)
-    assert take_worst(number, amount, 3, fresh, 0) == 3
+    assert take_largest(number, amount, 3, fresh, 0) == 3
     assert sorted(fresh[:3]) in ([1, 3, 6], [3, 5, 6])  # 5.0 and 4.9 fall into one bin
-    assert take_worst(number, amount, 8, fresh, 0) == 6
+    assert take_largest(number, amount, 8, fresh, 0) == 6
     assert sorted(fresh[:6]) == [1, 2, 3, 5, 6, 7]
 
 
 def test_equal_violators_are_taken_evenly():
     fresh = np.empty(4, np.int64)
-    assert take_worst(np.arange(1000), np.ones(1000), 4, fresh, 0) == 4
+    assert take_largest(np.arange(1000), np.ones(1000), 4, fresh, 0) == 4
     assert fresh.tolist() == [124, 374, 624, 874]
 
 
-def test_a_group_that_cannot_move_gets_no_new_variables():
-    n = 6
-    F, none = np.zeros(n), np.zeros(n)
-    linear_term = np.array([-1.0, 2.0, 3.0, -1.0, -2.0, 1.0])
-    beta = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 1.0])
-    fresh, middles, table = np.empty(8, np.int64), np.empty(2), np.empty((2, 4))
-    rise, fall = np.empty(n), np.empty(n)
-    slopes_outside(beta, none, np.ones(n), none, none, linear_term, np.full(n, -1), rise, fall)
-    violation, count = look(
-        F, beta, none, np.ones(n), none, none, linear_term, np.array([0, 3, 6]), np.empty(0, np.int64), rise, fall,
-        1e-3,
-        middles, fresh, table,
-    )  # fmt: skip
-    assert violation == 3.0
-    assert sorted(fresh[:count]) == [3, 4, 5]
-    assert middles.tolist() == [0.0, -0.5]
+def test_a_group_that_cannot_move_gets_no_rows(rng):
+    X, _, gram = problem(rng, Gaussian(0.3))
+    n, half = len(X), 90
+    upper = np.where(np.arange(n) < half, 0.0, 1.0)  # the first group has no room at all
+    start = np.where(np.arange(n) < half, 0.0, 0.5)
+    group = (np.arange(n) >= half).astype(np.int64)
+    dual = SignedDual(rng.normal(size=n), np.zeros(n), upper, start=start, group=group, n_groups=2)
+    solution = solve_blocks(dual, gram, Stopping(tol=1e-6))
+    assert solution.status is Status.OPTIMAL
+    assert (gram.store.slot[:half] == ABSENT).all()
 
 
 @pytest.mark.parametrize("d", [4, 30])

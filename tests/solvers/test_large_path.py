@@ -15,12 +15,12 @@ from tests.oracles import (
     without_groups,
 )
 from tests.samples import overlapping
-from tests.small_blocks import solve_in_small_blocks
+from tests.small_blocks import solve_in_small_blocks, tune
 from widemargin.gram import CachedGram, FullGram, source
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
-from widemargin.solvers import block, solve_blocks
+from widemargin.solvers import solve_blocks
 from widemargin.training.fit import Training
 from widemargin.training.task import Task
 
@@ -33,7 +33,7 @@ def precision(request, monkeypatch):
     """No full matrix, blocks far smaller than the problem, and rows in one precision whatever their rounding."""
     monkeypatch.setattr(source, "FULL", 40)
     monkeypatch.setattr(source, "SAFE_ROUNDING", np.inf if request.param == "float32" else 0.0)
-    solve_in_small_blocks(monkeypatch, whole=40, first=16, smallest=64, largest=128)
+    solve_in_small_blocks(monkeypatch, single=40, first=16, smallest=64, largest=128)
     return np.dtype(request.param)
 
 
@@ -74,7 +74,7 @@ def test_same_answer_as_the_small_path(machine, kernel, precision, grams, rng):
     assert here.infeasibility <= 1e-9 * np.abs(trained.solution.beta).sum()
     with pytest.MonkeyPatch.context() as undo:
         undo.setattr(source, "FULL", 2048)
-        undo.setattr(block, "WHOLE", 2048)
+        tune(undo, single=2048)
         reference = whole_problem(dual, X, kernel)
     best = values_at(dual, K, reference.beta).objective
     assert here.objective - best <= TOL * np.abs(trained.solution.beta).sum()  # what a violation of TOL allows

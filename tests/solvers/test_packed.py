@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from widemargin.solvers.packed import key_limits, larger, larger_key, ordered_key, positive_key, smaller_key
 
 from widemargin._jit import jit
+from widemargin.solvers.steps.packed_keys import keys_of, larger, larger_key, ordered_key, positive_key, smaller_key
 
 
 @jit(cache=False)
@@ -52,7 +52,7 @@ def finite(dtype):
 @given(data=st.data())
 def test_integer_order_is_float_order(dtype, data):
     values = np.array(data.draw(st.lists(finite(dtype), min_size=1, max_size=50)), dtype)
-    position, limits = key_limits(len(values), np.dtype(dtype))
+    position, limits = keys_of(len(values), np.dtype(dtype))
     values = values + dtype(0)  # -0 becomes +0: the two zeros are equal as floats and apart as keys
     keys = np.empty(len(values), limits.dtype)
     ordered_keys(values, position * 0, limits.dtype.type(-1), keys)  # no bit given to the position: the order is exact
@@ -67,7 +67,7 @@ def test_integer_order_is_float_order(dtype, data):
 def test_position_of_the_lowest(dtype, n, rng):
     for _ in range(20):
         values = (rng.normal(size=n) * 10.0 ** rng.integers(-20, 20, n)).astype(dtype)
-        position, limits = key_limits(n, np.dtype(dtype))
+        position, limits = keys_of(n, np.dtype(dtype))
         at = lowest(values, position, limits)
         assert 0 <= at < n
         true = values.min()
@@ -80,7 +80,7 @@ def test_position_of_the_highest_positive(dtype, n, rng):
     for _ in range(20):
         values = np.abs(rng.normal(size=n) * 10.0 ** rng.integers(-15, 15, n)).astype(dtype)
         values[rng.random(n) < 0.5] = 0.0
-        position, limits = key_limits(n, np.dtype(dtype))
+        position, limits = keys_of(n, np.dtype(dtype))
         at = highest_positive(values, position, limits)
         assert 0 <= at < n
         assert values.max() - values[at] <= values.max() * LOST[dtype](n)
@@ -90,7 +90,7 @@ def test_position_of_the_highest_positive(dtype, n, rng):
 def test_ties_and_both_zeros_give_a_valid_position(dtype):
     for values in ([0.0, -0.0, 0.0], [-0.0, 0.0], [1.0] * 5, [-1.0] * 5, [-1e30, 1e30, -1e30]):
         array = np.array(values, dtype)
-        position, limits = key_limits(len(array), np.dtype(dtype))
+        position, limits = keys_of(len(array), np.dtype(dtype))
         assert array[lowest(array, position, limits)] == array.min()
 
 
@@ -99,14 +99,14 @@ def test_values_that_differ_only_in_the_lost_bits_are_told_apart_by_position_alo
     """The choice is approximate by design; it must still be one of the near-equal values."""
     base = dtype(1.0)
     values = np.array([5.0, np.nextafter(base, dtype(2)), base, 7.0], dtype)
-    position, limits = key_limits(len(values), np.dtype(dtype))
+    position, limits = keys_of(len(values), np.dtype(dtype))
     assert lowest(values, position, limits) in (1, 2)
 
 
 def test_limits_leave_room_for_every_position():
     for n in (1, 2, 3, 4, 5, 1023, 1024, 1025, 4096):
         for dtype in (np.float32, np.float64):
-            position, (largest, mask, low) = key_limits(n, np.dtype(dtype))
+            position, (largest, mask, low) = keys_of(n, np.dtype(dtype))
             assert low >= n - 1
             assert mask & low == 0 and mask | low == -1
             assert largest == np.iinfo(position.dtype).max

@@ -2,15 +2,11 @@
 
 import numpy as np
 import pytest
-from widemargin.solvers.block import BlockSolver
-from widemargin.solvers.selection import Selector, collect_violators, worst
 
-from widemargin.gram import FullGram
-from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import levels_of, scan_groups, violation_of
-
-NONE = np.empty(0, np.int64)
+from widemargin.solvers.on_demand.tuning import BlockTuning
+from widemargin.solvers.on_demand.working_set import Selector, Violators, collect_violators, worst
 
 
 def boxed(n, group=None, n_groups=1):
@@ -18,13 +14,18 @@ def boxed(n, group=None, n_groups=1):
 
 
 def table_of(dual, f, beta):
-    return scan_groups(f, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups, 0.0)
+    return scan_groups(f, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups)
 
 
-def choose(dual, f, beta, size, cap=None, free=NONE, selector=None):
+def selector_of(dual, size, cap=None):
+    """Working sets of one size, filled up with free variables to `cap`."""
+    cap = cap or size
+    return Selector(dual, BlockTuning(first=size, smallest=cap, usual=cap, largest=cap, free_share=0.0), np.inf)
+
+
+def choose(dual, f, beta, size, selector=None):
     f, beta = np.asarray(f, float), np.asarray(beta, float)
-    selector = selector or Selector(dual)
-    return selector.choose(f, beta, table_of(dual, f, beta), size, cap or size, free).tolist()
+    return (selector or selector_of(dual, size)).choose(f, beta, table_of(dual, f, beta)).tolist()
 
 
 def test_half_of_the_block_from_each_side():
@@ -68,18 +69,20 @@ def test_kinks_shift_the_slopes():
 
 def test_part_of_the_last_block_stays_and_free_ones_fill_up():
     dual = boxed(10)
-    selector = Selector(dual)
+    selector = selector_of(dual, 4, cap=7)
     f = np.array([-9, -8, -7, -6, -5, 5, 6, 7, 8, 9.0])
-    first = choose(dual, f, np.zeros(10), 4, selector=selector)
+    bounds = np.where(f < 0.0, -1.0, 1.0)  # none is free, all want to move
+    first = choose(dual, f, bounds, 4, selector)
     assert first == [0, 1, 8, 9]
     calm = np.zeros(10)
     calm[4], calm[5] = -1.0, 1.0  # now only 4 and 5 violate; others sit at the threshold
-    free = np.array([2, 3, 6, 7], np.int64)
-    second = choose(dual, calm, np.zeros(10), 4, cap=7, free=free, selector=selector)
+    selector.size = 4
+    beta = np.array([1, 1, 0, 0, 0, 0, 0, 0, 1, 1.0])
+    second = choose(dual, calm, beta, 4, selector)
     assert {4, 5} <= set(second)
     assert len(second) == 7 and second == sorted(set(second))
     assert len(set(second) & {0, 1, 8, 9}) == 2  # half of the last new ones
-    assert len(set(second) & set(free.tolist())) == 3  # free ones up to the cap
+    assert len(set(second) & {2, 3, 6, 7}) == 3  # free ones up to the cap
 
 
 def test_a_group_that_cannot_move_is_left_out():
@@ -110,16 +113,12 @@ def test_the_most_violating_pair_is_always_in_the_block(rng):
 
 
 def test_collect_violators_lists_amounts():
-    rising, falling = np.empty(4, np.int64), np.empty(4, np.int64)
-    rise_by, fall_by = np.empty(4), np.empty(4)
     f, beta = np.array([-3.0, 2.0, 5.0, -1.0]), np.zeros(4)
     taken = np.array([False, False, False, True])
-    counts = collect_violators(
-        f, beta, -np.ones(4), np.ones(4), np.zeros(4), 0, 4, 1.0, taken, rising, rise_by, falling, fall_by
-    )
-    assert counts == (1, 2)
-    assert rising[0] == 0 and rise_by[0] == -4.0
-    assert falling[:2].tolist() == [1, 2] and fall_by[:2].tolist() == [-1.0, -4.0]
+    found = Violators(taken, np.empty(4, np.int64), np.empty(4), np.empty(4, np.int64), np.empty(4))
+    assert collect_violators(boxed(4).terms, f, beta, 0, 1.0, found) == (1, 2)
+    assert found.rising[0] == 0 and found.rise_by[0] == -4.0
+    assert found.falling[:2].tolist() == [1, 2] and found.fall_by[:2].tolist() == [-1.0, -4.0]
 
 
 def test_worst_takes_the_smallest_amounts():
@@ -149,19 +148,10 @@ def test_levels_where_no_variable_is_free():
     assert levels_of(table, 4).tolist() == [1.5, 2.0, 3.0, 0.0]
 
 
-def test_slack_counts_near_bounds_as_bounds():
-    lower, upper, epsilon, starts = np.zeros(2), np.ones(2), np.zeros(2), np.array([0, 2], np.int64)
-    f, beta = np.array([-1.0, 1.0]), np.array([1.0 - 1e-13, 1e-13])
-    assert violation_of(scan_groups(f, beta, lower, upper, epsilon, starts, 1, 0.0), 1) == 2.0
-    assert violation_of(scan_groups(f, beta, lower, upper, epsilon, starts, 1, 1e-12), 1) == 0.0
-
-
 @pytest.mark.parametrize(
     "n_free, limit, expected",
     [(10, np.inf, 1008), (1000, np.inf, 2032), (4000, np.inf, 4080), (6000, np.inf, 5400), (9000, np.inf, 6640)]
     + [(6000, 5000.0, 5000), (6000, 100.0, 4080)],
 )
 def test_blocks_hold_most_free_variables_within_limits(n_free, limit, expected):
-    gram = FullGram(np.eye(4))
-    gram.block_limit = limit
-    assert BlockSolver(boxed(20_000), gram, Stopping()).cap(n_free) == expected
+    assert Selector(boxed(20_000), BlockTuning(), limit).cap(n_free) == expected

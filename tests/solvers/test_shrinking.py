@@ -1,18 +1,24 @@
 """Variables left out for a while: the same answers, also where the wrong ones are left out, and nothing is lost."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from widemargin.solvers.shrinking import active_part, active_variables
 
 from tests.oracles import KERNELS, MACHINES, WITHOUT_BIAS, noisy_scores, values_at, without_groups
 from tests.samples import overlapping
-from tests.small_blocks import solve_in_small_blocks
+from tests.small_blocks import solve_in_small_blocks, tune
+from widemargin.costs import COSTS
 from widemargin.gram import CachedGram, FullGram, cached, source
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
-from widemargin.solvers import block, solve_blocks
+from widemargin.problems.dual import SignedDual
+from widemargin.solvers import solve_blocks
+from widemargin.solvers.on_demand import tuning
+from widemargin.solvers.on_demand.shrinking import active_variables
+from widemargin.solvers.on_demand.solver import BlockSolver
+from widemargin.solvers.state import Origin, State
 from widemargin.training.fit import Training
 from widemargin.training.task import Task
 
@@ -34,10 +40,10 @@ def parts(monkeypatch):
         return gram
 
     monkeypatch.setattr(CachedGram, "part", part)
-    monkeypatch.setattr(cached, "WORTH_A_PART", 0.0)
+    monkeypatch.setattr(cached, "COSTS", replace(COSTS, worth_a_part=0.0))
     monkeypatch.setattr(cached, "WHOLE_PART", 40)
     monkeypatch.setattr(cached, "ROUNDS_AHEAD", 0)
-    solve_in_small_blocks(monkeypatch, whole=40, first=16, smallest=64, largest=128)
+    solve_in_small_blocks(monkeypatch, single=40, first=16, smallest=64, largest=128)
     monkeypatch.setattr(source, "FULL", 40)
     return made
 
@@ -47,7 +53,7 @@ def kind_of_part(request, monkeypatch):
     """How the variables of a part are solved."""
     whole = request.param != "rows on demand"
     monkeypatch.setattr(cached, "WHOLE_PART", N if whole else 40)
-    monkeypatch.setattr(block, "SMALL_PART", N if request.param == "one block to the end" else 0)
+    tune(monkeypatch, single_active=N if request.param == "one block to the end" else 0)
 
 
 def problem(rng, C=10.0):
@@ -65,8 +71,8 @@ def cached_gram(X):
     ("machine", "bias"), [(name, True) for name in ONE_VARIABLE_EACH] + [(name, False) for name in WITHOUT_BIAS]
 )
 def test_same_answer_as_with_all_variables(machine, bias, share, parts, kind_of_part, rng, monkeypatch):
-    monkeypatch.setattr(block, "SHRINK", share)
-    monkeypatch.setattr(block, "ACTIVE_SHARE", 0.9)
+    tune(monkeypatch, inactive=share)
+    tune(monkeypatch, active_share=0.9)
     X = rng.normal(size=(N, 3))
     dual = MACHINES[machine](noisy_scores(X, rng), rng.choice([0.5, 1.0, 2.0], N))
     dual = dual if bias else without_groups(dual)
@@ -80,13 +86,13 @@ def test_same_answer_as_with_all_variables(machine, bias, share, parts, kind_of_
     assert here.infeasibility <= 1e-9 * np.abs(answer.beta).sum()
     assert answer.objective == pytest.approx(here.objective, rel=1e-9)
     with pytest.MonkeyPatch.context() as undo:
-        undo.setattr(block, "WHOLE", 2048)
+        tune(undo, single=2048)
         best = values_at(dual, K, solve_blocks(dual, FullGram(K), Stopping(tol=1e-9)).beta).objective
     assert here.objective - best <= TOL * np.abs(answer.beta).sum()
 
 
 def test_parts_of_parts(parts, rng, monkeypatch):
-    monkeypatch.setattr(block, "ACTIVE_SHARE", 0.9)
+    tune(monkeypatch, active_share=0.9)
     X, dual = problem(rng)
     gram, _ = cached_gram(X)
     assert solve_blocks(dual, gram, Stopping(tol=TOL)).status is Status.OPTIMAL
@@ -102,13 +108,15 @@ def test_objective_of_a_part_is_that_of_the_whole(rng):
         before = rng.uniform(np.maximum(dual.lower, -1.0), np.minimum(dual.upper, 1.0))
         active = np.sort(rng.choice(60, 25, replace=False))
         f = dual.gradient(before, K @ before)
-        part = active_part(dual, active, before, f, dual.objective(before, K @ before))
+        whole = State(dual, FullGram(K), before, K @ before)
+        origin = Origin(before[active], f[active], dual.objective(before, K @ before))
+        part = whole.restrict(active, FullGram(K[np.ix_(active, active)]), origin)
         after = before.copy()
-        after[active] = rng.uniform(-1.0, 1.0, 25)
-        function = K @ after
-        assert part.objective(after[active], function[active]) == pytest.approx(
-            dual.objective(after, function), rel=1e-9
-        )
+        after[active] = part.beta = rng.uniform(-1.0, 1.0, 25)
+        part.Kb = (K @ after)[active]
+        assert part.evaluate()[2] == pytest.approx(dual.objective(after, K @ after), rel=1e-9)
+        whole.join(part, active)
+        np.testing.assert_allclose(whole.Kb, K @ after, atol=1e-12)
 
 
 def test_active_are_those_that_violate_or_nearly_do():
@@ -117,7 +125,8 @@ def test_active_are_those_that_violate_or_nearly_do():
     beta = np.array(
         [0.5, -1.0, -1.0, 1.0, 1.0, -1.0]
     )  # free; at lo, fine; at lo, violates; at hi, violates; fine; near
-    active = active_variables(f, beta, lower, upper, np.zeros(6), np.array([0, 6]), np.zeros(1), 0.95)
+    dual = SignedDual(linear_term=np.zeros(6), lower=lower, upper=upper)
+    active = active_variables(dual.terms, f, beta, np.zeros(1), 0.95)
     np.testing.assert_array_equal(active, [0, 2, 3, 5])
 
 
@@ -181,15 +190,15 @@ def test_float32_rows_are_certified_in_float64(parts, rng, monkeypatch):
 
 def test_a_large_matrix_at_hand_is_not_one_block_from_the_start(rng, monkeypatch):
     sizes = []
-    plain = block.BlockSolver.improve
+    plain = BlockSolver.improve
 
-    def improve(self, chosen, f, table):
-        sizes.append(len(chosen))
-        plain(self, chosen, f, table)
+    def improve(self, working_set, *arguments):
+        sizes.append(len(working_set))
+        return plain(self, working_set, *arguments)
 
-    monkeypatch.setattr(block.BlockSolver, "improve", improve)
-    monkeypatch.setattr(block, "WHOLE", 40)
+    monkeypatch.setattr(BlockSolver, "improve", improve)
+    tune(monkeypatch, single=40)
     X, dual = problem(rng)
     answer = solve_blocks(dual, FullGram(KERNELS["rbf"][1](X, X)), Stopping(tol=TOL))
     assert answer.status is Status.OPTIMAL
-    assert sizes[0] == block.FIRST_BLOCK
+    assert sizes[0] == tuning.DEFAULT.first

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tests.oracles import MACHINES, values_at
+from tests.small_blocks import tune
 from widemargin.kernels import Gaussian
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
-from widemargin.solvers import block
 from widemargin.training.fit import Training
 from widemargin.training.task import Task
 
@@ -31,7 +31,7 @@ def test_the_violation_is_near_rounding(machine, data):
 
 @pytest.mark.parametrize("machine", ["hinge", "epsilon_insensitive"])
 def test_a_start_that_meets_the_tolerance_is_left_as_it_is(machine, data, monkeypatch):
-    monkeypatch.setattr(block, "EXACT", 0)
+    tune(monkeypatch, exact=0)
     dual, rough = solved(machine, *data, tol=0.05)
     assert rough.certificate.violation > 1e-6
     monkeypatch.undo()

@@ -9,13 +9,13 @@ import pytest
 
 from tests.oracles import KERNELS, MACHINES, GivenMatrix, noisy_scores, signs, solve_qp, values_at
 from tests.samples import overlapping, problem_of
-from tests.small_blocks import solve_in_small_blocks
+from tests.small_blocks import solve_in_small_blocks, tune
 from widemargin import solvers
 from widemargin.gram import FullGram
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
-from widemargin.solvers import Solution, block, solve_blocks
+from widemargin.solvers import Solution, solve_blocks
 from widemargin.training.fit import Training
 from widemargin.training.task import Task
 
@@ -80,7 +80,7 @@ def test_objective(rng):
 
 
 def test_a_finer_tolerance_gives_a_better_objective(rng, monkeypatch):
-    monkeypatch.setattr(block, "EXACT", 0)
+    tune(monkeypatch, exact=0)
     K, dual = problem(rng, C=100.0)
     values = [values_at(dual, K, train(K, dual, tol=tol).solution.beta).objective for tol in (1.0, 1e-2, 1e-4, 1e-8)]
     assert values[0] > values[1] > values[2] >= values[3]
@@ -246,7 +246,7 @@ def test_other_errors_of_a_watcher_are_not_swallowed(rng):
 
 def test_an_interrupt_inside_the_row_update_keeps_beta_and_function_together(rng, monkeypatch):
     """Ctrl-C while F is being updated: the answer is the pair from before the round."""
-    monkeypatch.setattr(block, "WHOLE", 10)
+    tune(monkeypatch, single=10)
     K, dual = problem(rng)
 
     class Interrupted(FullGram):

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin._jit import jit
+from widemargin.costs import COSTS, threads_for
 from widemargin.gram.accumulate import copy_rows
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, kernel_product, symmetric_block
@@ -28,16 +29,8 @@ USUAL_BLOCK = 4096  # samples of the largest block to be expected
 WHOLE_PART = 2048  # samples of a part up to which its whole matrix is evaluated
 ROUNDS_AHEAD = 4  # of a part at least: where they would ask for all its rows, its whole matrix is evaluated, too,
 LARGEST_WHOLE_PART = 8192  # up to so many samples, 256 MB; with no limit cadata SVR at C = 100 took 3.0, not 1.95 s
-READ_COST = 0.3  # ns to add a value that was kept
-GATHER_COST = (
-    8.0  # ns to take a value of a block from a row that was kept, at worst: dearer ones are not evaluated again
-)
-WORTH_THREADS = 3e5  # ns of work from which it is handed to threads: handing it over takes up to a third of that
 TILES_PER_THREAD = 4  # at least: a thread that was held up leaves its other tiles to the others
-WORTH_A_PART = 3e5  # ns per round that rows of samples outside a part must cost for it to be made
 ABSENT = -1
-STORE_COST = 6.0  # ns to keep a value: first touch, writing, reading; 1-3 on bare metal, 3-12 on a virtual machine;
-# with 4 fits of w8a took 5-20 % longer, because rows were kept that were not requested again
 
 
 class CachedGram(Gram):
@@ -61,8 +54,8 @@ class CachedGram(Gram):
         self.clock = 0
         self.asked = np.zeros(n, np.int32)  # times a row was evaluated
         self.entry_cost = kernel.entry_cost(samples)
-        self.worth_keeping = STORE_COST / self.entry_cost  # from so many times on
-        self.is_cheap = kernel.cheap_values(samples, samples) is not None
+        self.worth_keeping = COSTS.store_value / self.entry_cost  # from so many times on
+        self.is_fused = kernel.fused_rows(samples.tile(0, 0), samples) is not None
 
     @cached_property
     def errors(self) -> ErrorTerms:  # type: ignore[override]
@@ -72,10 +65,10 @@ class CachedGram(Gram):
         out = self.blocks.array(len(index), len(index), self.dtype, min(USUAL_BLOCK, len(self)) ** 2)
         slots = self.slot_of[index]
         kept = slots != ABSENT
-        if self.entry_cost < GATHER_COST or not kept.any():
+        if self.entry_cost < COSTS.gather_value or not kept.any():
             return self._evaluate(index, out)
         groups = self._by_slab(slots[kept], np.flatnonzero(kept))
-        n_threads = self._threads_for(len(index) * float(kept.sum()) * GATHER_COST)
+        n_threads = threads_for(len(index) * float(kept.sum()) * COSTS.gather_value, self.n_threads)
         run_tiles(lambda number: gather_rows(*groups[number], index, out), len(groups), n_threads)
         new = np.flatnonzero(~kept)
         if len(new):
@@ -86,7 +79,7 @@ class CachedGram(Gram):
     def part(self, index: NDArray[np.int64], n_rows: int) -> Gram | None:
         if self.worth_keeping <= 1.0:  # rows are kept, and adding them once more costs little
             return None
-        if n_rows * (len(self) - len(index)) * self.entry_cost < WORTH_A_PART:
+        if n_rows * (len(self) - len(index)) * self.entry_cost < COSTS.worth_a_part:
             return None
         samples = self.samples.take(index)
         budget = (self.capacity - self.used) * len(self) * self.dtype.itemsize
@@ -112,12 +105,8 @@ class CachedGram(Gram):
 
     def _evaluate(self, index: NDArray[np.int64], out: NDArray) -> NDArray:
         """out = the block of these samples, from nothing."""
-        n_threads = self._threads_for(0.5 * len(index) ** 2 * self.entry_cost)
+        n_threads = threads_for(0.5 * len(index) ** 2 * self.entry_cost, self.n_threads)
         return symmetric_block(self.kernel, self.samples.take(index), out, n_threads)
-
-    def _threads_for(self, nanoseconds: float) -> int:
-        """Number of threads for so much work."""
-        return self.n_threads if nanoseconds > WORTH_THREADS else 1
 
     def add_rows(self, index, coefficients, function, keep=None) -> None:  # type: ignore[no-untyped-def]
         self.clock += 1
@@ -138,11 +127,12 @@ class CachedGram(Gram):
     def _sum(self, index, coefficients, new_slots, slots, cached_coefficients, function) -> None:  # type: ignore[no-untyped-def]
         """One task per column tile: add the cached rows, then evaluate and add the new ones, and keep some of them."""
         n = len(self)
-        n_threads = self._threads_for(n * (len(index) * self.entry_cost + len(slots) * READ_COST))
+        work = n * (len(index) * self.entry_cost + len(slots) * COSTS.read_value)
+        n_threads = threads_for(work, self.n_threads)
         passing, in_blocks = np.flatnonzero(new_slots == ABSENT), np.flatnonzero(new_slots != ABSENT)
-        cheap = self.kernel.cheap_values(self.samples.take(index[passing]), self.samples) if self.is_cheap else None
-        if cheap is not None:
-            cheap.add_rows(coefficients[passing], function, n_threads)
+        fused = self.kernel.fused_rows(self.samples.take(index[passing]), self.samples) if self.is_fused else None
+        if fused is not None:
+            fused.add_rows(coefficients[passing], function, n_threads)
             if not len(in_blocks) and not len(slots):
                 return
         else:

@@ -32,7 +32,7 @@ class ClassRows:
 
     Parameters
     ----------
-    arrange, errors : what `kernel.row_layout` says about these samples
+    arrange, errors : what `kernel.fused_layout` says about these samples
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class PairGram(Gram):
         self.diag = np.concatenate([first.diag, second.diag])
         n = len(self.diag)
         self.store = RowStore(
-            first.kernel.row_source(first.row_samples, second.row_samples),
+            first.kernel.fused_rows(first.row_samples, second.row_samples),
             memory.array(n, n, self.dtype),
             np.full(n, ABSENT, np.int64),
             np.zeros(1, np.int64),

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from widemargin.costs import COSTS, threads_for
 from widemargin.gram.accumulate import gather_block
 from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, summation_error, symmetric_block
 from widemargin.gram.memory import ThreadMemory
@@ -20,7 +21,6 @@ from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.parallel.tiles import run_tiles
 
 FEW_ENTRIES = 1 << 14  # up to here NumPy sums rows in at most 5 us more, and a first fit need not compile half a second
-WORTH_THREADS = 500_000  # entries of a block from which it is gathered on threads
 
 
 class FullGram(Gram):
@@ -148,5 +148,5 @@ def gather_block_of(
         some = slice(starts[number], starts[number] + ROW_TILE)
         gather_block(matrix, index[some], index, block[some])
 
-    run_tiles(gather, len(starts), n_threads if block.size > WORTH_THREADS else 1)
+    run_tiles(gather, len(starts), threads_for(block.size * COSTS.gather_entry, n_threads))
     return block

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.costs import threads_for
 from widemargin.gram.accumulate import add_row_products
 from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.row_store import RowStore
@@ -22,7 +23,6 @@ from widemargin.parallel.tiles import run_tiles
 
 ROW_TILE = 256  # rows of a tile: with COLUMN_TILE columns of float32 it is 1 MB, the size of a second-level cache
 COLUMN_TILE = 1024
-WORTH_THREADS = 50_000  # kernel values from which a product is cut for threads: waking one takes a tenth of a ms
 FEW = 512  # samples up to which NumPy mirrors a block as fast, and nothing is compiled; with 1,024 it takes three times
 # as long, since the rows of a column then fall into the same few sets of the cache
 
@@ -97,9 +97,9 @@ class Gram(ABC):
 def symmetric_block(kernel: Kernel, samples: Samples, out: NDArray, n_threads: int) -> NDArray:
     """out = k(samples, samples), the upper half evaluated in strips of rows and mirrored."""
     n = len(samples)
-    cheap = kernel.cheap_values(samples, samples) if n > FEW else None
-    if cheap is not None:
-        return cheap.fill_square(out, n_threads)
+    fused = kernel.fused_rows(samples, samples) if n > FEW else None
+    if fused is not None:
+        return fused.fill_square(out, n_threads)
     strips = [(start, min(n, start + ROW_TILE)) for start in range(0, n, ROW_TILE)]
 
     def fill(number: int) -> None:
@@ -123,10 +123,10 @@ def kernel_product(
     """k(left, right) @ coefficients in tiles, never the whole matrix; one coefficient per sample of `right`."""
     n, m = len(left), len(right)
     result = np.zeros(n)
-    n_threads = n_threads if n * m > WORTH_THREADS else 1
-    cheap = kernel.cheap_values(right, left)
-    if cheap is not None:
-        cheap.add_rows(coefficients, result, n_threads)
+    n_threads = threads_for(n * m * kernel.entry_cost(left), n_threads)
+    fused = kernel.fused_rows(right, left)
+    if fused is not None:
+        fused.add_rows(coefficients, result, n_threads)
         return result
     height = max(1, min(ROW_TILE, -(-n // n_threads)))
     memory = ThreadMemory()

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.gram.accumulate import copy_rows
-from widemargin.kernels.compiled_rows import NoRows, fill_rows
+from widemargin.kernels.fused_rows import fill_rows
 
 ABSENT = -1
 
@@ -31,7 +32,7 @@ class Within(NamedTuple):
 class RowStore(NamedTuple):
     """Rows of the kernel matrix of n samples.
 
-    source : evaluates rows in compiled code; NoRows where all rows are there
+    source : evaluates rows in compiled code (kernels/fused_rows.py); None where all rows are there
     rows : at least as many rows of n values as are known
     slot : where the row of each sample is, or ABSENT
     used : number of rows that are there
@@ -52,7 +53,7 @@ def full_store(matrix: NDArray, diag: NDArray[np.float64]) -> RowStore:
     n = len(matrix)
     nothing, none = np.empty((0, 0), matrix.dtype), np.empty(0, np.bool_)
     within = Within(nothing, nothing, none, none)
-    return RowStore(NoRows(), matrix, np.arange(n, dtype=np.int64), np.array([n]), within, diag)
+    return RowStore(None, matrix, np.arange(n, dtype=np.int64), np.array([n]), within, diag)
 
 
 @jit
@@ -70,7 +71,7 @@ def gather_square(rows, slot, index, done, out):
 
 def has_all_rows(store: Any) -> bool:
     """Whether a store, or a store of this Numba type, is a full matrix."""
-    return isinstance(store.source, NoRows) if isinstance(store, RowStore) else store.types[0].instance_class is NoRows
+    return store.source is None if isinstance(store, RowStore) else isinstance(store.types[0], types.NoneType)
 
 
 def evaluate_rows(store: RowStore, new: NDArray[np.int64]) -> None:

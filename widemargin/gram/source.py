@@ -29,7 +29,6 @@ from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram, kernel_scores
 from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.scores import Scores
-from widemargin.kernels.compiled_rows import can_fill
 from widemargin.kernels.errors import ErrorTerms, unit_of
 from widemargin.kernels.kernel import Kernel, Samples
 
@@ -116,12 +115,12 @@ class GramSource:
             self._whole = self.whole() if keeps_float64 else FullGram.rounded(self.kernel, self.exact, self.n_threads)
             return
         samples = self.exact
-        arrange, errors = self.kernel.row_layout(samples)
+        arrange, errors = self.kernel.fused_layout(samples)
         entries = sum(len(members) ** 2 for members in classes) + self.n_threads * (2 * largest) ** 2
         proves_enough = unit_of(np.float32) / unit_of(np.float64) * errors.largest() <= PAIR_ROUNDING
         if n > self.in_memory and (proves_enough or 8 * entries > self.budget):
             samples = self.fast
-            arrange, errors = self.kernel.row_layout(samples)
+            arrange, errors = self.kernel.fused_layout(samples)
         dtype = self._dtype(samples)
         if self._has_fused_rows(samples) and entries * dtype.itemsize <= self.budget:
             self.rows = [
@@ -131,9 +130,9 @@ class GramSource:
 
     def _has_fused_rows(self, samples: Samples) -> bool:
         """Whether compiled code evaluates rows of these samples."""
-        arrange, _ = self.kernel.row_layout(samples)
+        arrange, _ = self.kernel.fused_layout(samples)
         one = arrange(samples.take(np.zeros(1, np.int64)))
-        return can_fill(self.kernel.row_source(one, one))
+        return self.kernel.fused_rows(one, one) is not None
 
     def _holds_all_pairs(self, largest: int) -> bool:
         """Whether class pairs get one matrix of all samples, each value of which is computed once.

@@ -50,74 +50,90 @@ class Chi(NamedTuple):
     scale: np.floating
 
 
-@jit(fastmath=CONTRACT)
-def exponential_block(x, left_start, n_left, z, right_start, n_right, distance, flat, step):
-    """Fill rows with exp(-scale * distance(x_i, z_j)) for samples given by columns.
+class Rows(NamedTuple):
+    """Left samples x[which[i]], and where their values begin: flat[places[i]]; i up to a multiple of ROWS."""
 
-    Arrays are filled by loops here: assigning slices doubles the time of compilation.
+    x: Any
+    which: Any
+    flat: Any
+    places: Any
+
+
+class Strip(NamedTuple):
+    """Right samples columns[:, j] for j < n <= STRIP, whose values begin `first` numbers behind those of a row.
+
+    spare : (ROWS, STRIP), for values beyond n
     """
-    d = len(x)
-    left = np.empty((n_left, d), x.dtype)
-    for k in range(d):
-        for i in range(n_left):
-            left[i, k] = x[k, left_start + i]
-    which, places = np.empty(padded(n_left), np.int64), np.empty(padded(n_left), np.int64)
-    for i in range(len(which)):
-        which[i] = min(i, n_left - 1)
-        places[i] = which[i] * step
-    strip = np.zeros((d, STRIP), z.dtype)
+
+    columns: Any
+    n: Any
+    first: Any
+    spare: Any
+
+
+@jit(fastmath=CONTRACT)
+def rows_of_distances(rule, x, index, z, span, flat, places):
+    """flat[places[i] + j] = exp(-scale * distance(x[index[i]], z_(span[0] + j))), for all samples z of the span.
+
+    x : samples by row
+    z : samples by feature, (n_features, n); or in strips, (n_strips, n_features, STRIP), with span[0] = 0
+    All arrays are C-contiguous. They are filled by loops here: assigning slices doubles the time of compilation.
+    """
+    n_rows, d = (len(index) + ROWS - 1) // ROWS * ROWS, x.shape[1]
+    which, targets = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
+    for i in range(n_rows):  # filled up with rows that are there already
+        k = min(i, len(index) - 1)
+        which[i] = index[k]
+        targets[i] = places[k]
+    rows = Rows(x, which, flat, targets)
+    columns = np.zeros((d, STRIP), x.dtype)
     spare = np.empty((ROWS, STRIP), flat.dtype)
-    for first in range(0, n_right, STRIP):
-        width = min(STRIP, n_right - first)
-        for k in range(d):
-            for j in range(width):
-                strip[k, j] = z[k, right_start + first + j]
-        rows_on_strip(distance, left, which, strip, width, flat, places, first, spare)
-
-
-@jit
-def padded(n):
-    """The next multiple of ROWS: lists of rows are filled up with rows that stand there already."""
-    return (n + ROWS - 1) // ROWS * ROWS
+    for first in range(span[0], span[1], STRIP):
+        width = min(STRIP, span[1] - first)
+        if z.ndim == 3:
+            columns = z[first // STRIP]
+        else:
+            for k in range(d):
+                for j in range(width):
+                    columns[k, j] = z[k, first + j]
+        rows_on_strip(rule, rows, Strip(columns, width, first - span[0], spare))
 
 
 @jit(fastmath=CONTRACT)
-def rows_on_strip(distance, x, which, z, n, flat, places, first, spare):
-    """flat[places[i] + first + j] = exp(-scale * distance(x[which[i]], z[:, j])) for all rows i and the samples j < n.
+def rows_on_strip(rule, rows, strip):
+    """`rows_of_distances` for one strip.
 
-    which, places : of a length that is a multiple of ROWS
-    z : (n_features, STRIP), anything beyond n
-    spare : (ROWS, STRIP), for what lies beyond n
-    All arrays are C-contiguous. A call for all rows, not one for four: handing over seven arrays takes as long as
-    thirty values.
+    A call for all rows, not one for four: handing over seven arrays takes as long as thirty values.
     """
-    for i in range(0, len(which), ROWS):
-        whole = whole_vectors(distance, x, which, z, n, flat, places, first, spare, i)
-        if whole < n:
-            for r in range(ROWS):
-                for j in range(whole, n):
-                    flat[places[i + r] + first + j] = spare[r, j - whole]
+    flat, places, spare = rows.flat, rows.places, strip.spare
+    for i in range(0, len(places), ROWS):
+        whole = whole_vectors(rule, rows, strip, i)
+        for r in range(ROWS):
+            for j in range(whole, strip.n):
+                flat[places[i + r] + strip.first + j] = spare[r, j - whole]
 
 
 @intrinsic
-def whole_vectors(typing_context, distance, x, which, z, n, flat, places, first, spare, i):
+def whole_vectors(typing_context, rule, rows, strip, i):
     """The part of `rows_on_strip` for the rows i ... i + ROWS - 1 that is a whole number of vectors.
 
     Returns its length; the values of one more group of vectors go to `spare`.
     """
-    lanes = lanes_of(x.dtype)
+    element = rows.types[0].dtype
+    lanes = lanes_of(element)
     width = VECTORS * lanes
-    term = _TERMS[distance.instance_class]
+    term = _TERMS[rule.instance_class]
 
     def generate(context, builder, signature, arguments):
-        v = Vectors(context, builder, x.dtype)
-        scale, n, begin, i = builder.extract_value(arguments[0], 0), arguments[4], arguments[7], arguments[9]
-        X, WHICH, Z, FLAT, PLACES, SPARE = (v.array(signature.args[k], arguments[k]) for k in (1, 2, 3, 5, 6, 8))
+        v = Vectors(context, builder, element)
+        scale, i = builder.extract_value(arguments[0], 0), arguments[3]
+        X, WHICH, FLAT, PLACES = (v.field(rows, arguments[1], k) for k in range(4))
+        Z, n, begin, SPARE = (v.field(strip, arguments[2], k) for k in range(4))
         n_features, z_step, spare_step = (v.length(array, 1) for array in (X, Z, SPARE))
-        rows, targets, spares = [], [], []
+        samples, targets, spares = [], [], []
         for r in range(ROWS):
             number, place = (builder.load(v.at(array.data, i, size(r))) for array in (WHICH, PLACES))
-            rows.append(v.at(X.data, builder.mul(number, n_features)))
+            samples.append(v.at(X.data, builder.mul(number, n_features)))
             targets.append(v.at(FLAT.data, place, begin))
             spares.append(v.at(SPARE.data, builder.mul(spare_step, size(r))))
         sums = [[v.variable() for _ in range(VECTORS)] for _ in range(ROWS)]
@@ -131,7 +147,7 @@ def whole_vectors(typing_context, distance, x, which, z, n, flat, places, first,
                 start = v.at(Z.data, builder.mul(feature.index, z_step), at)
                 right = [v.load(start, size(k * lanes)) for k in range(VECTORS)]
                 for r in range(ROWS):
-                    left = v.in_every_lane(builder.load(v.at(rows[r], feature.index)))
+                    left = v.in_every_lane(builder.load(v.at(samples[r], feature.index)))
                     for total, z_vector in zip(sums[r], right):
                         builder.store(term(builder, builder.load(total), left, z_vector), total)
             is_whole = builder.icmp_signed("<=", builder.add(at, size(width)), n)
@@ -143,8 +159,7 @@ def whole_vectors(typing_context, distance, x, which, z, n, flat, places, first,
                     v.store(value, target, size(k % VECTORS * lanes))
         return builder.mul(builder.udiv(n, size(width)), size(width))
 
-    whole = types.int64
-    return whole(distance, x, which, z, whole, flat, places, whole, spare, whole), generate
+    return types.int64(rule, rows, strip, types.int64), generate
 
 
 def _add_square(builder, total, left, right):
@@ -175,21 +190,22 @@ _TERMS: dict[type, Any] = {Squared: _add_square, Absolute: _add_size, Chi: _add_
 
 if INTERPRETED:
 
-    def whole_vectors(distance, x, which, z, n, flat, places, first, spare, i):  # noqa: F811
-        width = VECTORS * BYTES // x.itemsize
-        whole = n // width * width
+    def whole_vectors(rule, rows, strip, i):  # noqa: F811
+        width = VECTORS * BYTES // rows.x.itemsize
+        whole = strip.n // width * width
         for r in range(ROWS):
-            sums = [_distance(distance, x[which[i + r]], z[:, j]) for j in range(n)]
-            values = np.array([exp_nonpositive(-distance.scale * total) for total in sums], flat.dtype)
-            flat[places[i + r] + first : places[i + r] + first + whole] = values[:whole]
-            spare[r, : n - whole] = values[whole:]
+            left, start = rows.x[rows.which[i + r]], rows.places[i + r] + strip.first
+            sums = [_distance(rule, left, strip.columns[:, j]) for j in range(strip.n)]
+            values = np.array([exp_nonpositive(-rule.scale * total) for total in sums], rows.flat.dtype)
+            rows.flat[start : start + whole] = values[:whole]
+            strip.spare[r, : strip.n - whole] = values[whole:]
         return whole
 
-    def _distance(distance, a, b):
+    def _distance(rule, a, b):
         difference = a - b
-        if isinstance(distance, Absolute):
+        if isinstance(rule, Absolute):
             return np.abs(difference).sum(dtype=a.dtype)
-        if isinstance(distance, Squared):
+        if isinstance(rule, Squared):
             return (difference**2).sum(dtype=a.dtype)
         mass = a + b
         return (difference * (difference / np.where(mass > 0.0, mass, a.dtype.type(1.0)))).sum(dtype=a.dtype)

@@ -12,6 +12,8 @@ Sources: Zhang, Marszalek, Lazebnik & Schmid (2007) for chi-squared; parameters 
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
@@ -19,64 +21,76 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from widemargin.kernels.cheap_values import CheapValues
-from widemargin.kernels.distances import Absolute, Chi, exponential_block
+from widemargin.kernels.distances import Absolute, Chi
 from widemargin.kernels.errors import ErrorTerms, exponential_by_table, exponential_of_l1
 from widemargin.kernels.exponential import exp_of_products
+from widemargin.kernels.fused_rows import FusedRows, FusedSamples, fill_block
 from widemargin.kernels.kernel import Kernel, Samples
-from widemargin.kernels.popcount import Different, table_block
+from widemargin.kernels.popcount import Different
 from widemargin.kernels.products import n_roundings_of_norms, scatter_common
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.choose import represent
 from widemargin.kernels.samples.dense import DenseColumns
+from widemargin.kernels.samples.layouts import strips_of
 from widemargin.kernels.samples.raw import read_matrix
 from widemargin.kernels.samples.sparse import SparseRows
 from widemargin.kernels.scatter import HARMONIC, LESSER
 
 
 class ExponentialDistance(Kernel):
-    """What the two kernels share; they differ in the term of the distance."""
+    """What kernels exp(-gamma distance) share; they differ in the distance and in what else evaluates it."""
 
     gamma: float
     distance: ClassVar[type]  # terms of the direct differences
-    common: ClassVar[int]  # term of features in common
-    steepness: ClassVar[float]  # how much the distance can change per change of a feature, for error bounds
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", float(self.gamma))
         if not 0 <= self.gamma < np.inf:
             raise ValueError(f"gamma must be a finite number, 0 or more; got {self.gamma!r}. Try 1 / n_features.")
 
+    def _rule(self, samples: Samples) -> Any:
+        """How compiled code evaluates blocks and sums of rows of these samples, or None."""
+        if isinstance(samples, BinaryRows):
+            return Different(
+                np.exp(-self.gamma * self._step(samples) * np.arange(samples.n_features + 1)).astype(samples.dtype)
+            )
+        return self.distance(samples.dtype.type(self.gamma)) if isinstance(samples, DenseColumns) else None
+
+    def _step(self, samples: BinaryRows) -> float:
+        """How much a feature adds to the distance in which two samples differ."""
+        return 1.0
+
     def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
-        if not out.size:
-            return out
-        flat, step = flat_rows(out)
-        gamma = out.dtype.type(self.gamma)
-        if isinstance(left, BinaryRows) and isinstance(right, BinaryRows):
-            table = self._table(left).astype(out.dtype)
-            table_block(*left.location(), *right.location(), Different(len(left.words)), table, flat, step)
-        elif isinstance(left, DenseColumns) and isinstance(right, DenseColumns):
-            exponential_block(*left.location(), *right.location(), self.distance(gamma), flat, step)
-        else:
-            left, right = cast(SparseRows, left), cast(SparseRows, right)
-            out[...] = 0.0
-            scatter_common(left, right, self.common, out)
-            with np.errstate(over="ignore"):
-                own, other = ((self.gamma * side.sums).astype(out.dtype) for side in (left, right))
-            exp_of_products(flat, step, gamma, own, other)
+        rule = self._rule(left) if type(left) is type(right) else None
+        if rule is not None:
+            return fill_block(rule, left, right, out)  # type: ignore[arg-type]
+        if out.size:
+            factor, own, other = self._from_common(left, right, out)
+            exp_of_products(*flat_rows(out), out.dtype.type(factor), own.astype(out.dtype), other.astype(out.dtype))
         return out
 
-    def cheap_values(self, rows: Samples, columns: Samples) -> CheapValues | None:
-        if isinstance(rows, BinaryRows) and isinstance(columns, BinaryRows):
-            return CheapValues.by_table(rows, columns, self._table(rows))
-        if isinstance(rows, DenseColumns) and isinstance(columns, DenseColumns):
-            return CheapValues(rows, columns, self.distance(rows.dtype.type(self.gamma)))
-        return None
+    @abstractmethod
+    def _from_common(self, left: Samples, right: Samples, out: NDArray) -> tuple[float, NDArray, NDArray]:
+        """What two samples have in common in `out`, its factor in the exponent, and what of either is subtracted."""
 
-    def _table(self, samples: BinaryRows) -> NDArray[np.float64]:
-        """Values by the number of features in which two samples differ."""
-        return np.exp(-self.gamma * np.arange(samples.n_features + 1))
+    def fused_layout(self, samples: Samples) -> tuple[Callable[[Any], Any], ErrorTerms]:
+        if isinstance(samples, BinaryRows):
+            return lambda some: FusedSamples(self._rule(some), *some.by_row(), *some.by_column()), self.errors(samples)
+        if isinstance(samples, DenseColumns):
+            return lambda some: self._in_strips(some.by_row()[0]), self.errors(samples)
+        return super().fused_layout(samples)
+
+    def _in_strips(self, rows: NDArray) -> FusedSamples:
+        """Samples for few rows at a time, by direct differences."""
+        rule, n = self.distance(rows.dtype.type(self.gamma)), len(rows)
+        return FusedSamples(rule, rows, 0, strips_of(rows), (0, n))
+
+    def fused_rows(self, first: Any, second: Any) -> FusedRows | None:
+        if isinstance(first, FusedSamples):
+            return FusedRows(first, second)
+        rule = self._rule(first) if type(first) is type(second) else None
+        return None if rule is None else FusedRows.of(rule, first, second)
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.ones(len(samples))
@@ -84,6 +98,20 @@ class ExponentialDistance(Kernel):
     @property
     def is_psd(self) -> bool:
         return True
+
+
+class AbsoluteDistance(ExponentialDistance):
+    """What the kernels of distances of L1 kind share."""
+
+    common: ClassVar[int]  # term of features in common
+    steepness: ClassVar[float]  # how much the distance can change per change of a feature, for error bounds
+
+    def _from_common(self, left: Samples, right: Samples, out: NDArray) -> tuple[float, NDArray, NDArray]:
+        left, right = cast(SparseRows, left), cast(SparseRows, right)
+        out[...] = 0.0
+        scatter_common(left, right, self.common, out)
+        with np.errstate(over="ignore"):
+            return self.gamma, self.gamma * left.sums, self.gamma * right.sums
 
     def errors(self, samples: Samples) -> ErrorTerms:
         if isinstance(samples, BinaryRows):
@@ -95,7 +123,7 @@ class ExponentialDistance(Kernel):
 
 
 @dataclass(frozen=True)
-class Laplacian(ExponentialDistance):
+class Laplacian(AbsoluteDistance):
     """k(x, z) = exp(-gamma sum |x_k - z_k|).
 
     Examples
@@ -118,7 +146,7 @@ class Laplacian(ExponentialDistance):
 
 
 @dataclass(frozen=True)
-class ChiSquared(ExponentialDistance):
+class ChiSquared(AbsoluteDistance):
     """k(x, z) = exp(-gamma sum (x_k - z_k)^2 / (x_k + z_k)), for values of 0 or more; 0 / 0 counts 0.
 
     Examples

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from widemargin.kernels.cheap_values import CheapValues
-from widemargin.kernels.compiled_rows import DirectRows, NoRows, ProductRows, SparseProductRows
-from widemargin.kernels.distances import Squared, exponential_block
+from widemargin.costs import COSTS
+from widemargin.kernels.distances import Squared
 from widemargin.kernels.errors import (
     ErrorTerms,
     exponential_by_table,
@@ -27,24 +26,21 @@ from widemargin.kernels.errors import (
     gaussian_by_products,
     unit_of,
 )
-from widemargin.kernels.exponential import exp_of_products
-from widemargin.kernels.kernel import Kernel, Samples
-from widemargin.kernels.popcount import Different, table_block
+from widemargin.kernels.exponential_distance import ExponentialDistance
+from widemargin.kernels.fused_rows import FusedSamples, Products, SparseProducts
+from widemargin.kernels.kernel import Samples
 from widemargin.kernels.products import inner_products, is_rounded, n_roundings_of_norms, n_terms_of, squared_norms
-from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.choose import represent
 from widemargin.kernels.samples.dense import DenseColumns, DenseRows, dense_columns
-from widemargin.kernels.samples.sparse import SparseRows
-from widemargin.kernels.samples.tiles import (
-    SparseTiles,
-    Tiles,
+from widemargin.kernels.samples.layouts import (
+    DenseVectors,
     is_mostly_zero,
     longest_sums,
     sparse_tiles_of,
     squares_unmoved,
-    tiles_of,
 )
+from widemargin.kernels.samples.sparse import SparseRows
 
 DIRECT_FEATURES = 24  # up to here direct differences were measured no slower than the matrix product
 DIRECT_ROWS = 96  # the same for a few rows at a time in compiled code: 1.5 against 4.0 ns per entry with 36 features
@@ -54,7 +50,7 @@ DIRECT_FEATURES_32 = 64  # ... up to so many features direct differences are sti
 
 
 @dataclass(frozen=True)
-class Gaussian(Kernel):
+class Gaussian(ExponentialDistance):
     """k(x, z) = exp(-gamma |x - z|^2), also called RBF.
 
     Parameters
@@ -72,11 +68,7 @@ class Gaussian(Kernel):
     """
 
     gamma: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gamma", float(self.gamma))
-        if not 0 <= self.gamma < np.inf:
-            raise ValueError(f"gamma must be a finite number, 0 or more; got {self.gamma!r}. Try 1 / n_features.")
+    distance: ClassVar[type] = Squared
 
     @classmethod
     def from_sigma(cls, sigma: float) -> Gaussian:
@@ -103,67 +95,37 @@ class Gaussian(Kernel):
     def representation(self) -> tuple[str, float]:
         return "vectors for squared distances", self.gamma
 
-    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
-        if not out.size:
-            return out
-        flat, step = flat_rows(out)
-        gamma = out.dtype.type(self.gamma)
-        if isinstance(left, BinaryRows) and isinstance(right, BinaryRows):
-            table = self._table(left).astype(out.dtype)
-            table_block(*left.location(), *right.location(), Different(len(left.words)), table, flat, step)
-        elif isinstance(left, DenseColumns) and isinstance(right, DenseColumns):
-            exponential_block(*left.location(), *right.location(), Squared(gamma), flat, step)
-        else:
-            inner_products(left, right, out)
-            with np.errstate(over="ignore"):
-                own, other = ((self.gamma * squared_norms(side)).astype(out.dtype) for side in (left, right))
-            exp_of_products(flat, step, 2 * gamma, own, other)
-        return out
+    def _step(self, samples: BinaryRows) -> float:
+        return samples.squared_step
 
-    def cheap_values(self, rows: Samples, columns: Samples) -> CheapValues | None:
-        if isinstance(rows, BinaryRows) and isinstance(columns, BinaryRows):
-            return CheapValues.by_table(rows, columns, self._table(rows))
-        if isinstance(rows, DenseColumns) and isinstance(columns, DenseColumns):
-            return CheapValues(rows, columns, Squared(rows.dtype.type(self.gamma)))
-        return None
+    def _from_common(self, left: Samples, right: Samples, out: NDArray) -> tuple[float, NDArray, NDArray]:
+        inner_products(left, right, out)
+        with np.errstate(over="ignore"):
+            return 2 * self.gamma, self.gamma * squared_norms(left), self.gamma * squared_norms(right)
 
-    def _table(self, samples: BinaryRows) -> NDArray[np.float64]:
-        """Values by the number of features in which two samples differ."""
-        return np.exp(-self.gamma * samples.squared_step * np.arange(samples.n_features + 1))
+    def fused_layout(self, samples: Samples) -> tuple[Callable[[Any], Any], ErrorTerms]:
+        if not isinstance(samples, DenseRows):
+            return super().fused_layout(samples)
+        norms = np.sqrt(samples.squares)
+        if samples.n_features <= DIRECT_ROWS:
+            return lambda some: self._in_strips(some.values), self._by_differences(samples, norms)
+        if is_mostly_zero(samples):
+            return self._in_sparse_tiles, self._by_sparse_tiles(samples)
+        roundings = samples.n_features, n_roundings_of_norms(samples)
+        data = unit_of(samples.dtype) * norms
+        return self._by_rows, gaussian_by_products(self.gamma, *roundings, norms, samples.dtype, data)
 
-    def row_layout(self, samples: Samples) -> tuple[Callable[[Any], Any], ErrorTerms]:
-        if isinstance(samples, DenseColumns):
-            return tiles_of, self.errors(samples)
-        if isinstance(samples, DenseRows) and samples.n_features <= DIRECT_ROWS:
-            return tiles_of, self._by_differences(samples, np.sqrt(samples.squares))
-        if isinstance(samples, DenseRows) and is_mostly_zero(samples):
-            return sparse_tiles_of, self._by_sparse_tiles(samples)
-        if isinstance(samples, DenseRows):
-            norms = np.sqrt(samples.squares)
-            data = unit_of(samples.dtype) * norms
-            return lambda some: some, gaussian_by_products(
-                self.gamma, samples.n_features, n_roundings_of_norms(samples), norms, samples.dtype, data
-            )
-        return super().row_layout(samples)
+    def _by_rows(self, samples: DenseRows) -> FusedSamples:
+        """Samples for few rows at a time, by inner products."""
+        vectors = DenseVectors(samples.values, (self.gamma * samples.squares).astype(samples.dtype))
+        rule, n = Products(samples.dtype.type(2 * self.gamma)), len(samples)
+        return FusedSamples(rule, vectors, 0, vectors, (0, n))
 
-    def row_source(self, first: Any, second: Any) -> DirectRows | ProductRows | SparseProductRows | NoRows:
-        if isinstance(first, Tiles):
-            return DirectRows(first, second, Squared(first.rows.dtype.type(self.gamma)))
-        if isinstance(first, DenseRows | SparseTiles):
-            dtype = first.values.dtype
-            own, other = ((self.gamma * side.squares).astype(dtype) for side in (first, second))
-            twice_gamma = dtype.type(2 * self.gamma)
-            if isinstance(first, SparseTiles):
-                return SparseProductRows(first, second, own, other, twice_gamma)
-            return ProductRows(first.values, second.values, own, other, twice_gamma)
-        return NoRows()
-
-    def diag(self, samples: Samples) -> NDArray[np.float64]:
-        return np.ones(len(samples))
-
-    @property
-    def is_psd(self) -> bool:
-        return True
+    def _in_sparse_tiles(self, samples: DenseRows) -> FusedSamples:
+        """The same for samples that are mostly zeros."""
+        vectors = sparse_tiles_of(samples, self.gamma)
+        rule, n = SparseProducts(samples.dtype.type(2 * self.gamma)), len(samples)
+        return FusedSamples(rule, vectors, 0, vectors, (0, n))
 
     def errors(self, samples: Samples) -> ErrorTerms:
         if isinstance(samples, BinaryRows):
@@ -188,9 +150,9 @@ class Gaussian(Kernel):
 
     def entry_cost(self, samples: Samples) -> float:
         if isinstance(samples, BinaryRows):
-            return 0.5 + 0.2 * len(samples.words)
-        if isinstance(samples, DenseColumns):
-            return 0.4 + 0.045 * samples.n_features
-        if isinstance(samples, DenseRows):
-            return 0.7 + 0.022 * samples.n_features
-        return super().entry_cost(samples)
+            value, word = COSTS.table_value
+            return value + word * len(samples.words)
+        if not isinstance(samples, DenseColumns | DenseRows):
+            return super().entry_cost(samples)
+        value, feature = COSTS.direct_value if isinstance(samples, DenseColumns) else COSTS.product_value
+        return value + feature * samples.n_features

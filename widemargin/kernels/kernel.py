@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from widemargin.costs import COSTS
 from widemargin.kernels.errors import ErrorTerms, unknown
 
 if TYPE_CHECKING:
-    from widemargin.kernels.cheap_values import CheapValues
+    from widemargin.kernels.fused_rows import FusedRows
 
 
 class RepresentationMismatch(Exception):
@@ -101,10 +102,6 @@ class Kernel(ABC):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         """k(x, x) of each sample."""
 
-    def cheap_values(self, rows: Samples, columns: Samples) -> CheapValues | None:
-        """Values for compiled code to evaluate on the way (kernels/cheap_values.py); None where they are not cheap."""
-        return None
-
     @property
     def is_psd(self) -> bool:
         """Whether the kernel is positive semi-definite for all data, by its formula; False if unknown."""
@@ -125,17 +122,15 @@ class Kernel(ABC):
 
     def entry_cost(self, samples: Samples) -> float:
         """About how many nanoseconds an entry of `block` takes on one core: it decides which rows are worth keeping."""
-        return 10.0
+        return COSTS.kernel_value
 
-    def row_layout(self, samples: Samples) -> tuple[Callable[[Any], Any], ErrorTerms]:
-        """How `row_source` wants some of these samples, as a function of them, and bounds on the errors of its rows."""
+    def fused_layout(self, samples: Samples) -> tuple[Callable[[Any], Any], ErrorTerms]:
+        """Function that lays out some of these samples for a few fused rows at a time, and the errors of such rows."""
         return lambda some: some, self.errors(samples)
 
-    def row_source(self, first: Any, second: Any) -> Any:
-        """How compiled code can evaluate rows on samples in that layout (kernels/compiled_rows.py), where it can."""
-        from widemargin.kernels.compiled_rows import NoRows
-
-        return NoRows()
+    def fused_rows(self, first: Any, second: Any) -> FusedRows | None:
+        """Rows for compiled code (kernels/fused_rows.py), of samples as prepared or as laid out, or None."""
+        return None
 
     def representation(self) -> Hashable:
         """A name of what `prepare` makes: kernels with equal names share prepared samples in sums and products."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 from numba.extending import intrinsic, overload
+from numpy.typing import NDArray
 
 from widemargin._jit import jit
 
@@ -40,65 +41,67 @@ def _count_bits(word):
 
 
 class Different(NamedTuple):
-    """Count the features in which two samples differ; n_words is the length of a packed sample."""
+    """Values by the number of features in which two packed samples differ."""
 
-    n_words: int
+    table: NDArray
 
 
 class Common(NamedTuple):
-    """Count the features that two samples both have."""
+    """Values by the number of features that two packed samples both have."""
 
-    n_words: int
+    table: NDArray
 
 
-def combine(counted: Any, x: Any, z: Any) -> Any:
+def joined(rule: Any, x: Any, z: Any) -> Any:
     """The word whose bits are to be counted; compiled code takes the overload below."""
-    return x ^ z if isinstance(counted, Different) else x & z
+    return x ^ z if isinstance(rule, Different) else x & z
 
 
-@overload(combine)
-def _choose_combination(counted, x, z):
+@overload(joined)
+def _choose_join(rule, x, z):
     """Exclusive or, or and: chosen by type, so that only the loops in use are compiled."""
-    if counted.instance_class is Different:
-        return lambda counted, x, z: x ^ z
-    return lambda counted, x, z: x & z
+    if rule.instance_class is Different:
+        return lambda rule, x, z: x ^ z
+    return lambda rule, x, z: x & z
 
 
 @jit
-def table_block(x, left_start, n_left, z, right_start, n_right, counted, table, flat, step):
-    """Fill rows with table[count of x_i and z_j]; x and z hold one word of every sample per row."""
-    count = np.empty(n_right, np.uint64)
-    last = right_start + n_right
-    n_words = counted.n_words
-    for i in range(n_left):
-        row = flat[i * step : i * step + n_right]
-        own = left_start + i
+def table_rows(rule, x, index, z, span, flat, places):
+    """flat[places[i] + j] = table[count of x_index[i] and z_(span[0] + j)], for all samples z of the span.
+
+    x, z : one word of every sample per row
+    """
+    first, last = span
+    table, n_words, n = rule.table, len(x), last - first
+    count = np.empty(n, np.uint64)
+    for i in range(len(index)):
+        row = flat[places[i] : places[i] + n]
+        own = index[i]
         if n_words == 1:
-            a0, z0 = x[0, own], z[0, right_start:last]
-            for j in range(n_right):
-                row[j] = table[popcount(combine(counted, a0, z0[j]))]
+            a0, z0 = x[0, own], z[0, first:last]
+            for j in range(n):
+                row[j] = table[popcount(joined(rule, a0, z0[j]))]
         elif n_words == 2:
             a0, a1 = x[0, own], x[1, own]
-            z0, z1 = z[0, right_start:last], z[1, right_start:last]
-            for j in range(n_right):
-                row[j] = table[popcount(combine(counted, a0, z0[j])) + popcount(combine(counted, a1, z1[j]))]
+            z0, z1 = z[0, first:last], z[1, first:last]
+            for j in range(n):
+                row[j] = table[popcount(joined(rule, a0, z0[j])) + popcount(joined(rule, a1, z1[j]))]
         else:
-            for j in range(n_right):
+            for j in range(n):
                 count[j] = 0
             k = 0
             while k + 4 <= n_words:
                 a0, a1, a2, a3 = x[k, own], x[k + 1, own], x[k + 2, own], x[k + 3, own]
-                z0, z1 = z[k, right_start:last], z[k + 1, right_start:last]
-                z2, z3 = z[k + 2, right_start:last], z[k + 3, right_start:last]
-                for j in range(n_right):
-                    first = popcount(combine(counted, a0, z0[j])) + popcount(combine(counted, a1, z1[j]))
-                    second = popcount(combine(counted, a2, z2[j])) + popcount(combine(counted, a3, z3[j]))
-                    count[j] += first + second
+                z0, z1 = z[k, first:last], z[k + 1, first:last]
+                z2, z3 = z[k + 2, first:last], z[k + 3, first:last]
+                for j in range(n):
+                    two = popcount(joined(rule, a0, z0[j])) + popcount(joined(rule, a1, z1[j]))
+                    count[j] += two + (popcount(joined(rule, a2, z2[j])) + popcount(joined(rule, a3, z3[j])))
                 k += 4
             while k < n_words:
-                a0, z0 = x[k, own], z[k, right_start:last]
-                for j in range(n_right):
-                    count[j] += popcount(combine(counted, a0, z0[j]))
+                a0, z0 = x[k, own], z[k, first:last]
+                for j in range(n):
+                    count[j] += popcount(joined(rule, a0, z0[j]))
                 k += 1
-            for j in range(n_right):
+            for j in range(n):
                 row[j] = table[count[j]]

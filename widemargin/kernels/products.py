@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.kernels.errors import ErrorTerms, inner_product, unit_of
+from widemargin.kernels.fused_rows import fill_block
 from widemargin.kernels.kernel import Samples
-from widemargin.kernels.popcount import Common, table_block
+from widemargin.kernels.popcount import Common
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.dense import DenseColumns, DenseRows
@@ -32,18 +33,10 @@ def inner_products(left: Samples, right: Samples, out: NDArray) -> NDArray:
     if isinstance(left, SparseRows) and isinstance(right, SparseRows):
         return _sparse_products(left, right, out)
     if isinstance(left, BinaryRows) and isinstance(right, BinaryRows):
-        counts = np.arange(left.n_features + 1, dtype=out.dtype)
-        return common_table(left, right, counts, out)
+        return fill_block(Common(np.arange(left.n_features + 1, dtype=out.dtype)), left, right, out)
     raise TypeError(
         f"No inner products between {type(left).__name__} and {type(right).__name__}: prepare one with like= the other."
     )
-
-
-def common_table(left: BinaryRows, right: BinaryRows, table: NDArray, out: NDArray) -> NDArray:
-    """Fill out[i, j] = table[left_i' right_j] for 0/1 samples."""
-    if out.size:
-        table_block(*left.location(), *right.location(), Common(len(left.words)), table, *flat_rows(out))
-    return out
 
 
 def scatter_common(left: SparseRows, right: SparseRows, term: int, out: NDArray) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
+from numba import types
 from numba.core import cgutils
 
 BYTES = 32
@@ -46,6 +47,11 @@ class Vectors:
     def array(self, kind: Any, value: Any) -> Any:
         """An array argument: its `data` and its `shape`."""
         return self.context.make_array(kind)(self.context, self.builder, value)
+
+    def field(self, kind: Any, bundle: Any, number: int) -> Any:
+        """A field of a named tuple, an array or a number."""
+        value, own = self.builder.extract_value(bundle, number), kind.types[number]
+        return self.array(own, value) if isinstance(own, types.Array) else value
 
     def length(self, array: Any, axis: int) -> Any:
         return self.builder.extract_value(array.shape, axis)

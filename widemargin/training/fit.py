@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.certificate import certify_function
+from widemargin.costs import COSTS, threads_for
 from widemargin.gram import Gram
 from widemargin.gram.gram import ROW_TILE
 from widemargin.gram.scores import Scores
@@ -38,8 +39,6 @@ from widemargin.training.task import Task, Trained
 
 if TYPE_CHECKING:
     from widemargin.training.linear_path import LinearPath
-
-WORTH_THREADS = 200_000  # kernel values of all tasks below which handing them to threads costs more than it saves
 
 Vector = NDArray[np.float64]
 
@@ -134,7 +133,7 @@ class Training:
                     self.source.share(classes)
                 large_first = sorted(followers, key=lambda number: -len(tasks[number].dual))
                 work = sum(len(tasks[number].dual) ** 2 for number in followers)
-                n_threads = self.n_threads if work > WORTH_THREADS else 1
+                n_threads = threads_for(COSTS.task_value * work, self.n_threads)
                 run_tiles(lambda place: run(large_first[place]), len(large_first), n_threads)
             except KeyboardInterrupt as interrupt:
                 self.cancelled.request(status_of(interrupt))

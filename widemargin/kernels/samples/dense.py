@@ -105,9 +105,13 @@ class DenseColumns(Samples):
         """Bring a new dense matrix into the precision and origin of these samples."""
         return dense_columns(matrix, self.dtype, self.origin)
 
-    def location(self) -> tuple[NDArray, int, int]:
-        """What compiled loops need to find these samples: the whole array, the first sample, how many."""
-        return self.columns, self.start, self.stop - self.start
+    def by_row(self) -> tuple[NDArray, int]:
+        """What compiled loops read left samples from, and the number of the first one there."""
+        return np.ascontiguousarray(self.view().T), 0
+
+    def by_column(self) -> tuple[NDArray, tuple[int, int]]:
+        """What compiled loops read right samples from, and their span there."""
+        return self.columns, (self.start, self.stop)
 
     def view(self) -> NDArray:
         """The samples as a (d, n) view."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from widemargin.costs import COSTS
 from widemargin.gram.memory import ThreadMemory
 from widemargin.problems.optimality import free_variables
 from widemargin.solvers.on_demand.tuning import BlockTuning
@@ -19,8 +20,6 @@ from widemargin.solvers.steps.interior import LARGEST, interior_cost, interior_p
 from widemargin.solvers.steps.newton import newton_cost, newton_step
 from widemargin.solvers.steps.pairs import solve_pairs
 from widemargin.solvers.steps.singles import solve_singles
-
-PAIR_STEP = 0.6  # ns per variable of the block that a pair step takes, to compare it with the other methods
 
 
 class InnerSolver:
@@ -58,7 +57,7 @@ class InnerSolver:
         )
         if left > tol and steps >= self.tuning.steps_per_call:
             self.slow_calls += 1
-            spent = self.slow_calls * steps * len(block.f) * PAIR_STEP
+            spent = self.slow_calls * steps * len(block.f) * COSTS.pair_step
             is_time = self.slow_calls >= self.tuning.slow_calls_before_interior or spent >= interior_cost(len(block.f))
             if is_time and len(block.f) <= LARGEST and np.isfinite(block.beta).all():
                 better = interior_point(block)
@@ -88,7 +87,7 @@ class InnerSolver:
             gained = np.log(reference / left) if left < reference else 0.0
             ahead = since * np.log(left / tol) / gained if gained > 0.0 else np.inf
             n_free = len(free_variables(block.terms, block.beta))
-            if ahead > newton_cost(n_free) / (PAIR_STEP * len(block.f)):
+            if ahead > newton_cost(n_free) / (COSTS.pair_step * len(block.f)):
                 since, reference = 0, left
                 helped = newton_step(block, self.n_threads, self.factors)
                 self.newton_wait = self.tuning.newton_wait if helped else 2 * self.newton_wait

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from widemargin.costs import COSTS
 from widemargin.problems.dual import Terms
 from widemargin.solvers.steps.block import Block
 
@@ -35,8 +36,8 @@ Vector = NDArray[np.float64]
 
 
 def interior_cost(n: int) -> float:
-    """About how many nanoseconds a solve takes: twenty factors at 10 multiplications per ns."""
-    return n**3 / 3
+    """About how many nanoseconds a solve takes."""
+    return COSTS.interior_cube * n**3
 
 
 def interior_point(block: Block) -> Vector | None:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from widemargin.costs import COSTS
 from widemargin.gram.full import FullGram, gather_block_of
 from widemargin.gram.memory import ThreadMemory
 from widemargin.problems.optimality import free_variables
@@ -27,7 +28,6 @@ REGULARISATION = {"f": 1e-5, "d": 1e-10}  # of the mean diagonal, by precision; 
 ROUNDS = 12  # active-set rounds; releases stop four rounds before the end so that it settles
 LARGEST_ACTIVE = 0.25  # share of the free variables on bounds above which pair steps are the better tool
 LARGEST_FREE = 6656  # variables, the largest block: its factor takes about 0.7 s
-OVERHEAD = 3e5  # ns of a step with few free variables
 SHORTEST = 1e-6  # length of a step that is worth its factor
 SHORTEST_FULL = 0.7  # length of the lowest point from which the full step is made: it puts variables on their bounds,
 # and gains four fifths as much even there
@@ -35,8 +35,8 @@ REPAIRS = 30  # of a group's sum: each puts some variables on a bound
 
 
 def newton_cost(n_free: int) -> float:
-    """About how many nanoseconds a step takes, two thirds of them for a factor at 50 multiplications per ns."""
-    return OVERHEAD + n_free**3 / 200
+    """About how many nanoseconds a step takes."""
+    return COSTS.newton_step + COSTS.newton_cube * n_free**3
 
 
 def newton_step(block: Block, n_threads: int = 1, memory: ThreadMemory | None = None) -> bool:

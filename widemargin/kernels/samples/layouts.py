@@ -1,12 +1,11 @@
-"""Samples in tiles, feature by feature inside a tile, for rows evaluated a few at a time (kernels/compiled_rows.py).
+"""Samples laid out for rows evaluated a few at a time (kernels/fused_rows.py).
 
 The loops run along samples that lie side by side. In one large matrix by columns the features of a few samples are far
-apart, and copying them together for each handful of rows took as long as the rows (36 features, 12 rows: 4.1 ns per
-entry, in tiles 2.4).
+apart, and copying them together for each handful of rows took as long as the rows.
 
-Tiles         all values of every sample
-SparseTiles   and, for the sample whose row is evaluated, which of them are not zero: of data that are dense in form but
-              mostly zeros, such as images, only those need be multiplied
+strips_of         all values, in strips of STRIP samples, feature by feature inside a strip
+sparse_tiles_of   the same in tiles of SPARSE_TILE samples, and which values of a sample are not zero: of data that are
+                  dense in form but mostly zeros, such as images, only those need be multiplied
 """
 
 from __future__ import annotations
@@ -18,41 +17,39 @@ from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.kernels.distances import STRIP
-from widemargin.kernels.samples.dense import DenseColumns, DenseRows
+from widemargin.kernels.samples.dense import DenseRows
 
-TILE = STRIP  # samples of a tile: one is what the loops of direct differences take at a time
-SPARSE_TILE = 256  # the same where only some features are looked at
+SPARSE_TILE = 256  # samples of a tile
 SPARSE_CONTENT = 0.3  # share of values that are not zero up to which only those are multiplied
 LOOKED_AT = 1000  # samples that tell the share
 
 
-class Tiles(NamedTuple):
-    """Samples by rows, and in tiles: tiles[t, k, j] is feature k of sample t * TILE + j."""
+class DenseVectors(NamedTuple):
+    """Samples by row, and |x|^2 times a factor in their precision."""
 
-    rows: NDArray
-    tiles: NDArray
+    values: NDArray
+    squares: NDArray
 
 
-class SparseTiles(NamedTuple):
-    """The same in tiles of SPARSE_TILE samples; features and values of sample i that are not zero at
-    starts[i]:starts[i + 1], and |x|^2."""
+class SparseVectors(NamedTuple):
+    """Samples in tiles: tiles[t, k, j] is feature k of sample t * SPARSE_TILE + j. Features and values of sample i that
+    are not zero at starts[i]:starts[i + 1], and |x|^2 times a factor in their precision."""
 
     tiles: NDArray
     starts: NDArray[np.int64]
     features: NDArray[np.int64]
     values: NDArray
-    squares: NDArray[np.float64]
+    squares: NDArray
 
 
-def tiles_of(samples: DenseRows | DenseColumns) -> Tiles:
-    """Dense samples in tiles."""
-    rows = samples.values if isinstance(samples, DenseRows) else np.ascontiguousarray(samples.view().T)
+def strips_of(rows: NDArray) -> NDArray:
+    """Samples in strips: strips[t, k, j] is feature k of sample t * STRIP + j."""
     n, d = rows.shape
-    tiles = np.zeros((-(-n // TILE), d, TILE), rows.dtype)  # the last one is read to its end
-    for number, tile in enumerate(tiles):
-        part = rows[number * TILE : (number + 1) * TILE]
-        tile[:, : len(part)] = part.T
-    return Tiles(rows, tiles)
+    strips = np.zeros((-(-n // STRIP), d, STRIP), rows.dtype)  # the last one is read to its end
+    for number, strip in enumerate(strips):
+        part = rows[number * STRIP : (number + 1) * STRIP]
+        strip[:, : len(part)] = part.T
+    return strips
 
 
 def is_mostly_zero(samples: DenseRows) -> bool:
@@ -81,8 +78,8 @@ def longest_sums(samples: DenseRows) -> tuple[int, int]:
     return content // 8 + 12, content + 1 if samples.dtype == np.float64 else 1
 
 
-def sparse_tiles_of(samples: DenseRows) -> SparseTiles:
-    """Dense samples that are mostly zeros in tiles, brought back to where they were before they were moved."""
+def sparse_tiles_of(samples: DenseRows, factor: float) -> SparseVectors:
+    """Dense samples that are mostly zeros, brought back to where they were before they were moved; factor of |x|^2."""
     n, d = samples.values.shape
     zero = moved_zero(samples)
     origin = np.zeros(d) if samples.origin is None else samples.origin
@@ -91,7 +88,7 @@ def sparse_tiles_of(samples: DenseRows) -> SparseTiles:
     tiles = np.zeros((-(-n // SPARSE_TILE), d, SPARSE_TILE), samples.dtype)
     features, values, squares = np.empty(starts[-1], np.int64), np.empty(starts[-1], samples.dtype), np.zeros(n)
     fill_sparse(samples.values, zero, origin, starts, tiles, features, values, squares)
-    return SparseTiles(tiles, starts, features, values, squares)
+    return SparseVectors(tiles, starts, features, values, (factor * squares).astype(samples.dtype))
 
 
 @jit

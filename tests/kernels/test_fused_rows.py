@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from widemargin.kernels import ChiSquared, Gaussian, Laplacian
-from widemargin.kernels.cheap_values import HEIGHT, SQUARE_HEIGHT, WIDTH
+from widemargin.kernels.fused_rows import HEIGHT, SQUARE_HEIGHT, WIDTH
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(np.float32, 1e-5), (np.float64, 1e-12)])
@@ -21,7 +21,7 @@ def test_sums_of_rows(dtype, tolerance, kernel, is_binary, n_rows, n_threads):
     weights = rng.normal(size=n_rows)
     first, last = 10, WIDTH + 31
     target = np.ones(last - first)
-    kernel.cheap_values(rows, columns.tile(first, last)).add_rows(weights, target, n_threads)
+    kernel.fused_rows(rows, columns.tile(first, last)).add_rows(weights, target, n_threads)
     block = kernel.block(rows, columns.tile(first, last), np.empty((n_rows, last - first), dtype))
     assert np.abs(target - 1.0 - weights @ block.astype(float)).max() <= tolerance * max(1.0, np.abs(weights).sum())
 
@@ -35,11 +35,11 @@ def test_squares(dtype, kernel, is_binary, n, n_threads):
     X = np.random.default_rng(3).random((n + 30, 7))
     X = (X > 0.5).astype(float) if is_binary else X
     samples = kernel.prepare(X, dtype).tile(20, n + 20)
-    filled = kernel.cheap_values(samples, samples).fill_square(np.full((n, n), np.nan, dtype), n_threads)
+    filled = kernel.fused_rows(samples, samples).fill_square(np.full((n, n), np.nan, dtype), n_threads)
     assert np.array_equal(filled, filled.T)
     np.testing.assert_allclose(filled, kernel.block(samples, samples, np.empty((n, n), dtype)), rtol=1e-5)
 
 
-def test_kernels_without_cheap_values_have_none():
+def test_kernels_without_fused_rows_have_none():
     samples = Gaussian(0.1).prepare(np.random.default_rng(0).normal(size=(50, 60)), np.float32)
-    assert Gaussian(0.1).cheap_values(samples, samples) is None
+    assert Gaussian(0.1).fused_rows(samples, samples) is None
