@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from widemargin._sklearn import num_samples, safe_indexing
-from widemargin.plots.palette import axes_or_new, pyplot, theme_of, tidy
+from widemargin.plots.display import Display
+from widemargin.plots.palette import tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +27,7 @@ REPEATS = 3  # fits of each size, of which the fastest counts: whatever else a c
 Vector = NDArray[np.float64]
 
 
-class ScalingDisplay:
+class ScalingDisplay(Display):
     """Seconds against numbers of samples, of one or several machines.
 
     Parameters
@@ -49,10 +50,9 @@ class ScalingDisplay:
 
     def __init__(self, timings: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> None:
         self.timings = {name: _checked(name, *pair) for name, pair in timings.items()}
-        self.exponents: dict[str, float] = {}
-        self.factors: dict[str, float] = {}
-        for name, (sizes, seconds) in self.timings.items():
-            self.exponents[name], self.factors[name] = fit_power(sizes, seconds)
+        laws = {name: fit_power(*pair) for name, pair in self.timings.items()}
+        self.exponents = {name: exponent for name, (exponent, _) in laws.items()}
+        self.factors = {name: factor for name, (_, factor) in laws.items()}
 
     @classmethod
     def from_estimator(
@@ -101,9 +101,7 @@ class ScalingDisplay:
 
     def plot(self, ax: Axes | None = None, *, legend: bool = True) -> ScalingDisplay:
         """Draw, on the given Axes or on a new figure."""
-        self.ax_ = ax = axes_or_new(ax, (7.2, 4.8))
-        self.figure_ = ax.figure
-        theme = theme_of(ax)
+        ax, theme = self._begin(ax, (7.2, 4.8))
         for k, (name, (sizes, seconds)) in enumerate(self.timings.items()):
             exponent = self.exponents[name]
             label = name if np.isnan(exponent) else f"{name}: time ~ n$^{{{exponent:.2f}}}$"
@@ -148,7 +146,6 @@ def plot_scaling(
     >>> plot_scaling({"smo": ([1000, 2000, 4000], [0.1, 0.4, 1.6])}).get_xscale()
     'log'
     """
-    pyplot()
     return ScalingDisplay(timings).plot(ax, legend=legend).ax_
 
 
