@@ -118,7 +118,7 @@ class KKTDisplay(Display):
             if np.isfinite(top):
                 return [(corner, 0.0), (corner, top), (end, top)]
             highest = 1.08 * float(np.abs(found.multiplier).max(initial=0.0))
-            return [(corner, 0.0), (corner, highest)]  # for ever upwards, and nothing may lie beyond the corner
+            return [(corner, 0.0), (corner, highest)]  # no bound, and nothing may lie beyond the corner
 
         outer = arm(found.corners[0], left)[::-1]
         if found.kind == "regressor":

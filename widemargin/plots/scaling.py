@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from widemargin._sklearn import num_samples, safe_indexing
@@ -48,7 +48,7 @@ class ScalingDisplay(Display):
     2.0
     """
 
-    def __init__(self, timings: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> None:
+    def __init__(self, timings: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> None:
         self.timings = {name: _checked(name, *pair) for name, pair in timings.items()}
         laws = {name: fit_power(*pair) for name, pair in self.timings.items()}
         self.exponents = {name: exponent for name, (exponent, _) in laws.items()}
@@ -83,21 +83,15 @@ class ScalingDisplay(Display):
         if not chosen or chosen[-1] > n_samples:
             raise ValueError(f"`sizes` must be numbers of samples up to {n_samples}; got {list(chosen)}.")
         order = np.random.default_rng(random_state).permutation(n_samples)
-        seconds: dict[str, list[float]] = {name: [] for name in named}
-        for turn, size in enumerate([chosen[0], *chosen]):
-            part = order[:size]
-            data = [safe_indexing(given, part) for given in (X, y) if given is not None]
-            taken: dict[str, list[float]] = {name: [] for name in named}
-            for _ in range(repeats if turn else 1):
-                for name, model in named.items():
-                    fresh = clone(model)
-                    began = time.perf_counter()
-                    fresh.fit(*data)
-                    taken[name].append(time.perf_counter() - began)
-            if turn:
-                for name in named:
-                    seconds[name].append(min(taken[name]))
-        return cls({name: (chosen, seconds[name]) for name in named})
+
+        def seconds_of(size: int) -> list[float]:
+            """Seconds of one fit of each machine."""
+            data = [safe_indexing(given, order[:size]) for given in (X, y) if given is not None]
+            return [_seconds(clone(model), data) for model in named.values()]
+
+        seconds_of(chosen[0])  # compiles
+        fastest = np.array([np.min([seconds_of(size) for _ in range(repeats)], axis=0) for size in chosen])
+        return cls({name: (chosen, fastest[:, k]) for k, name in enumerate(named)})
 
     def plot(self, ax: Axes | None = None, *, legend: bool = True) -> ScalingDisplay:
         """Draw, on the given Axes or on a new figure."""
@@ -125,7 +119,7 @@ class ScalingDisplay(Display):
 
 
 def plot_scaling(
-    timings: Mapping[str, tuple[Sequence[float], Sequence[float]]], ax: Axes | None = None, *, legend: bool = True
+    timings: Mapping[str, tuple[ArrayLike, ArrayLike]], ax: Axes | None = None, *, legend: bool = True
 ) -> Axes:
     """Draw seconds against numbers of samples on logarithmic scales, with fitted exponents.
 
@@ -149,6 +143,13 @@ def plot_scaling(
     return ScalingDisplay(timings).plot(ax, legend=legend).ax_
 
 
+def _seconds(model: Any, data: list[Any]) -> float:
+    """Seconds of a fit."""
+    began = time.perf_counter()
+    model.fit(*data)
+    return time.perf_counter() - began
+
+
 def fit_power(sizes: Vector, seconds: Vector) -> tuple[float, float]:
     """Exponent and factor of the best power law; nan where there are not two different sizes."""
     if len(np.unique(sizes)) < 2:
@@ -157,7 +158,7 @@ def fit_power(sizes: Vector, seconds: Vector) -> tuple[float, float]:
     return float(exponent), float(np.exp(logarithm))
 
 
-def _checked(name: str, sizes: Sequence[float], seconds: Sequence[float]) -> tuple[Vector, Vector]:
+def _checked(name: str, sizes: ArrayLike, seconds: ArrayLike) -> tuple[Vector, Vector]:
     """Arrays of equal length with positive entries, which is what a logarithm needs."""
     n, t = np.asarray(sizes, np.float64).ravel(), np.asarray(seconds, np.float64).ravel()
     if len(n) != len(t) or len(n) == 0:
