@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,9 @@ from widemargin.kernels.names import is_precomputed
 from widemargin.plots.display import Display
 from widemargin.plots.evaluation import contour_pieces, evaluate_on, grid_over, nearest_on, resolution_for, support_on
 from widemargin.plots.multipliers import INSIDE_MARGIN
-from widemargin.plots.palette import LEGIBLE, Theme
+from widemargin.plots.palette import LEGIBLE, Axes, Theme
 from widemargin.plots.plane import Plane, choose_plane
 from widemargin.plots.reading import as_fitted, class_name, class_numbers, dense_features, kind_of, unwrap
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 DEEPEST_TINT = 0.42  # share of the class colour where |f| is largest: points of the same colour must still stand out
 REGION_TINT = 0.24  # the same where regions have one even colour

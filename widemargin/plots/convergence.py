@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.plots.display import Display
-from widemargin.plots.palette import LEGIBLE, legend_below, theme_of, tidy
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from widemargin.plots.palette import LEGIBLE, Axes, legend_below, theme_of, tidy
 
 DISTANCES = {  # from the optimum: label, number of the colour and style of the line
     "violation": ("largest violation", 1, "solid"),

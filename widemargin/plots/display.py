@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.plots.palette import LEGIBLE, Theme, legend_below, marker_size, put_note, pyplot, theme_of, tidy
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from matplotlib.axes import Axes
-
-SMALL_MARKERS = 600  # samples from which markers are so small that a full rim would leave nothing of them
+from widemargin.plots.palette import LEGIBLE, Axes, Theme, legend_below, marker_size, put_note, pyplot, theme_of, tidy
 
 
 class Display:
@@ -49,7 +42,7 @@ class Display:
     def _samples(self, points: NDArray, label: str, colour: int, marker: str, **look: Any) -> None:
         """Filled markers with a rim in the colour of the paper, which tells them apart."""
         theme, n_points = theme_of(self.ax_), look.pop("n_points", len(points))
-        look = {"s": marker_size(n_points), "linewidths": 0.5 if n_points <= SMALL_MARKERS else 0.15} | look
+        look = {"s": marker_size(n_points), "linewidths": 0.5 if n_points <= LEGIBLE.full_rims else 0.15} | look
         paint = {"color": theme.colour(colour), "edgecolors": [theme.paper], "zorder": 3}
         self._scatter(points, label, marker=marker, **paint, **look)
 

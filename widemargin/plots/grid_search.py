@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.plots.display import Display
-from widemargin.plots.palette import LEGIBLE
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from widemargin.plots.palette import LEGIBLE, Axes
 
 DARK_CELL = 0.48  # share of the colour scale below which cividis is dark and needs white letters
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,8 @@ from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.kernels import Kernel, make_kernel
 from widemargin.kernels.names import is_precomputed
 from widemargin.plots.display import Display
-from widemargin.plots.palette import LEGIBLE, put_note
+from widemargin.plots.palette import LEGIBLE, Axes, put_note
 from widemargin.plots.reading import check_length, class_name, kind_of, prepared, unwrap
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MOST_SAMPLES = 1000  # rows shown: as many as a screen has pixels, and a matrix of 8 MB
 

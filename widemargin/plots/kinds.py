@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from widemargin.plots.boundary import plot_boundary
 from widemargin.plots.convergence import plot_convergence
 from widemargin.plots.grid_search import is_search, plot_grid_search
 from widemargin.plots.kernel_matrix import plot_kernel
 from widemargin.plots.kkt import plot_kkt
+from widemargin.plots.palette import Axes
 from widemargin.plots.reading import dense_features, kind_of, unwrap
 from widemargin.plots.scaling import ScalingDisplay
 from widemargin.plots.tube import plot_tube
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 WITHOUT_DATA = ("convergence", "grid")  # the model alone holds what is drawn
 

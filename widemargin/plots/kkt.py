@@ -7,21 +7,17 @@ beyond the margin, vertical on the margin, flat at C inside it. What lies off th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.plots.display import Display
 from widemargin.plots.multipliers import Conditions, conditions_of
+from widemargin.plots.palette import Axes
 from widemargin.plots.reading import with_room
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 MARKER_AREA = 22.0  # points^2
-EDGE = 0.05  # room left around the positions, as a share of their range
 AXES = {
     "classifier": ("y f(x)", "multiplier α"),
     "one class": ("f(x)", "multiplier α"),
@@ -55,22 +51,12 @@ class KKTDisplay(Display):
 
     conditions: Conditions
 
-    @cached_property
-    def _own_bounds(self) -> Vector:
-        """C_i, infinite where there is none."""
-        curvature = self.conditions.curvature
-        return np.divide(1.0, curvature, out=self.conditions.bound.copy(), where=curvature > 0.0)
-
-    @property
-    def same_for_all(self) -> bool:
-        """Whether C_i is the same for all samples."""
-        finite = self._own_bounds[np.isfinite(self._own_bounds)]
-        return len(finite) == 0 or float(np.ptp(finite)) <= 1e-9 * float(finite.max())
-
-    @property
-    def scale(self) -> Vector:
-        """What multipliers are divided by."""
-        return np.ones(len(self._own_bounds)) if self.same_for_all else self._own_bounds
+    def __post_init__(self) -> None:
+        curvature, bound = self.conditions.curvature, self.conditions.bound
+        own = np.divide(1.0, curvature, out=bound.copy(), where=curvature > 0.0)
+        finite = own[np.isfinite(own)]
+        self.same_for_all = len(finite) == 0 or float(np.ptp(finite)) <= 1e-9 * float(finite.max())
+        self.scale = np.ones(len(own)) if self.same_for_all else own
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any = None, *, sample_weight: Any = None) -> KKTDisplay:
@@ -130,7 +116,7 @@ class KKTDisplay(Display):
 
     def _ends(self) -> tuple[float, float]:
         """From where to where the picture reaches: all samples and the corners, with some room."""
-        return with_room([*self.conditions.position, *self.conditions.corners], EDGE)
+        return with_room([*self.conditions.position, *self.conditions.corners])
 
 
 def plot_kkt(

@@ -16,6 +16,8 @@ import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+else:
+    Axes = Any  # matplotlib is imported only when something is drawn
 
 Colour = tuple[float, float, float]
 
@@ -43,12 +45,14 @@ class Legibility:
     marker_area: float = 34.0  # points^2, of the largest
     legend_column: float = 1.45  # inches
     letters_per_inch: int = 14  # of small print
+    full_rims: int = 600  # samples with a full rim around their markers; smaller ones would be nothing but rim
     rings: int = 250  # support vectors: more rings would hide the data
     slacks: int = 40  # lines from samples to the margin
     records: int = 40  # of a fit, each marked by a point
     raster_from: int = 5_000  # points, drawn as pixels in vector files beyond
     written_cells: int = 120  # of a heat map, with their values written into them
     ticks: int = 12  # of an axis whose values are named
+    sizes: int = 8  # the same of long numbers
 
 
 LEGIBLE = Legibility()

@@ -53,7 +53,7 @@ def section_note(n_others: int, where: str = "the medians") -> str:
     return f"section: {n_others} other feature{'s' * (n_others > 1)} at {where}" if n_others else ""
 
 
-def with_room(values: Any, share: float) -> tuple[float, float]:
+def with_room(values: Any, share: float = 0.05) -> tuple[float, float]:
     """Smallest and largest value with some room around them, as a share of their range."""
     low, high = float(np.min(values)), float(np.max(values))
     room = share * (high - low) or 1.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,13 +16,7 @@ from sklearn.base import clone
 
 from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.plots.display import Display
-from widemargin.plots.palette import tidy
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-MOST_TICKS = 8  # sizes up to which each is named on the axis
-REPEATS = 3  # fits of each size, of which the fastest counts: whatever else a computer does only adds time
+from widemargin.plots.palette import LEGIBLE, Axes, tidy
 
 Vector = NDArray[np.float64]
 
@@ -62,7 +56,7 @@ class ScalingDisplay(Display):
         y: Any = None,
         *,
         sizes: Sequence[int] | None = None,
-        repeats: int = REPEATS,
+        repeats: int = 3,
         random_state: int = 0,
     ) -> ScalingDisplay:
         """Fit on growing random parts of the data and measure.
@@ -73,8 +67,8 @@ class ScalingDisplay(Display):
         X, y : the data
         sizes : numbers of samples, default five from a sixteenth of the data to all, doubling
         repeats : int, default 3
-            Fits of each size, the machines taking turns; the fastest counts. One fit of the smallest size goes before,
-            unmeasured, so that compiling is not counted.
+            Fits of each size, the machines taking turns; the fastest counts, because whatever else a computer does only
+            adds time. One fit of the smallest size goes before, unmeasured, so that compiling is not counted.
         random_state : int, default 0
         """
         named = dict(models) if isinstance(models, Mapping) else {type(models).__name__: models}
@@ -106,7 +100,7 @@ class ScalingDisplay(Display):
                 ax.plot(ends, self.factors[name] * ends**exponent, color=theme.colour(k), linewidth=1.3)
         ax.set(xscale="log", yscale="log", xlabel="samples", ylabel="seconds")
         sizes = np.unique(np.concatenate([sizes for sizes, _ in self.timings.values()]))
-        if len(sizes) <= MOST_TICKS:
+        if len(sizes) <= LEGIBLE.sizes:
             ax.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
             ax.set_xticks([], minor=True)
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")

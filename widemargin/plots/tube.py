@@ -11,14 +11,14 @@ bound C, outside the tube; the line from it to the wall is its slack.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.plots.display import Display
 from widemargin.plots.multipliers import Conditions, conditions_of, is_training_data, parameters, tube_of
-from widemargin.plots.palette import LEGIBLE
+from widemargin.plots.palette import LEGIBLE, Axes
 from widemargin.plots.reading import (
     as_fitted,
     check_length,
@@ -31,9 +31,6 @@ from widemargin.plots.reading import (
     unwrap,
     with_room,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 ALONG = 500  # points of the curve: smooth on a screen
 EDGE = 0.04  # room left around the data, as a share of their range

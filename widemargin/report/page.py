@@ -22,11 +22,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin._sklearn import num_samples
 from widemargin.certificate import Certificate
-from widemargin.report import quality as measures
 from widemargin.report.advice import feature_scales, kernel_width
 from widemargin.report.charts import tick
 from widemargin.report.convergence import way_to_the_optimum
 from widemargin.report.numbers import number, percent
+from widemargin.report.quality import classification, hardest, one_class, regression
 from widemargin.report.subject import Subject, as_matrix, names_of
 from widemargin.report.trained import fingerprints, software, support_facts, trained_facts
 from widemargin.storage.atomic import replacing
@@ -93,12 +93,8 @@ def write_report(
         raise ValueError(f"X has {n_samples} samples and y has {len(labels)}: give one answer per sample.")
     names = names_of(model, matrix, feature_names if feature_names is not None else getattr(X, "columns", None))
     subject = Subject(model, X, matrix, labels, names)
-    if is_outlier_detector(model):
-        quality = measures.one_class(subject)
-    elif is_classifier(model):
-        quality = measures.classification(subject)
-    else:
-        quality = measures.regression(subject)
+    measure = one_class if is_outlier_detector(model) else classification if is_classifier(model) else regression
+    quality = measure(subject)
     certificate, source = _certificate(subject)
     page = _template().render(
         title=title or f"{subject.machine} report",
@@ -109,7 +105,7 @@ def write_report(
         source=source,
         diagnosis=getattr(model, "diagnosis_", ""),
         quality=quality,
-        hardest=measures.hardest(subject, quality, n_hardest),
+        hardest=hardest(subject, quality, n_hardest),
         way=way_to_the_optimum(model),
         support=support_facts(subject),
         scales=feature_scales(subject),
