@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 import os
+import platform
 from dataclasses import replace
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.utils.validation import check_is_fitted
 
+import widemargin
 from widemargin._sklearn import num_samples
 from widemargin.certificate import Certificate
 from widemargin.report.advice import feature_scales, kernel_width
@@ -28,7 +31,7 @@ from widemargin.report.convergence import way_to_the_optimum
 from widemargin.report.numbers import number, percent
 from widemargin.report.quality import classification, hardest, one_class, regression
 from widemargin.report.subject import Subject, as_matrix, names_of
-from widemargin.report.trained import fingerprints, software, support_facts, trained_facts
+from widemargin.report.trained import fingerprints, support_facts, trained_facts
 from widemargin.storage.atomic import replacing
 from widemargin.verification import verify
 
@@ -110,7 +113,6 @@ def write_report(
         support=support_facts(subject),
         scales=feature_scales(subject),
         typical=kernel_width(subject),
-        software=software(),
         fingerprints=fingerprints(subject),
     )
     with replacing(Path(path)) as stream:
@@ -130,6 +132,7 @@ def _template() -> Template:
     )
     pages.filters |= {"number": number, "percent": percent, "tick": tick, "at": "{:.1f}".format}
     pages.tests["finite"] = math.isfinite
+    pages.globals |= {"widemargin": widemargin, "version": version, "platform": platform}
     return pages.get_template("page.html")
 
 

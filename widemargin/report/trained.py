@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import platform
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-import widemargin
 from widemargin.report.charts import histogram
 from widemargin.report.numbers import number, percent, shown
 from widemargin.report.subject import Subject
@@ -64,18 +61,6 @@ def support_facts(subject: Subject) -> dict[str, Any]:
         labels = ("size of the coefficient", "coefficients")
         found["charts"] = [histogram("Sizes of the coefficients", text, labels, sizes, bins=25, zero=True)]
     return found
-
-
-def software() -> dict[str, str]:
-    """Versions of what the report was made with."""
-    return {
-        "widemargin": widemargin.__version__,
-        "scikit-learn": version("scikit-learn"),
-        "NumPy": version("numpy"),
-        "Numba": version("numba"),
-        "Python": platform.python_version(),
-        "Computer": f"{platform.system()} {platform.machine()}",
-    }
 
 
 def fingerprints(subject: Subject) -> dict[str, str]:
