@@ -78,11 +78,12 @@ class ConvergenceDisplay(Display):
         machine = getattr(model, "best_estimator_", model)
         machine = machine.steps[-1][1] if hasattr(machine, "steps") else machine
         traced = getattr(getattr(machine, "solver", None), "trace", None)
-        history = getattr(machine, "history_", traced)
+        history = getattr(machine, "history_", None)
+        history = traced if history is None else history
         if history is None:
             raise ValueError(
                 f"This {type(machine).__name__} kept no history of its fit: fit it with trace=True, or with "
-                "solver=Trace().of('auto') from widemargin.monitor.history."
+                "solver=Trace().of('auto') from widemargin.training.trace."
             )
         return cls.from_history(history, tol=getattr(machine, "tol", None), problem=problem)
 

@@ -68,12 +68,10 @@ class KernelMatrixDisplay(Display):
         """
         if isinstance(model, Kernel):
             kernel, regression = model, y is not None and np.asarray(y).dtype.kind == "f"
-            precomputed = is_precomputed(kernel)
         else:
             machine, before = unwrap(model)
             if not hasattr(machine, "kernel") or not hasattr(machine, "_gamma"):
                 raise ValueError(f"{type(machine).__name__} has no kernel known here; give a Kernel instead.")
-            precomputed = is_precomputed(machine.kernel)
             X = prepared(before, X)
             regression = kind_of(machine) == "regressor"
             kernel = make_kernel(machine.kernel, gamma=machine._gamma, degree=machine.degree, coef0=machine.coef0)
@@ -84,7 +82,7 @@ class KernelMatrixDisplay(Display):
             order = np.argsort(y, kind="stable")
         if n_samples > max_samples:
             order = order[np.linspace(0, n_samples - 1, max_samples).round().astype(np.int64)]
-        if precomputed:
+        if is_precomputed(kernel):
             if getattr(X, "shape", None) != (n_samples, n_samples):
                 raise ValueError(f"A precomputed kernel matrix must be square; X has shape {np.shape(X)}.")
             matrix = np.asarray(X, np.float64)[np.ix_(order, order)]
