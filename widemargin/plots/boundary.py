@@ -12,57 +12,30 @@ sample is drawn as a line to the nearest point of its own margin.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from widemargin.kernels.names import is_precomputed
-from widemargin.plots.evaluation import (
-    contour_pieces,
-    evaluate_on,
-    grid_over,
-    nearest_on,
-    resolution_for,
-    support_on,
-)
+from widemargin.plots.display import Display
+from widemargin.plots.evaluation import contour_pieces, evaluate_on, grid_over, nearest_on, resolution_for, support_on
 from widemargin.plots.multipliers import INSIDE_MARGIN
-from widemargin.plots.palette import (
-    LEGIBLE_RINGS,
-    Theme,
-    axes_or_new,
-    legend_below,
-    marker_size,
-    put_note,
-    pyplot,
-    rim,
-    theme_of,
-    tidy,
-)
+from widemargin.plots.palette import LEGIBLE, Axes, Theme
 from widemargin.plots.plane import Plane, choose_plane
-from widemargin.plots.reading import (
-    as_fitted,
-    class_name,
-    class_numbers,
-    dense_features,
-    kind_of,
-    unwrap,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from widemargin.plots.reading import as_fitted, class_name, class_numbers, dense_features, kind_of, unwrap
 
 DEEPEST_TINT = 0.42  # share of the class colour where |f| is largest: points of the same colour must still stand out
 REGION_TINT = 0.24  # the same where regions have one even colour
 TINT_SATURATES = 2.0  # |f| at which the tint is deepest: one margin width beyond the margin
-LEGIBLE_SLACKS = 40  # lines up to which slack is drawn unless asked for
-RASTER_FROM = 5_000  # points from which they are drawn as pixels in vector files
 
 Vector = NDArray[np.float64]
 
 
-class BoundaryDisplay:
+@dataclass(eq=False, repr=False)
+class BoundaryDisplay(Display):
     """The boundary picture of one machine: what was evaluated, ready to be drawn on any Axes.
 
     Make one by `from_estimator`.
@@ -76,6 +49,7 @@ class BoundaryDisplay:
         f on the grid for two classes and one class, class numbers for many.
     points : array of shape (n_samples, 2)
         The samples on the plane.
+    kind : "two classes", "regions" (of many) or "one class"
     labels : int array of shape (n_samples,)
     class_names : list of str
     support : array of shape (n_support, 2)
@@ -95,24 +69,17 @@ class BoundaryDisplay:
     ('section: 2 other features at the medians', 'feature 3')
     """
 
-    def __init__(
-        self,
-        plane: Plane,
-        xs: Vector,
-        ys: Vector,
-        values: NDArray,
-        *,
-        kind: str,
-        points: Vector,
-        labels: NDArray[np.int64],
-        class_names: list[str],
-        support: Vector,
-        bounded: NDArray[np.bool_],
-        slack_from: NDArray[np.int64] | None = None,
-    ) -> None:
-        self.plane, self.xs, self.ys, self.values, self.kind = plane, xs, ys, values, kind
-        self.points, self.labels, self.class_names = points, labels, class_names
-        self.support, self.bounded, self.slack_from = support, bounded, slack_from
+    plane: Plane
+    xs: Vector
+    ys: Vector
+    values: NDArray
+    kind: str
+    points: Vector
+    labels: NDArray[np.int64]
+    class_names: list[str]
+    support: Vector
+    bounded: NDArray[np.bool_]
+    slack_from: NDArray[np.int64] | None = None
 
     @classmethod
     def from_estimator(
@@ -171,20 +138,8 @@ class BoundaryDisplay:
         if plane.whole and kind == "classifier" and two_sides and hasattr(machine, "support_"):
             position = np.where(labels == 1, 1.0, -1.0) * np.asarray(model.decision_function(given))
             slack_from = np.flatnonzero(position < 1.0 - INSIDE_MARGIN)
-        drawn_as = "one class" if kind == "one class" else "two classes" if two_sides else "regions"
-        return cls(
-            plane,
-            xs,
-            ys,
-            values,
-            kind=drawn_as,
-            points=points,
-            labels=labels,
-            class_names=names,
-            support=support,
-            bounded=bounded,
-            slack_from=slack_from,
-        )
+        drawn_as = kind if kind == "one class" else "two classes" if two_sides else "regions"
+        return cls(plane, xs, ys, values, drawn_as, points, labels, names, support, bounded, slack_from)
 
     def plot(
         self,
@@ -212,148 +167,74 @@ class BoundaryDisplay:
         """
         if slack and self.slack_from is None:
             raise ValueError("Slack is drawn for two classes on two features only: elsewhere a line has no length.")
-        self.ax_ = ax = axes_or_new(ax, (7.6, 5.8))
-        self.figure_ = ax.figure
-        theme = theme_of(ax)
+        ax, theme = self._begin(ax, (7.6, 5.8))
         if self.kind == "regions":
             self._draw_regions(ax, theme)
         else:
             self._draw_two_sides(ax, theme, contours)
-        if self.slack_from is not None and (len(self.slack_from) <= LEGIBLE_SLACKS if slack is None else slack):
-            self._draw_slack(ax, theme)
-        self._draw_points(ax, theme)
-        unringed = ""
-        if len(self.support) <= LEGIBLE_RINGS if rings is None else rings:
-            self._draw_support_vectors(ax, theme)
-        elif len(self.support):
-            unringed = f"{len(self.support):,} support vectors, not ringed"
-        ax.set(
-            xlim=(self.xs[0], self.xs[-1]),
-            ylim=(self.ys[0], self.ys[-1]),
-            xlabel=self.plane.names[0],
-            ylabel=self.plane.names[1],
-        )
-        put_note(ax, self.plane.note, unringed)
-        tidy(ax)
-        if legend:
-            legend_below(ax)
-        return self
+        if self.slack_from is not None and (len(self.slack_from) <= LEGIBLE.slacks if slack is None else slack):
+            self._draw_slack(ax, self.slack_from)
+        n_points = len(self.points)
+        for k, name in enumerate(self.class_names):
+            self._samples(self.points[self.labels == k], name, k, theme.marker(k), n_points=n_points)
+        line = "boundary" if self.kind == "one class" else "margin"
+        unringed = self._rings(self.support, self.bounded, line, n_points, rings)
+        ax.set(xlim=self.xs[[0, -1]], ylim=self.ys[[0, -1]], xlabel=self.plane.names[0], ylabel=self.plane.names[1])
+        return self._finish(self.plane.note, unringed, legend=legend)
 
     def _draw_two_sides(self, ax: Axes, theme: Theme, contours: bool) -> None:
         """Tint by the value of f, the boundary f = 0, and the margins |f| = 1."""
         from matplotlib.colors import LinearSegmentedColormap
 
-        margins = self.kind == "two classes"
-        values = self.values
-        low, high = (
-            (-TINT_SATURATES, TINT_SATURATES) if margins else (min(values.min(), -1e-9), max(values.max(), 1e-9))
-        )
-        inside = theme.colour(1 if margins else 0)  # a one-class machine has its data on the positive side
-        outside = theme.colour(0) if margins else theme.faint
+        values, margins = self.values, self.kind == "two classes"
+        low, high = min(values.min(), -1e-9), max(values.max(), 1e-9)
+        outside, inside = theme.faint, theme.colour(0)  # a one-class machine has its data on the positive side
+        if margins:
+            low, high, outside, inside = -TINT_SATURATES, TINT_SATURATES, theme.colour(0), theme.colour(1)
         zero = -low / (high - low)  # the paper shows at f = 0 also where the two sides reach differently far
-        stops = [
-            (0.0, theme.tint(outside, DEEPEST_TINT)),
-            (zero, theme.paper),
-            (1.0, theme.tint(inside, DEEPEST_TINT)),
-        ]
-        ax.imshow(
-            values,
-            extent=(self.xs[0], self.xs[-1], self.ys[0], self.ys[-1]),
-            origin="lower",
-            aspect=ax.get_aspect(),
-            interpolation="bilinear",
-            cmap=LinearSegmentedColormap.from_list("sides", stops),
-            vmin=low,
-            vmax=high,
-        )
+        deepest = [theme.tint(colour, DEEPEST_TINT) for colour in (outside, inside)]
+        tints = LinearSegmentedColormap.from_list("sides", [(0.0, deepest[0]), (zero, theme.paper), (1.0, deepest[1])])
+        extent = (self.xs[0], self.xs[-1], self.ys[0], self.ys[-1])
+        look: dict[str, Any] = {"origin": "lower", "aspect": ax.get_aspect(), "interpolation": "bilinear"}
+        ax.imshow(values, extent=extent, cmap=tints, vmin=low, vmax=high, **look)
         if contours:
             steps = np.linspace(values.min(), values.max(), 14)
             steps = steps[np.min(np.abs(steps[:, None] - [-1.0, 0.0, 1.0]), axis=1) > 0.05]
-            ax.contour(self.xs, self.ys, values, levels=steps, colors=theme.faint, linewidths=0.6, linestyles="solid")
-            ax.plot([], [], color=theme.faint, linewidth=0.6, label="f constant")
-        self._line(ax, values, [0.0], theme.ink, 2.0, "solid", "boundary, f = 0")
+            self._line(values, steps.tolist(), "f constant", color=theme.faint, linewidth=0.6)
+        self._line(values, [0.0], "boundary, f = 0", color=theme.ink, linewidth=2.0)
         if margins:
-            self._line(ax, values, [-1.0, 1.0], theme.ink, 1.1, "dashed", "margins, f = ±1")
+            self._line(values, [-1.0, 1.0], "margins, f = ±1", color=theme.ink, linewidth=1.1, linestyle="dashed")
 
     def _draw_regions(self, ax: Axes, theme: Theme) -> None:
         """One even tint for each class, and the lines between them."""
         from matplotlib.colors import ListedColormap
 
         n_classes = len(self.class_names)
-        tints = [theme.tint(theme.colour(k), REGION_TINT) for k in range(n_classes)]
-        ax.pcolormesh(
-            self.xs, self.ys, self.values, cmap=ListedColormap(tints), vmin=-0.5, vmax=n_classes - 0.5, rasterized=True
-        )
+        tints = ListedColormap([theme.tint(theme.colour(k), REGION_TINT) for k in range(n_classes)])
+        ax.pcolormesh(self.xs, self.ys, self.values, cmap=tints, vmin=-0.5, vmax=n_classes - 0.5, rasterized=True)
         for k in range(n_classes):
             member = gaussian_filter((self.values == k).astype(float), 1.0, mode="nearest")  # no stairs along the grid
-            self._line(ax, member, [0.5], theme.ink, 1.4, "solid", None)
+            self._line(member, [0.5], None, color=theme.ink, linewidth=1.4)
         ax.plot([], [], color=theme.ink, linewidth=1.4, label="boundaries")
 
-    def _line(
-        self, ax: Axes, values: Vector, levels: list[float], colour: str, width: float, style: Any, label: str | None
-    ) -> None:
+    def _line(self, values: Vector, levels: list[float], label: str | None, **look: Any) -> None:
         """Contour lines at the levels that occur; matplotlib warns of the others."""
         occurring = [level for level in levels if values.min() < level < values.max()]
         if occurring:
-            drawn = ax.contour(
-                self.xs, self.ys, values, levels=occurring, colors=colour, linewidths=width, linestyles=style
-            )
-            drawn.set_zorder(2)
+            styles: dict[str, Any] = {"linestyles": "solid"} | {f"{name}s": value for name, value in look.items()}
+            self.ax_.contour(self.xs, self.ys, values, levels=occurring, **styles).set_zorder(2)
             if label is not None:
-                ax.plot([], [], color=colour, linewidth=width, linestyle=style, label=label)
+                self.ax_.plot([], [], label=label, **look)
 
-    def _draw_slack(self, ax: Axes, theme: Theme) -> None:
+    def _draw_slack(self, ax: Axes, inside: NDArray[np.int64]) -> None:
         """A line from each sample with slack to the point of its own margin that is nearest on the picture."""
-        from matplotlib.collections import LineCollection
-
-        assert self.slack_from is not None
-        spread = np.array([np.ptp(self.xs), np.ptp(self.ys)])
-        if ax.get_aspect() == 1.0:
-            spread[:] = 1.0
+        spread = np.ones(2) if ax.get_aspect() == 1.0 else np.array([np.ptp(self.xs), np.ptp(self.ys)])
         segments = []
         for side, level in ((0, -1.0), (1, 1.0)):
             starts, ends = contour_pieces(self.xs, self.ys, self.values, level)
-            for point in self.points[self.slack_from[self.labels[self.slack_from] == side]]:
-                if len(starts):
-                    segments.append([point, nearest_on(point, starts, ends, spread)])
-        if segments:
-            lines = LineCollection(segments, colors=theme.faint, linewidths=0.9, label="slack", zorder=2.5)
-            ax.add_collection(lines)
-
-    def _draw_points(self, ax: Axes, theme: Theme) -> None:
-        """The data, one colour and one marker for each class."""
-        for k, name in enumerate(self.class_names):
-            chosen = self.points[self.labels == k]
-            ax.scatter(
-                chosen[:, 0],
-                chosen[:, 1],
-                s=marker_size(len(self.points)),
-                color=theme.colour(k),
-                marker=theme.marker(k),
-                edgecolors=[theme.paper],
-                linewidths=rim(len(self.points)),
-                label=name,
-                zorder=3,
-                rasterized=len(chosen) > RASTER_FROM,
-            )
-
-    def _draw_support_vectors(self, ax: Axes, theme: Theme) -> None:
-        """Ring the support vectors, the free ones more strongly."""
-        line = "boundary" if self.kind == "one class" else "margin"
-        rings = {f"on the {line} (free)": (~self.bounded, 1.5), "at its bound": (self.bounded, 0.7)}
-        for name, (chosen, width) in rings.items():
-            if chosen.any():
-                ax.scatter(
-                    self.support[chosen, 0],
-                    self.support[chosen, 1],
-                    s=2.6 * marker_size(len(self.points)),
-                    facecolors="none",
-                    edgecolors=theme.ink if width > 1.0 else theme.faint,
-                    linewidths=width,
-                    label=f"support vector {name}",
-                    zorder=4,
-                    rasterized=int(chosen.sum()) > RASTER_FROM,
-                )
+            own = self.points[inside[self.labels[inside] == side]] if len(starts) else ()
+            segments += [[point, nearest_on(point, starts, ends, spread)] for point in own]
+        self._slack(segments)
 
 
 def plot_boundary(
@@ -401,6 +282,5 @@ def plot_boundary(
     >>> [label.get_text() for label in ax.get_legend().get_texts()][:2]
     ['class 0', 'class 1']
     """
-    pyplot()
     display = BoundaryDisplay.from_estimator(model, X, y, features=features, at=at, resolution=resolution)
     return display.plot(ax, rings=rings, slack=slack, contours=contours, legend=legend).ax_

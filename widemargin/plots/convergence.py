@@ -7,24 +7,28 @@ tolerance it has to reach, and how far the objective is above its final value. T
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.plots.palette import legend_below, pyplot, theme_of, tidy
+from widemargin.plots.display import Display
+from widemargin.plots.palette import LEGIBLE, Axes, legend_below, theme_of, tidy
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
+DISTANCES = {  # from the optimum: label, number of the colour and style of the line
+    "violation": ("largest violation", 1, "solid"),
+    "gap": ("relative duality gap", 0, "dashed"),
+    "objective": ("objective above its final value", 2, "dashdot"),
+}
 COLUMNS = ("objective", "gap", "violation", "n_support", "n_free")
 AGAINST = {"iterations": "steps", "seconds": "seconds", "passes": "passes"}
-MARKED = 40  # records up to which each is marked by a point
 
 Vector = NDArray[np.float64]
 
 
-class ConvergenceDisplay:
+@dataclass(eq=False, repr=False)
+class ConvergenceDisplay(Display):
     """The record of a fit. Make one by `from_history` or `from_estimator`.
 
     Attributes
@@ -49,8 +53,8 @@ class ConvergenceDisplay:
     ('log', True)
     """
 
-    def __init__(self, columns: Mapping[str, Vector], tol: float | None = None) -> None:
-        self.columns, self.tol = dict(columns), tol
+    columns: dict[str, Vector]
+    tol: float | None = None
 
     @classmethod
     def from_history(cls, history: Any, *, tol: float | None = None, problem: int | None = None) -> ConvergenceDisplay:
@@ -71,15 +75,15 @@ class ConvergenceDisplay:
     @classmethod
     def from_estimator(cls, model: Any, *, problem: int | None = None) -> ConvergenceDisplay:
         """Read the record of a machine that kept one: fitted with `trace=True`, or with `solver=Trace().of(...)`."""
-        model = getattr(model, "best_estimator_", model)
-        machine = model.steps[-1][1] if hasattr(model, "steps") else model
+        machine = getattr(model, "best_estimator_", model)
+        machine = machine.steps[-1][1] if hasattr(machine, "steps") else machine
+        traced = getattr(getattr(machine, "solver", None), "trace", None)
         history = getattr(machine, "history_", None)
-        if history is None:
-            history = getattr(getattr(machine, "solver", None), "trace", None)
+        history = traced if history is None else history
         if history is None:
             raise ValueError(
                 f"This {type(machine).__name__} kept no history of its fit: fit it with trace=True, or with "
-                "solver=Trace().of('auto') from widemargin.monitor.history."
+                "solver=Trace().of('auto') from widemargin.training.trace."
             )
         return cls.from_history(history, tol=getattr(machine, "tol", None), problem=problem)
 
@@ -100,59 +104,45 @@ class ConvergenceDisplay:
         if x not in AGAINST or x not in self.columns:
             recorded = [name for name in AGAINST if name in self.columns]
             raise ValueError(f"x must be one of the recorded {', '.join(recorded)}; got {x!r}.")
-        counts = counts and "n_support" in self.columns
-        upper, lower = _divide(ax, counts)
-        self.axes_ = [upper] if lower is None else [upper, lower]
-        self.ax_, self.figure_ = upper, upper.figure
         along = np.asarray(self.columns[x], np.float64)
+        counts = counts and "n_support" in self.columns
+        upper, _ = self._begin(ax, (7.6, 5.6 if counts else 4.2))
+        self.axes_ = _divided(upper) if counts else [upper]
         self._draw_distances(upper, along, legend)
-        if lower is not None:
+        for lower in self.axes_[1:]:
             self._draw_counts(lower, along, legend)
             upper.tick_params(labelbottom=False)
+        if len(along) == 1:
+            upper.set_title("one record only: the fit ended within its first pass", loc="right", fontsize="small")
         last = self.axes_[-1]
         last.set_xlabel(AGAINST[x])
         last.locator_params(axis="x", nbins=6)
-        if len(along) == 1:
-            upper.set_title("one record only: the fit ended within its first pass", loc="right", fontsize="small")
         last.set_xlim(min(0.0, float(along.min())), float(along.max()) * 1.02 or 1.0)
         return self
 
     def _draw_distances(self, ax: Axes, along: Vector, legend: bool) -> None:
         """Everything that goes to zero, on a logarithmic scale."""
         theme = theme_of(ax)
-        distances = {
-            "largest violation": (self.columns.get("violation"), 1, "solid"),
-            "relative duality gap": (self.columns.get("gap"), 0, "dashed"),
-            "objective above its final value": (self._excess(), 2, "dashdot"),
-        }
-        marker = "." if len(along) <= MARKED else None
-        for name, (values, k, style) in distances.items():
-            if values is None:
-                continue
-            shown = np.where(np.isfinite(values) & (values > 0.0), values, np.nan)
-            if np.isfinite(shown).any():
-                ax.plot(along, shown, color=theme.colour(k), linestyle=style, linewidth=1.6, marker=marker, label=name)
+        for name, (label, k, style) in DISTANCES.items():
+            values = self.columns.get(name, np.empty(0))
+            if name == "objective":
+                values = values - values[-1:]  # the last one or two are zero and not drawn
+            seen = np.isfinite(values) & (values > 0.0)
+            if seen.any():
+                _draw_line(ax, along, np.where(seen, values, np.nan), label, theme.colour(k), style, 1.6)
         if self.tol is not None:
             ax.axhline(self.tol, color=theme.faint, linewidth=1.0, linestyle="dotted", label=f"tol = {self.tol:g}")
-        ax.set_yscale("log")
-        ax.set_ylabel("distance from the optimum")
+        ax.set(yscale="log", ylabel="distance from the optimum")
         tidy(ax)
         if legend:
             ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, frameon=False, borderaxespad=0.2)
 
-    def _excess(self) -> Vector | None:
-        """Objective above its final value; the last one or two are zero and not drawn."""
-        objective = self.columns.get("objective")
-        return None if objective is None else objective - objective[-1]
-
     def _draw_counts(self, ax: Axes, along: Vector, legend: bool) -> None:
         """Support vectors, and the free ones among them."""
         theme = theme_of(ax)
-        marker = "." if len(along) <= MARKED else None
-        ax.plot(along, self.columns["n_support"], color=theme.ink, linewidth=1.4, marker=marker, label="all")
+        _draw_line(ax, along, self.columns["n_support"], "all", theme.ink, "solid", 1.4)
         if "n_free" in self.columns:
-            free = self.columns["n_free"]
-            ax.plot(along, free, color=theme.colour(1), linestyle="dashed", linewidth=1.4, marker=marker, label="free")
+            _draw_line(ax, along, self.columns["n_free"], "free", theme.colour(1), "dashed", 1.4)
         ax.set_ylabel("support vectors")
         ax.set_ylim(bottom=0.0)
         tidy(ax)
@@ -200,9 +190,7 @@ def plot_convergence(
     >>> plot_convergence(machine, x="seconds").get_ylabel()
     'distance from the optimum'
     """
-    pyplot()
-    fitted = hasattr(history, "fit")
-    if fitted:
+    if hasattr(history, "fit"):
         display = ConvergenceDisplay.from_estimator(history, problem=problem)
         display.tol = display.tol if tol is None else tol
     else:
@@ -211,72 +199,52 @@ def plot_convergence(
 
 
 def columns_of(history: Any, problem: int | None = None) -> dict[str, Vector]:
-    """The columns of a record, whichever way it is kept."""
-    several = getattr(history, "records", None)  # a Trace
-    if several is None and isinstance(history, Sequence) and len(history) and not isinstance(history[0], Mapping):
-        several = history
-    if several is not None:
-        if not several:
-            raise ValueError("The history is empty: give the traced solver to a machine and fit it first.")
-        if problem is None:
-            problem = int(np.argmax([len(_rows(record)) for record in several]))
-        if not -len(several) <= problem < len(several):
-            raise ValueError(f"There is no problem number {problem}: the history holds {len(several)}, counted from 0.")
-        history = several[problem]
-        problem = None
-    columns = _as_columns(_rows(history))
-    owner = columns.pop("problem", None)
-    if owner is not None and len(owner):
-        columns = {name: values[owner == _chosen(owner, problem)] for name, values in columns.items()}
+    """The columns of a record, whichever way it is kept; of several problems the given one, or the longest."""
+    problems = _problems(history)
+    lengths = [min(map(len, columns.values()), default=0) for columns in problems]
+    if problem is None:
+        problem = int(np.argmax(lengths))
+    if not -len(problems) <= problem < len(problems):
+        raise ValueError(f"There is no problem number {problem}: the history holds {len(problems)}, counted from 0.")
+    columns = problems[problem]
     if not any(name in columns for name in AGAINST):
         raise ValueError(
             "A history needs iterations or seconds, and any of objective, gap, violation, n_support, n_free; this one "
             f"has {', '.join(columns) or 'nothing'}."
         )
-    if min(map(len, columns.values())) == 0:
-        raise ValueError("The history is empty: the solver ended before its first record.")
+    if lengths[problem] == 0:
+        raise ValueError("The history is empty: nothing was fitted, or the solver ended before its first record.")
     return columns
 
 
-def _chosen(owner: Vector, problem: int | None) -> float:
-    """The problem asked for, or the one with most rows."""
-    numbers, counts = np.unique(owner, return_counts=True)
-    if problem is None:
-        return float(numbers[np.argmax(counts)])
-    if problem not in numbers:
-        raise ValueError(f"There is no problem number {problem}: the history holds {len(numbers)}, counted from 0.")
-    return float(problem)
-
-
-def _rows(record: Any) -> Any:
-    """The rows of a record of a Trace, or what was given."""
-    rows = getattr(record, "rows", None)
-    return rows if isinstance(rows, list) else record  # of a polars frame `rows` is a method
-
-
-def _as_columns(table: Any) -> dict[str, Vector]:
-    """Columns from rows, from a mapping, or from a data frame."""
+def _problems(history: Any) -> list[dict[str, Vector]]:
+    """One table of columns per problem: from a Trace, rows, a mapping, a data frame, or a sequence of such."""
+    several = getattr(history, "records", history)  # of a Trace
+    if isinstance(several, Sequence) and len(several) and not isinstance(several[0], Mapping):
+        return [columns for record in several for columns in _problems(getattr(record, "rows", record))]
     names = ("problem", *AGAINST, *COLUMNS)
-    if isinstance(table, Mapping) or hasattr(table, "columns"):
-        return {name: np.asarray(table[name], np.float64) for name in names if name in getattr(table, "columns", table)}
-    first = table[0] if len(table) else dict.fromkeys(names)
-    return {name: np.array([row[name] for row in table], np.float64) for name in names if name in first}
+    if isinstance(several, Sequence):
+        several = {name: [row[name] for row in several] for name in (several[0] if several else names)}
+    known = getattr(several, "columns", several)
+    columns = {name: np.asarray(several[name], np.float64) for name in names if name in known}
+    owner = columns.pop("problem", np.empty(0))
+    if not len(owner):
+        return [columns]
+    return [{name: values[owner == number] for name, values in columns.items()} for number in np.unique(owner)]
 
 
-def _divide(ax: Axes | None, counts: bool) -> tuple[Axes, Axes | None]:
-    """The Axes to draw on: new ones, the given one, or two in its place."""
-    plt = pyplot()
-    heights = {"height_ratios": (2.2, 1.0)}
-    if ax is None:
-        new = plt.figure(figsize=(7.6, 5.6 if counts else 4.2), layout="constrained")
-        if not counts:
-            return new.subplots(), None
-        upper, lower = new.subplots(2, 1, sharex=True, gridspec_kw=heights)
-        return upper, lower
+def _draw_line(ax: Axes, along: Vector, values: Vector, label: str, colour: str, style: str, width: float) -> None:
+    """A line with its records marked as long as they are few."""
+    marker = "." if len(along) <= LEGIBLE.records else None
+    ax.plot(along, values, color=colour, linestyle=style, linewidth=width, marker=marker, label=label)
+
+
+def _divided(ax: Axes) -> list[Axes]:
+    """The Axes in the upper part of its place and new ones below; alone if it has no place that can be divided."""
     place = ax.get_subplotspec()
-    if not counts or place is None:
-        return ax, None
-    figure: Any = ax.get_figure(root=True)
-    parts = place.subgridspec(2, 1, **heights)
+    if place is None:
+        return [ax]
+    parts = place.subgridspec(2, 1, height_ratios=(2.2, 1.0))
     ax.set_subplotspec(parts[0])
-    return ax, figure.add_subplot(parts[1], sharex=ax)
+    figure: Any = ax.get_figure(root=True)
+    return [ax, figure.add_subplot(parts[1], sharex=ax)]

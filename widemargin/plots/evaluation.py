@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from widemargin.plots.multipliers import bounded_support, is_training_data
 from widemargin.plots.plane import Plane
-from widemargin.plots.reading import as_fitted, dense, prepared, unwrap
+from widemargin.plots.reading import as_fitted, dense, prepared, unwrap, with_room
 
 FINEST_GRID, COARSEST_GRID = 300, 100  # points along each axis: smooth lines on a screen, and still readable ones
 KERNEL_VALUES = 2e8  # evaluated for one picture, a second or so: machines with many support vectors get a coarser grid
@@ -30,9 +30,7 @@ def resolution_for(machine: Any) -> int:
 
 def grid_over(points: Vector, resolution: int) -> tuple[Vector, Vector, Vector]:
     """Points at which the machine is evaluated, row by row, with the two axes."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    room = EDGE * np.where(high > low, high - low, 1.0)
-    xs, ys = (np.linspace(low[k] - room[k], high[k] + room[k], resolution) for k in (0, 1))
+    xs, ys = (np.linspace(*with_room(column, EDGE), resolution) for column in points.T)
     return np.column_stack([axis.ravel() for axis in np.meshgrid(xs, ys)]), xs, ys
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.plots.palette import axes_or_new, pyplot
+from widemargin.plots.display import Display
+from widemargin.plots.palette import LEGIBLE, Axes
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-WRITTEN_CELLS = 120  # cells up to which their scores are written into them
-CROWDED = 12  # ticks from which not every one is labelled
 DARK_CELL = 0.48  # share of the colour scale below which cividis is dark and needs white letters
 
 
-class GridSearchDisplay:
+@dataclass(eq=False, repr=False)
+class GridSearchDisplay(Display):
     """Scores on a grid of two parameters. Make one by `from_search`.
 
     Attributes
@@ -43,13 +42,17 @@ class GridSearchDisplay:
     ([[0.8, 0.9], [0.7, 0.6]], (0, 1))
     """
 
-    def __init__(
-        self, x_name: str, y_name: str, x_values: list, y_values: list, scores: NDArray[np.float64], score_name: str
-    ) -> None:
-        self.x_name, self.y_name, self.x_values, self.y_values = x_name, y_name, x_values, y_values
-        self.scores, self.score_name = scores, score_name
-        place = int(np.nanargmax(scores))
-        self.best = place // scores.shape[1], place % scores.shape[1]
+    x_name: str
+    y_name: str
+    x_values: list
+    y_values: list
+    scores: NDArray[np.float64]
+    score_name: str
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """Row and column of the best cell."""
+        return divmod(int(np.nanargmax(self.scores)), self.scores.shape[1])
 
     @classmethod
     def from_search(cls, search: Any, *, x: str = "gamma", y: str = "C", score: str | None = None) -> GridSearchDisplay:
@@ -75,13 +78,9 @@ class GridSearchDisplay:
             raise ValueError(
                 f"cv_results_ has no column {score!r}; give the name of a score, such as 'mean_test_score'."
             )
-        value = np.asarray(results[score], np.float64)
-        xs, ys = ([_plain(v) for v in results[column]] for column in (x_column, y_column))
-        x_values, y_values = _sorted(xs), _sorted(ys)
+        (x_values, columns), (y_values, rows) = (_levels(results[name]) for name in (x_column, y_column))
         scores = np.full((len(y_values), len(x_values)), np.nan)
-        for one, (a, b) in zip(value, zip(xs, ys)):
-            row, column = y_values.index(b), x_values.index(a)
-            scores[row, column] = np.fmax(scores[row, column], one)
+        np.fmax.at(scores, (rows, columns), np.asarray(results[score], np.float64))
         if np.isnan(scores).all():
             raise ValueError(f"Every {score} is nan: all fits of the search failed. Look at its warnings first.")
         return cls(x_column.removeprefix("param_"), y_column.removeprefix("param_"), x_values, y_values, scores, score)
@@ -92,29 +91,17 @@ class GridSearchDisplay:
         from matplotlib.patches import Rectangle
 
         height, width = self.scores.shape
-        self.ax_ = ax = axes_or_new(ax, (min(11.0, 2.4 + 0.75 * width), min(9.0, 1.8 + 0.55 * height)))
-        self.figure_ = ax.figure
-        scale = Normalize(float(np.nanmin(self.scores)), float(np.nanmax(self.scores)))
+        ax, _ = self._begin(ax, (min(11.0, 2.4 + 0.75 * width), min(9.0, 1.8 + 0.55 * height)))
+        low, high = float(np.nanmin(self.scores)), float(np.nanmax(self.scores))
+        scale = Normalize(low, high)
         image = ax.imshow(self.scores, origin="lower", aspect="auto", cmap="cividis", norm=scale)
-        if self.scores.size <= WRITTEN_CELLS:
-            span = max(float(np.nanmax(self.scores) - np.nanmin(self.scores)), 1e-12)
-            digits = int(np.clip(np.ceil(-np.log10(span)) + 1, 2, 4))
-            for row in range(height):
-                for column in range(width):
-                    value = self.scores[row, column]
-                    if np.isfinite(value):
-                        shade = "white" if float(scale(value)) < DARK_CELL else "black"
-                        weight = "bold" if (row, column) == self.best else "normal"
-                        ax.text(
-                            column,
-                            row,
-                            f"{value:.{digits}f}",
-                            ha="center",
-                            va="center",
-                            color=shade,
-                            fontsize="small",
-                            fontweight=weight,
-                        )
+        digits = int(np.clip(np.ceil(-np.log10(max(high - low, 1e-12))) + 1, 2, 4))
+        for cell, value in np.ndenumerate(self.scores):
+            if np.isfinite(value) and self.scores.size <= LEGIBLE.written_cells:
+                letters: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
+                letters["color"] = "white" if float(scale(value)) < DARK_CELL else "black"
+                letters["fontweight"] = "bold" if cell == self.best else "normal"
+                ax.text(cell[1], cell[0], f"{value:.{digits}f}", **letters)
         row, column = self.best
         frame = Rectangle((column - 0.5, row - 0.5), 1.0, 1.0, fill=False, edgecolor="#D55E00", linewidth=2.5, zorder=3)
         frame.set_clip_on(False)
@@ -126,8 +113,7 @@ class GridSearchDisplay:
         chosen = f"{self.y_name}={_text(self.y_values[row])}, {self.x_name}={_text(self.x_values[column])}"
         ax.set_title(f"best: {chosen}", loc="left", fontsize="medium")
         if colorbar:
-            name = self.score_name.replace("_", " ")
-            ax.get_figure(root=True).colorbar(image, ax=ax, label=name)  # type: ignore[union-attr]
+            self.figure_.colorbar(image, ax=ax, label=self.score_name.replace("_", " "))
         return self
 
 
@@ -167,7 +153,6 @@ def plot_grid_search(
     >>> plot_grid_search(search).get_title(loc="left")
     'best: C=10, gamma=0.1'
     """
-    pyplot()
     return GridSearchDisplay.from_search(search, x=x, y=y, score=score).plot(ax, colorbar=colorbar).ax_
 
 
@@ -186,34 +171,27 @@ def _column(names: list[str], parameter: str) -> str:
 def _score(names: list[str]) -> str:
     """The score of the results, if there is no doubt which."""
     found = [name for name in names if name.startswith("mean_test_")]
-    if "mean_test_score" in found or len(found) != 1:
-        return "mean_test_score" if "mean_test_score" in found or not found else _several(found)
+    if "mean_test_score" in found or not found:
+        return "mean_test_score"
+    if len(found) > 1:
+        raise ValueError(f"The search has several scores, {', '.join(found)}: choose one by score=.")
     return found[0]
 
 
-def _several(found: list[str]) -> str:
-    raise ValueError(f"The search has several scores, {', '.join(found)}: choose one by score=.")
-
-
-def _plain(value: Any) -> Any:
-    """A Python number in place of a NumPy one, so that equal values are one key."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _sorted(values: list) -> list:
-    """Different values, numbers in increasing order before names."""
-    different = list(dict.fromkeys(values))
-    numbers = [v for v in different if isinstance(v, (int, float))]
-    return sorted(numbers) + sorted((v for v in different if not isinstance(v, (int, float))), key=str)
+def _levels(values: Any) -> tuple[list, list[int]]:
+    """Different values, numbers in increasing order before names, and the place of each value among them."""
+    given = np.asarray(values).tolist()
+    levels = sorted(set(given), key=lambda value: (0, value) if isinstance(value, Real) else (1, str(value)))
+    return levels, [levels.index(value) for value in given]
 
 
 def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, (int, float)) else str(value)
+    return f"{value:.4g}" if isinstance(value, Real) else str(value)
 
 
 def _label(set_ticks: Any, values: list) -> None:
     """A tick for each value, or for every second or third where they are many."""
-    step = 1 + (len(values) - 1) // CROWDED
+    step = 1 + (len(values) - 1) // LEGIBLE.ticks
     places = range(0, len(values), step)
     set_ticks(list(places), [_text(values[k]) for k in places])
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,17 +11,15 @@ from numpy.typing import NDArray
 from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.kernels import Kernel, make_kernel
 from widemargin.kernels.names import is_precomputed
-from widemargin.plots.palette import axes_or_new, put_note, pyplot, theme_of
+from widemargin.plots.display import Display
+from widemargin.plots.palette import LEGIBLE, Axes, put_note
 from widemargin.plots.reading import check_length, class_name, kind_of, prepared, unwrap
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 MOST_SAMPLES = 1000  # rows shown: as many as a screen has pixels, and a matrix of 8 MB
-NAMED_CLASSES = 12  # more names would run into each other
 
 
-class KernelMatrixDisplay:
+@dataclass(eq=False, repr=False)
+class KernelMatrixDisplay(Display):
     """The matrix k(x_i, x_j), sorted. Make one by `from_estimator`.
 
     Attributes
@@ -45,17 +44,12 @@ class KernelMatrixDisplay:
     ([0, 2, 1], [[1.0, 0.99, 0.0], [0.99, 1.0, 0.0], [0.0, 0.0, 1.0]])
     """
 
-    def __init__(
-        self,
-        matrix: NDArray[np.float64],
-        order: NDArray[np.int64],
-        n_samples: int,
-        class_names: list[str],
-        class_starts: list[int],
-        sample_name: str = "sample",
-    ) -> None:
-        self.matrix, self.order, self.n_samples = matrix, order, n_samples
-        self.class_names, self.class_starts, self.sample_name = class_names, class_starts, sample_name
+    matrix: NDArray[np.float64]
+    order: NDArray[np.int64]
+    n_samples: int
+    class_names: list[str]
+    class_starts: list[int]
+    sample_name: str = "sample"
 
     @classmethod
     def from_estimator(
@@ -74,12 +68,10 @@ class KernelMatrixDisplay:
         """
         if isinstance(model, Kernel):
             kernel, regression = model, y is not None and np.asarray(y).dtype.kind == "f"
-            precomputed = is_precomputed(kernel)
         else:
             machine, before = unwrap(model)
             if not hasattr(machine, "kernel") or not hasattr(machine, "_gamma"):
                 raise ValueError(f"{type(machine).__name__} has no kernel known here; give a Kernel instead.")
-            precomputed = is_precomputed(machine.kernel)
             X = prepared(before, X)
             regression = kind_of(machine) == "regressor"
             kernel = make_kernel(machine.kernel, gamma=machine._gamma, degree=machine.degree, coef0=machine.coef0)
@@ -90,7 +82,7 @@ class KernelMatrixDisplay:
             order = np.argsort(y, kind="stable")
         if n_samples > max_samples:
             order = order[np.linspace(0, n_samples - 1, max_samples).round().astype(np.int64)]
-        if precomputed:
+        if is_precomputed(kernel):
             if getattr(X, "shape", None) != (n_samples, n_samples):
                 raise ValueError(f"A precomputed kernel matrix must be square; X has shape {np.shape(X)}.")
             matrix = np.asarray(X, np.float64)[np.ix_(order, order)]
@@ -105,44 +97,37 @@ class KernelMatrixDisplay:
 
     def plot(self, ax: Axes | None = None, *, colorbar: bool = True) -> KernelMatrixDisplay:
         """Draw, on the given Axes or on a new figure."""
-        self.ax_ = ax = axes_or_new(ax, (6.4, 5.2))
-        self.figure_ = ax.figure
+        from matplotlib.colors import Normalize
+
+        ax, theme = self._begin(ax, (6.4, 5.2))
         low, high = float(self.matrix.min()), float(self.matrix.max())
+        colours, line = "cividis", "white"
         if low < 0.0:  # signs matter: a scale with its middle at zero
-            reach = max(-low, high)
-            scale = {"cmap": "PuOr_r", "vmin": -reach, "vmax": reach}
-        else:
-            scale = {"cmap": "cividis", "vmin": min(0.0, low), "vmax": high}
-        image = ax.imshow(self.matrix, interpolation="nearest", aspect="auto", **scale)  # type: ignore[arg-type]
-        line = theme_of(ax).ink if low < 0.0 else "white"
+            low, high = min(low, -high), max(-low, high)
+            colours, line = "PuOr_r", theme.ink
+        scale = Normalize(min(0.0, low), high)
+        image = ax.imshow(self.matrix, interpolation="nearest", aspect="auto", cmap=colours, norm=scale)
         for start in self.class_starts[1:]:
             ax.axhline(start - 0.5, color=line, linewidth=0.9)
             ax.axvline(start - 0.5, color=line, linewidth=0.9)
         shown = len(self.order)
-        if 0 < len(self.class_names) <= NAMED_CLASSES:
+        ax.set(xlabel=self.sample_name, ylabel=self.sample_name)
+        if 0 < len(self.class_names) <= LEGIBLE.ticks:
             ends = [*self.class_starts[1:], shown]
             middles = [(start + end - 1) / 2 for start, end in zip(self.class_starts, ends)]
+            ax.set(xlabel="class", ylabel="class")
             ax.set_xticks(middles, self.class_names)
             ax.set_yticks(middles, self.class_names)
             ax.tick_params(length=0)
-            ax.set(xlabel="class", ylabel="class")
-        else:
-            ax.set(xlabel=self.sample_name, ylabel=self.sample_name)
         if shown < self.n_samples:
             put_note(ax, f"{shown:,} of {self.n_samples:,} samples")
         if colorbar:
-            ax.get_figure(root=True).colorbar(image, ax=ax, label="k(x, z)", shrink=0.85)  # type: ignore[union-attr]
+            self.figure_.colorbar(image, ax=ax, label="k(x, z)", shrink=0.85)
         return self
 
 
 def plot_kernel(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    ax: Axes | None = None,
-    *,
-    max_samples: int = MOST_SAMPLES,
-    colorbar: bool = True,
+    model: Any, X: Any, y: Any = None, ax: Axes | None = None, *, max_samples: int = MOST_SAMPLES, colorbar: bool = True
 ) -> Axes:
     """Draw the kernel matrix of samples, sorted by class or target.
 
@@ -169,5 +154,4 @@ def plot_kernel(
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['a', 'b']
     """
-    pyplot()
     return KernelMatrixDisplay.from_estimator(model, X, y, max_samples=max_samples).plot(ax, colorbar=colorbar).ax_

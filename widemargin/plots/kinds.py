@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from widemargin.plots.boundary import plot_boundary
 from widemargin.plots.convergence import plot_convergence
 from widemargin.plots.grid_search import is_search, plot_grid_search
 from widemargin.plots.kernel_matrix import plot_kernel
 from widemargin.plots.kkt import plot_kkt
+from widemargin.plots.palette import Axes
 from widemargin.plots.reading import dense_features, kind_of, unwrap
 from widemargin.plots.scaling import ScalingDisplay
 from widemargin.plots.tube import plot_tube
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 WITHOUT_DATA = ("convergence", "grid")  # the model alone holds what is drawn
 
@@ -54,6 +52,8 @@ def plot(model: Any, X: Any = None, y: Any = None, kind: str = "auto", ax: Axes 
         raise ValueError(f"There is no picture of kind {kind!r}; choose one of {', '.join(KINDS)}.")
     if X is None and kind not in WITHOUT_DATA:
         raise ValueError(f"A picture of kind {kind!r} needs the data: pass X, and y if the machine has targets.")
+    if kind in WITHOUT_DATA:
+        return KINDS[kind](model, ax, **options)
     return KINDS[kind](model, X, y, ax, **options)
 
 
@@ -64,16 +64,6 @@ def _boundary(model: Any, X: Any, y: Any, ax: Axes | None, **options: Any) -> Ax
     return plot_boundary(model, X, y, ax, **options)
 
 
-def _convergence(model: Any, X: Any, y: Any, ax: Axes | None, **options: Any) -> Axes:
-    """The record of the fit; the data are not needed."""
-    return plot_convergence(model, ax, **options)
-
-
-def _grid(model: Any, X: Any, y: Any, ax: Axes | None, **options: Any) -> Axes:
-    """The results of the search; the data are not needed."""
-    return plot_grid_search(model, ax, **options)
-
-
 def _scaling(model: Any, X: Any, y: Any, ax: Axes | None, **options: Any) -> Axes:
     """Measured here: the model is fitted again on growing parts of the data."""
     return ScalingDisplay.from_estimator(model, X, y, **options).plot(ax).ax_
@@ -82,9 +72,9 @@ def _scaling(model: Any, X: Any, y: Any, ax: Axes | None, **options: Any) -> Axe
 KINDS: dict[str, Callable[..., Axes]] = {
     "boundary": _boundary,
     "tube": plot_tube,
-    "convergence": _convergence,
+    "convergence": plot_convergence,
     "kkt": plot_kkt,
     "kernel": plot_kernel,
-    "grid": _grid,
+    "grid": plot_grid_search,
     "scaling": _scaling,
 }

@@ -6,19 +6,18 @@ beyond the margin, vertical on the margin, flat at C inside it. What lies off th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.plots.display import Display
 from widemargin.plots.multipliers import Conditions, conditions_of
-from widemargin.plots.palette import axes_or_new, legend_below, put_note, pyplot, theme_of, tidy
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from widemargin.plots.palette import Axes
+from widemargin.plots.reading import with_room
 
 MARKER_AREA = 22.0  # points^2
-RASTER_FROM = 5_000  # points from which they are drawn as pixels in vector files
 AXES = {
     "classifier": ("y f(x)", "multiplier α"),
     "one class": ("f(x)", "multiplier α"),
@@ -28,7 +27,8 @@ AXES = {
 Vector = NDArray[np.float64]
 
 
-class KKTDisplay:
+@dataclass(eq=False, repr=False)
+class KKTDisplay(Display):
     """Multipliers against positions. Make one by `from_estimator`.
 
     Attributes
@@ -49,10 +49,11 @@ class KKTDisplay:
     (True, 'y f(x)')
     """
 
-    def __init__(self, conditions: Conditions) -> None:
-        self.conditions = conditions
-        with np.errstate(divide="ignore"):
-            own = np.where(conditions.curvature > 0.0, 1.0 / conditions.curvature, conditions.bound)
+    conditions: Conditions
+
+    def __post_init__(self) -> None:
+        curvature, bound = self.conditions.curvature, self.conditions.bound
+        own = np.divide(1.0, curvature, out=bound.copy(), where=curvature > 0.0)
         finite = own[np.isfinite(own)]
         self.same_for_all = len(finite) == 0 or float(np.ptp(finite)) <= 1e-9 * float(finite.max())
         self.scale = np.ones(len(own)) if self.same_for_all else own
@@ -70,13 +71,11 @@ class KKTDisplay:
 
     def plot(self, ax: Axes | None = None, *, legend: bool = True) -> KKTDisplay:
         """Draw, on the given Axes or on a new figure."""
-        self.ax_ = ax = axes_or_new(ax, (7.6, 4.8))
-        self.figure_ = ax.figure
-        theme, found = theme_of(ax), self.conditions
-        height = found.multiplier / self.scale
-        curve = self.ideal()
-        ax.plot(*curve, color=theme.tint(theme.colour(4), 0.6), linewidth=7.0, label="where the optimum lies", zorder=1,
-                solid_joinstyle="miter", solid_capstyle="butt")  # fmt: skip
+        ax, theme = self._begin(ax, (7.6, 4.8))
+        found = self.conditions
+        points = np.column_stack([found.position, found.multiplier / self.scale])
+        ax.plot(*self.ideal(), color=theme.tint(theme.colour(4), 0.6), linewidth=7.0, label="where the optimum lies",
+                zorder=1, solid_joinstyle="miter", solid_capstyle="butt")  # fmt: skip
         states = {
             "no support vector": (~found.support, 2, "o"),
             "free": (found.support & ~found.at_bound, 1, "D"),
@@ -84,56 +83,40 @@ class KKTDisplay:
         }
         for name, (chosen, k, marker) in states.items():
             if chosen.any():
-                ax.scatter(
-                    found.position[chosen],
-                    height[chosen],
-                    s=MARKER_AREA,
-                    color=theme.colour(k),
-                    marker=marker,
-                    edgecolors=[theme.paper],
-                    linewidths=0.4,
-                    label=f"{name}: {int(chosen.sum()):,}",
-                    zorder=3,
-                    clip_on=False,
-                    rasterized=int(chosen.sum()) > RASTER_FROM,
-                )
+                label = f"{name}: {int(chosen.sum()):,}"
+                self._samples(points[chosen], label, k, marker, s=MARKER_AREA, linewidths=0.4, clip_on=False)
         position, multiplier = AXES[found.kind]
         ax.set(xlabel=position, ylabel=multiplier if self.same_for_all else f"{multiplier}, as a share of C")
         ax.set_xlim(*self._ends())
         worst = float(found.violation.max(initial=0.0))
-        put_note(ax, f"largest violation {worst:.1e}")
-        tidy(ax)
-        if legend:
-            legend_below(ax, ncols=4)
-        return self
+        return self._finish(f"largest violation {worst:.1e}", legend=legend, ncols=4)
 
     def ideal(self) -> tuple[Vector, Vector]:
         """The line with corners on which every sample lies at the optimum."""
         found = self.conditions
         left, right = self._ends()
-        first, last = found.corners[0], found.corners[-1]
-        if found.curvature.any():  # alpha = C (1 - u), and likewise outside the tube
-            steepness = 1.0 / float(np.median(found.curvature)) if self.same_for_all else 1.0
-            if found.kind == "regressor":
-                ends = steepness * (left - first), steepness * (right - last)
-                return np.array([left, first, last, right]), np.array([ends[0], 0.0, 0.0, ends[1]])
-            return np.array([left, first, right]), np.array([steepness * (first - left), 0.0, 0.0])
-        bounded = bool(np.isfinite(found.bound).any())
-        if bounded:
-            top = float(found.bound.max()) if self.same_for_all else 1.0
-        else:  # the vertical goes on for ever, and nothing may lie beyond the corner
-            top = 1.08 * float(np.abs(found.multiplier).max(initial=0.0))
-            left, right = (first, last) if found.kind == "regressor" else (first, right)
+        top = float(np.max(found.bound / self.scale))
+
+        def arm(corner: float, end: float) -> list[tuple[float, float]]:
+            """From zero at a corner to the end of the picture, on the side on which multipliers grow."""
+            if found.curvature.any():  # alpha = C (1 - u), and likewise outside the tube
+                return [(corner, 0.0), (end, abs(end - corner) / float(np.median(found.curvature * self.scale)))]
+            if np.isfinite(top):
+                return [(corner, 0.0), (corner, top), (end, top)]
+            highest = 1.08 * float(np.abs(found.multiplier).max(initial=0.0))
+            return [(corner, 0.0), (corner, highest)]  # no bound, and nothing may lie beyond the corner
+
+        outer = arm(found.corners[0], left)[::-1]
         if found.kind == "regressor":
-            return np.array([left, first, first, last, last, right]), np.array([-top, -top, 0.0, 0.0, top, top])
-        return np.array([left, first, first, right]), np.array([top, top, 0.0, 0.0])
+            line = [(position, -height) for position, height in outer] + arm(found.corners[-1], right)
+        else:
+            line = [*outer, (right, 0.0)]
+        x, y = np.array(line).T
+        return x, y
 
     def _ends(self) -> tuple[float, float]:
         """From where to where the picture reaches: all samples and the corners, with some room."""
-        position, corners = self.conditions.position, self.conditions.corners
-        low, high = min(float(position.min()), corners[0]), max(float(position.max()), corners[-1])
-        room = 0.05 * (high - low) or 1.0
-        return low - room, high + room
+        return with_room([*self.conditions.position, *self.conditions.corners])
 
 
 def plot_kkt(
@@ -161,5 +144,4 @@ def plot_kkt(
     >>> plot_kkt(SVC(C=3.0).fit(X, y), X, y).get_ylabel()
     'multiplier α'
     """
-    pyplot()
     return KKTDisplay.from_estimator(model, X, y, sample_weight=sample_weight).plot(ax, legend=legend).ax_

@@ -124,14 +124,13 @@ def conditions_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) 
         return _of_classifier(machine, inner, class_numbers(machine.classes_, y, n_samples), weight)
     alpha = np.zeros(n_samples)
     alpha[machine.support_] = dense(machine.dual_coef_)[0]
-    everyone = np.arange(n_samples)
-    if kind == "one class":
-        values = np.asarray(machine.decision_function(inner)).ravel()
-        return Conditions(values, alpha, weight, np.zeros(n_samples), everyone, (0.0,), kind)
-    residual = check_length(y, n_samples).astype(np.float64) - machine.predict(inner)
     bound, curvature = _box(machine, weight)
-    tube = tube_of(machine, residual, bound)
-    return Conditions(residual, alpha, bound, curvature, everyone, (-tube, tube), kind)
+    if kind == "one class":
+        position = np.asarray(machine.decision_function(inner)).ravel()
+        return Conditions(position, alpha, bound, curvature, np.arange(n_samples), (0.0,), kind)
+    position = check_length(y, n_samples).astype(np.float64) - machine.predict(inner)
+    tube = tube_of(machine, position, bound)
+    return Conditions(position, alpha, bound, curvature, np.arange(n_samples), (-tube, tube), kind)
 
 
 def _of_classifier(machine: Any, X: Any, labels: NDArray[np.int64], weight: Vector) -> Conditions:
@@ -139,32 +138,27 @@ def _of_classifier(machine: Any, X: Any, labels: NDArray[np.int64], weight: Vect
     n_classes, scheme = len(machine.classes_), getattr(machine, "multi_class", "ovo")
     problems = two_class_problems(labels, n_classes, scheme)
     betas = read_out(problems, np.asarray(machine.support_), dense(machine.dual_coef_), labels, n_classes, scheme)
-    if n_classes == 2:
-        values = np.asarray(machine.decision_function(X)).reshape(-1, 1)
-    elif scheme == "ovr":
-        values = machine.decision_function(X)
-    else:
-        by_pairs = copy.copy(machine)
-        by_pairs.decision_function_shape, by_pairs.break_ties = "ovo", False
-        values = by_pairs.decision_function(X)
+    by_problem = copy.copy(machine)
+    by_problem.decision_function_shape = "ovo"
+    values = np.asarray(by_problem.decision_function(X)).reshape(len(labels), -1)
     weight = weight * np.asarray(getattr(machine, "class_weight_", np.ones(n_classes)))[labels]
-    everyone = np.arange(len(labels))
-    given = parameters(machine)
+    nu = parameters(machine).get("nu")
     parts = []
     for number, (problem, beta) in enumerate(zip(problems, betas, strict=True)):
-        bound, curvature = _box(machine, problem.of(weight))
-        if "nu" in given:  # divided by the margin rho, which the sum of the multipliers gives back
-            bound = problem.of(weight) * np.abs(beta).sum() / (given["nu"] * problem.of(weight).sum())
-        position = problem.sign * problem.of(values[:, number])
-        parts.append((position, np.abs(beta), bound, curvature, problem.of(everyone)))
-    joined = [np.concatenate(column) for column in zip(*parts)]
-    return Conditions(joined[0], joined[1], joined[2], joined[3], joined[4], (1.0,), "classifier")
+        own = problem.of(weight)
+        bound, curvature = _box(machine, own)
+        if nu is not None:  # divided by the margin rho, which the sum of the multipliers gives back
+            bound = own * np.abs(beta).sum() / (nu * own.sum())
+        position, sample = problem.sign * problem.of(values[:, number]), problem.of(np.arange(len(labels)))
+        parts.append((position, np.abs(beta), bound, curvature, sample))
+    position, multiplier, bound, curvature, sample = (np.concatenate(column) for column in zip(*parts))
+    return Conditions(position, multiplier, bound, curvature, sample, (1.0,), "classifier")
 
 
 def _box(machine: Any, weight: Vector) -> tuple[Vector, Vector]:
     """Bound of each multiplier, and 1 / C_i under a squared loss."""
     given = parameters(machine)
-    own = given.get("C", np.inf) * weight
+    own = given.get("C", 1.0) * weight
     if given.get("loss", "").startswith("squared"):
         return np.full(len(weight), np.inf), 1.0 / own
     return own, np.zeros(len(weight))
@@ -211,24 +205,18 @@ def bounded_support(machine: Any) -> Flags:
     they show all the same, since a vector at a smaller bound lies clearly inside the margin, and one beyond C on it.
     Of several classes a vector counts as bounded when none of its multipliers is strictly between zero and its bound.
     """
-    alpha = np.abs(dense(machine.dual_coef_))
-    kind = kind_of(machine)
-    bound = np.full(alpha.shape[1], np.inf)
-    given = parameters(machine)
+    alpha, given = np.abs(dense(machine.dual_coef_)), parameters(machine)
     if given.get("loss", "").startswith("squared"):
         return np.zeros(alpha.shape[1], bool)
-    if "nu" in given and kind == "classifier":  # bounded multipliers share the largest value of their row
+    bound, is_classifier = np.full(alpha.shape[1], given.get("C", 1.0)), kind_of(machine) == "classifier"
+    if is_classifier and "nu" in given:  # bounded multipliers share the largest value of their row
         top = alpha.max(axis=1, keepdims=True)
-        alpha = np.where(
-            (alpha >= top * (1.0 - AT_BOUND)).sum(axis=1, keepdims=True) > 1, alpha / top, 0.5 * alpha / top
-        )
-        bound = np.ones(alpha.shape[1])
-    elif kind == "classifier":
-        bound = float(machine.C) * np.repeat(np.asarray(machine.class_weight_), machine.n_support_)
-    else:
-        bound[:] = given.get("C", 1.0)
+        shared = (alpha >= top * (1.0 - AT_BOUND)).sum(axis=1, keepdims=True) > 1
+        alpha = np.where(shared, alpha / top, 0.5 * alpha / top)
+    elif is_classifier:
+        bound = bound * np.repeat(np.asarray(machine.class_weight_), machine.n_support_)
     at_bound = ~((alpha > 0.0) & (alpha < bound * (1.0 - AT_BOUND))).any(axis=0)
-    if kind == "classifier" and len(machine.classes_) == 2 and not is_precomputed(machine.kernel):
+    if is_classifier and len(machine.classes_) == 2 and not is_precomputed(machine.kernel):
         sign = np.sign(dense(machine.dual_coef_)[0])
         position = sign * np.asarray(machine.decision_function(machine.support_vectors_))
         beyond = bool((alpha > bound * (1.0 + AT_BOUND)).any())

@@ -16,6 +16,8 @@ import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+else:
+    Axes = Any  # matplotlib is imported only when something is drawn
 
 Colour = tuple[float, float, float]
 
@@ -33,11 +35,27 @@ ON_LIGHT = (
 )
 ON_DARK = ("#56B4E9", "#F58A45", "#1FC79A", "#F0A6CE", "#F0C541", "#4C86E0", "#BFA06A", "#A793F0", "#D9D9D9", "#FF6B6B")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "<")  # nine to ten colours: 90 pairs before one comes twice
-LARGEST_MARKER = 34.0  # area in points^2
-LEGIBLE_RINGS = 250  # support vectors up to which each is ringed unless asked for: more would hide the data
-COLUMN = 1.45  # inches, of a legend
-LETTERS_PER_INCH = 14  # of small print
 DARK = 0.4  # relative luminance of the paper below which it counts as dark
+
+
+@dataclass(frozen=True)
+class Legibility:
+    """Sizes of letters and marks, and the numbers of things up to which they can be told apart in a picture."""
+
+    marker_area: float = 34.0  # points^2, of the largest
+    legend_column: float = 1.45  # inches
+    letters_per_inch: int = 14  # of small print
+    full_rims: int = 600  # samples with a full rim around their markers; smaller ones would be nothing but rim
+    rings: int = 250  # support vectors: more rings would hide the data
+    slacks: int = 40  # lines from samples to the margin
+    records: int = 40  # of a fit, each marked by a point
+    raster_from: int = 5_000  # points, drawn as pixels in vector files beyond
+    written_cells: int = 120  # of a heat map, with their values written into them
+    ticks: int = 12  # of an axis whose values are named
+    sizes: int = 8  # the same of long numbers
+
+
+LEGIBLE = Legibility()
 
 
 @dataclass(frozen=True)
@@ -99,12 +117,6 @@ def pyplot() -> Any:
     return plt
 
 
-def axes_or_new(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
-    """The given Axes, or those of a new figure."""
-    plt = pyplot()
-    return plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
-
-
 def tidy(ax: Axes) -> None:
     """Short ticks, and no frame where nothing is read off."""
     ax.tick_params(length=3, color=theme_of(ax).faint)
@@ -132,7 +144,7 @@ def legend_below(ax: Axes, ncols: int = 3) -> None:
         labels,
         loc="upper center",
         bbox_to_anchor=(0.5, -0.55 / max(height, 1.0)),  # 0.55 inches: tick labels and the axis label
-        ncols=min(ncols, max(1, int(width / COLUMN))),
+        ncols=min(ncols, max(1, int(width / LEGIBLE.legend_column))),
         markerscale=_enlarging(handles),
         frameon=False,
         columnspacing=1.6,
@@ -144,7 +156,7 @@ def put_note(ax: Axes, *sentences: str) -> None:
     """Small print above the picture, in as many lines as its width asks for."""
     text = "; ".join(sentence for sentence in sentences if sentence)
     if text:
-        width = max(24, int(LETTERS_PER_INCH * _inches(ax)[0]))
+        width = max(24, int(LEGIBLE.letters_per_inch * _inches(ax)[0]))
         ax.set_title("\n".join(textwrap.wrap(text, width)), loc="left", fontsize="small")
 
 
@@ -157,14 +169,9 @@ def _inches(ax: Axes) -> tuple[float, float]:
 def _enlarging(handles: list[Any]) -> float:
     """How much larger markers must be in the legend so that small ones can be told apart there."""
     areas = [area for handle in handles if hasattr(handle, "get_sizes") for area in handle.get_sizes()]
-    return float(np.sqrt(LARGEST_MARKER / min(areas))) if areas else 1.0
+    return float(np.sqrt(LEGIBLE.marker_area / min(areas))) if areas else 1.0
 
 
 def marker_size(n_points: int) -> float:
     """Area of a marker in points^2: smaller where there are many."""
-    return float(np.clip(9000.0 / max(1, n_points), 9.0, LARGEST_MARKER))
-
-
-def rim(n_points: int) -> float:
-    """Width of the rim, in the colour of the paper, that tells markers apart; small ones would be nothing but rim."""
-    return 0.5 if n_points <= 600 else 0.15
+    return float(np.clip(9000.0 / max(1, n_points), 9.0, LEGIBLE.marker_area))

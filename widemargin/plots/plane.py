@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.plots.reading import dense_features, feature_names
+from widemargin.plots.reading import column_of, dense_features, feature_names, section_note
 
 Vector = NDArray[np.float64]
 
@@ -94,9 +94,7 @@ def choose_plane(X: Any, features: Sequence[int | str] | str | None = None, at: 
     origin[pair] = 0.0
     directions = np.zeros((2, samples.shape[1]))
     directions[[0, 1], pair] = 1.0
-    others = samples.shape[1] - 2
-    where = "the medians" if at is None else "the given values"
-    note = f"section: {others} other feature{'s' * (others > 1)} at {where}" if others else ""
+    note = section_note(samples.shape[1] - 2, "the medians" if at is None else "the given values")
     return Plane(origin, directions, directions.T.copy(), (names[pair[0]], names[pair[1]]), note)
 
 
@@ -104,16 +102,7 @@ def _pair(features: Sequence[int | str] | str, names: list[str]) -> list[int]:
     """Column numbers of the two chosen features."""
     if isinstance(features, str) or len(features) != 2:
         raise ValueError(f"`features` must be a pair of columns or 'pca'; got {features!r}.")
-    places = []
-    for feature in features:
-        if isinstance(feature, str):
-            if feature not in names:
-                raise ValueError(f"X has no feature {feature!r}; its features are {', '.join(names[:20])}.")
-            places.append(names.index(feature))
-        elif -len(names) <= feature < len(names):
-            places.append(int(feature) % len(names))
-        else:
-            raise ValueError(f"X has no feature number {feature}: it has {len(names)}, counted from 0.")
+    places = [column_of(feature, names) for feature in features]
     if places[0] == places[1]:
         raise ValueError(f"`features` must be two different columns; got {names[places[0]]!r} twice.")
     return places

@@ -37,6 +37,29 @@ def feature_names(X: Any, n_features: int) -> list[str]:
     return [str(name) for name in columns]
 
 
+def column_of(feature: int | str, names: list[str]) -> int:
+    """Number of a feature given by its number or its name."""
+    if isinstance(feature, str):
+        if feature not in names:
+            raise ValueError(f"X has no feature {feature!r}; its features are {', '.join(names[:20])}.")
+        return names.index(feature)
+    if not -len(names) <= feature < len(names):
+        raise ValueError(f"X has no feature number {feature}: it has {len(names)}, counted from 0.")
+    return int(feature) % len(names)
+
+
+def section_note(n_others: int, where: str = "the medians") -> str:
+    """What was done with the features that are not drawn."""
+    return f"section: {n_others} other feature{'s' * (n_others > 1)} at {where}" if n_others else ""
+
+
+def with_room(values: Any, share: float = 0.05) -> tuple[float, float]:
+    """Smallest and largest value with some room around them, as a share of their range."""
+    low, high = float(np.min(values)), float(np.max(values))
+    room = share * (high - low) or 1.0
+    return low - room, high + room
+
+
 def as_fitted(model: Any, values: Vector, X: Any) -> Any:
     """Values with named columns if the model was fitted on such, in the kind of data frame that X is."""
     names = getattr(model, "feature_names_in_", None)

@@ -8,25 +8,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from widemargin._sklearn import num_samples, safe_indexing
-from widemargin.plots.palette import axes_or_new, pyplot, theme_of, tidy
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-MOST_TICKS = 8  # sizes up to which each is named on the axis
-REPEATS = 3  # fits of each size, of which the fastest counts: whatever else a computer does only adds time
+from widemargin.plots.display import Display
+from widemargin.plots.palette import LEGIBLE, Axes, tidy
 
 Vector = NDArray[np.float64]
 
 
-class ScalingDisplay:
+class ScalingDisplay(Display):
     """Seconds against numbers of samples, of one or several machines.
 
     Parameters
@@ -47,12 +42,11 @@ class ScalingDisplay:
     2.0
     """
 
-    def __init__(self, timings: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> None:
+    def __init__(self, timings: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> None:
         self.timings = {name: _checked(name, *pair) for name, pair in timings.items()}
-        self.exponents: dict[str, float] = {}
-        self.factors: dict[str, float] = {}
-        for name, (sizes, seconds) in self.timings.items():
-            self.exponents[name], self.factors[name] = fit_power(sizes, seconds)
+        laws = {name: fit_power(*pair) for name, pair in self.timings.items()}
+        self.exponents = {name: exponent for name, (exponent, _) in laws.items()}
+        self.factors = {name: factor for name, (_, factor) in laws.items()}
 
     @classmethod
     def from_estimator(
@@ -62,7 +56,7 @@ class ScalingDisplay:
         y: Any = None,
         *,
         sizes: Sequence[int] | None = None,
-        repeats: int = REPEATS,
+        repeats: int = 3,
         random_state: int = 0,
     ) -> ScalingDisplay:
         """Fit on growing random parts of the data and measure.
@@ -73,8 +67,8 @@ class ScalingDisplay:
         X, y : the data
         sizes : numbers of samples, default five from a sixteenth of the data to all, doubling
         repeats : int, default 3
-            Fits of each size, the machines taking turns; the fastest counts. One fit of the smallest size goes before,
-            unmeasured, so that compiling is not counted.
+            Fits of each size, the machines taking turns; the fastest counts, because whatever else a computer does only
+            adds time. One fit of the smallest size goes before, unmeasured, so that compiling is not counted.
         random_state : int, default 0
         """
         named = dict(models) if isinstance(models, Mapping) else {type(models).__name__: models}
@@ -83,27 +77,19 @@ class ScalingDisplay:
         if not chosen or chosen[-1] > n_samples:
             raise ValueError(f"`sizes` must be numbers of samples up to {n_samples}; got {list(chosen)}.")
         order = np.random.default_rng(random_state).permutation(n_samples)
-        seconds: dict[str, list[float]] = {name: [] for name in named}
-        for turn, size in enumerate([chosen[0], *chosen]):
-            part = order[:size]
-            data = [safe_indexing(given, part) for given in (X, y) if given is not None]
-            taken: dict[str, list[float]] = {name: [] for name in named}
-            for _ in range(repeats if turn else 1):
-                for name, model in named.items():
-                    fresh = clone(model)
-                    began = time.perf_counter()
-                    fresh.fit(*data)
-                    taken[name].append(time.perf_counter() - began)
-            if turn:
-                for name in named:
-                    seconds[name].append(min(taken[name]))
-        return cls({name: (chosen, seconds[name]) for name in named})
+
+        def seconds_of(size: int) -> list[float]:
+            """Seconds of one fit of each machine."""
+            data = [safe_indexing(given, order[:size]) for given in (X, y) if given is not None]
+            return [_seconds(clone(model), data) for model in named.values()]
+
+        seconds_of(chosen[0])  # compiles
+        fastest = np.array([np.min([seconds_of(size) for _ in range(repeats)], axis=0) for size in chosen])
+        return cls({name: (chosen, fastest[:, k]) for k, name in enumerate(named)})
 
     def plot(self, ax: Axes | None = None, *, legend: bool = True) -> ScalingDisplay:
         """Draw, on the given Axes or on a new figure."""
-        self.ax_ = ax = axes_or_new(ax, (7.2, 4.8))
-        self.figure_ = ax.figure
-        theme = theme_of(ax)
+        ax, theme = self._begin(ax, (7.2, 4.8))
         for k, (name, (sizes, seconds)) in enumerate(self.timings.items()):
             exponent = self.exponents[name]
             label = name if np.isnan(exponent) else f"{name}: time ~ n$^{{{exponent:.2f}}}$"
@@ -114,7 +100,7 @@ class ScalingDisplay:
                 ax.plot(ends, self.factors[name] * ends**exponent, color=theme.colour(k), linewidth=1.3)
         ax.set(xscale="log", yscale="log", xlabel="samples", ylabel="seconds")
         sizes = np.unique(np.concatenate([sizes for sizes, _ in self.timings.values()]))
-        if len(sizes) <= MOST_TICKS:
+        if len(sizes) <= LEGIBLE.sizes:
             ax.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
             ax.set_xticks([], minor=True)
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -127,7 +113,7 @@ class ScalingDisplay:
 
 
 def plot_scaling(
-    timings: Mapping[str, tuple[Sequence[float], Sequence[float]]], ax: Axes | None = None, *, legend: bool = True
+    timings: Mapping[str, tuple[ArrayLike, ArrayLike]], ax: Axes | None = None, *, legend: bool = True
 ) -> Axes:
     """Draw seconds against numbers of samples on logarithmic scales, with fitted exponents.
 
@@ -148,8 +134,14 @@ def plot_scaling(
     >>> plot_scaling({"smo": ([1000, 2000, 4000], [0.1, 0.4, 1.6])}).get_xscale()
     'log'
     """
-    pyplot()
     return ScalingDisplay(timings).plot(ax, legend=legend).ax_
+
+
+def _seconds(model: Any, data: list[Any]) -> float:
+    """Seconds of a fit."""
+    began = time.perf_counter()
+    model.fit(*data)
+    return time.perf_counter() - began
 
 
 def fit_power(sizes: Vector, seconds: Vector) -> tuple[float, float]:
@@ -160,7 +152,7 @@ def fit_power(sizes: Vector, seconds: Vector) -> tuple[float, float]:
     return float(exponent), float(np.exp(logarithm))
 
 
-def _checked(name: str, sizes: Sequence[float], seconds: Sequence[float]) -> tuple[Vector, Vector]:
+def _checked(name: str, sizes: ArrayLike, seconds: ArrayLike) -> tuple[Vector, Vector]:
     """Arrays of equal length with positive entries, which is what a logarithm needs."""
     n, t = np.asarray(sizes, np.float64).ravel(), np.asarray(seconds, np.float64).ravel()
     if len(n) != len(t) or len(n) == 0:

@@ -10,27 +10,27 @@ bound C, outside the tube; the line from it to the wall is its slack.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.plots.display import Display
 from widemargin.plots.multipliers import Conditions, conditions_of, is_training_data, parameters, tube_of
-from widemargin.plots.palette import (
-    LEGIBLE_RINGS,
-    axes_or_new,
-    legend_below,
-    marker_size,
-    put_note,
-    pyplot,
-    rim,
-    theme_of,
-    tidy,
+from widemargin.plots.palette import LEGIBLE, Axes
+from widemargin.plots.reading import (
+    as_fitted,
+    check_length,
+    column_of,
+    dense_features,
+    feature_names,
+    kind_of,
+    prepared,
+    section_note,
+    unwrap,
+    with_room,
 )
-from widemargin.plots.reading import as_fitted, check_length, dense_features, feature_names, kind_of, prepared, unwrap
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 ALONG = 500  # points of the curve: smooth on a screen
 EDGE = 0.04  # room left around the data, as a share of their range
@@ -39,7 +39,8 @@ TUBE_TINT = 0.22  # share of the colour in the tube
 Vector = NDArray[np.float64]
 
 
-class TubeDisplay:
+@dataclass(eq=False, repr=False)
+class TubeDisplay(Display):
     """A regression machine with its tube, evaluated and ready to be drawn. Make one by `from_estimator`.
 
     Attributes
@@ -68,21 +69,15 @@ class TubeDisplay:
     (0.2, 'feature 1')
     """
 
-    def __init__(
-        self,
-        along: Vector,
-        curve: Vector,
-        epsilon: float,
-        x: Vector,
-        y: Vector,
-        *,
-        names: tuple[str, str],
-        note: str,
-        support: NDArray[np.bool_],
-        bounded: NDArray[np.bool_],
-    ) -> None:
-        self.along, self.curve, self.epsilon, self.x, self.y = along, curve, epsilon, x, y
-        self.names, self.note, self.support, self.bounded = names, note, support, bounded
+    along: Vector
+    curve: Vector
+    epsilon: float
+    x: Vector
+    y: Vector
+    names: tuple[str, str]
+    note: str
+    support: NDArray[np.bool_]
+    bounded: NDArray[np.bool_]
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any, *, feature: int | str | None = None) -> TubeDisplay:
@@ -106,92 +101,47 @@ class TubeDisplay:
         given = as_fitted(model, samples, X)
         target = check_length(y, len(samples)).astype(np.float64)
         names = feature_names(X, samples.shape[1])
-        number = _number_of(feature, names)
         predicted = np.asarray(model.predict(given)).ravel()
         epsilon, found = _tube(machine, model, prepared(before, given), given, target, predicted)
-        note = ""
-        if number is None:
-            x, axis_name = predicted, "prediction f(x)"
-            along = _stretch(np.concatenate([predicted, target]), 2)
-            curve = along
-        else:
-            x, axis_name = samples[:, number], names[number]
-            along = _stretch(x, ALONG)
-            lifted = np.repeat(np.median(samples, axis=0)[None], ALONG, axis=0)
-            lifted[:, number] = along
-            curve = np.asarray(model.predict(as_fitted(model, lifted, X))).ravel()
-            others = samples.shape[1] - 1
-            note = f"section: {others} other feature{'s' * (others > 1)} at the medians" if others else ""
-        nobody = np.zeros(len(x), bool)
+        nobody = np.zeros(len(target), bool)
         support, bounded = (nobody, nobody) if found is None else (found.support, found.support & found.at_bound)
-        return cls(
-            along, curve, epsilon, x, target, names=(axis_name, "target y"), note=note, support=support, bounded=bounded
-        )
+        if feature is None and len(names) > 1:
+            along = np.array(with_room([predicted, target], EDGE))
+            labels = ("prediction f(x)", "target y")
+            return cls(along, along, epsilon, predicted, target, labels, "", support, bounded)
+        number = column_of(0 if feature is None else feature, names)
+        along = np.linspace(*with_room(samples[:, number], EDGE), ALONG)
+        lifted = np.repeat(np.median(samples, axis=0)[None], ALONG, axis=0)
+        lifted[:, number] = along
+        curve = np.asarray(model.predict(as_fitted(model, lifted, X))).ravel()
+        labels, note = (names[number], "target y"), section_note(len(names) - 1)
+        return cls(along, curve, epsilon, samples[:, number], target, labels, note, support, bounded)
 
     def plot(self, ax: Axes | None = None, *, legend: bool = True) -> TubeDisplay:
         """Draw, on the given Axes or on a new figure."""
-        self.ax_ = ax = axes_or_new(ax, (7.6, 5.4))
-        self.figure_ = ax.figure
-        theme = theme_of(ax)
+        ax, theme = self._begin(ax, (7.6, 5.4))
         if np.isfinite(self.epsilon):
             low, high = self.curve - self.epsilon, self.curve + self.epsilon
-            tint = theme.tint(theme.colour(0), TUBE_TINT)
-            ax.fill_between(
-                self.along, low, high, color=tint, linewidth=0, label=f"tube, ±{self.epsilon:.3g}", zorder=1
-            )
+            tint, label = theme.tint(theme.colour(0), TUBE_TINT), f"tube, ±{self.epsilon:.3g}"
+            ax.fill_between(self.along, low, high, color=tint, linewidth=0, label=label, zorder=1)
             for wall in (low, high):
                 ax.plot(self.along, wall, color=theme.ink, linewidth=1.0, linestyle="dashed", zorder=2)
-        diagonal = self.names[0].startswith("prediction")
-        label = "target = prediction" if diagonal else "f(x)"
+        label = "target = prediction" if self.along is self.curve else "f(x)"
         ax.plot(self.along, self.curve, color=theme.ink, linewidth=1.8, label=label, zorder=2)
-        legible = int(self.support.sum()) <= LEGIBLE_RINGS
-        if legible and not self.note:
-            self._draw_slack(ax, theme.faint, diagonal)
-        ax.scatter(
-            self.x,
-            self.y,
-            s=marker_size(len(self.x)),
-            color=theme.colour(1),
-            edgecolors=[theme.paper],
-            linewidths=rim(len(self.x)),
-            label="samples",
-            zorder=3,
-        )
-        rings = {
-            "on the wall (free)": (self.support & ~self.bounded, 1.5, theme.ink),
-            "at its bound": (self.bounded, 0.7, theme.faint),
-        }
-        for name, (chosen, width, colour) in rings.items():
-            if legible and chosen.any():
-                ax.scatter(
-                    self.x[chosen],
-                    self.y[chosen],
-                    s=2.6 * marker_size(len(self.x)),
-                    facecolors="none",
-                    edgecolors=colour,
-                    linewidths=width,
-                    label=f"support vector {name}",
-                    zorder=4,
-                )
+        if self.support.sum() <= LEGIBLE.rings and not self.note:
+            self._draw_slack()
+        points = np.column_stack([self.x, self.y])
+        self._samples(points, "samples", 1, "o")
+        unringed = self._rings(points[self.support], self.bounded[self.support], "wall", len(points))
         ax.set(xlim=(self.along[0], self.along[-1]), xlabel=self.names[0], ylabel=self.names[1])
-        put_note(ax, self.note, "" if legible else f"{int(self.support.sum()):,} support vectors, not ringed")
-        tidy(ax)
-        if legend:
-            legend_below(ax)
-        return self
+        return self._finish(self.note, unringed, legend=legend)
 
-    def _draw_slack(self, ax: Axes, colour: str, diagonal: bool) -> None:
+    def _draw_slack(self) -> None:
         """A vertical line from each sample outside the tube to its wall."""
-        from matplotlib.collections import LineCollection
-
-        if not np.isfinite(self.epsilon):
-            return
-        centre = self.x if diagonal else np.interp(self.x, self.along, self.curve)
+        centre = np.interp(self.x, self.along, self.curve)
         outside = np.abs(self.y - centre) > self.epsilon * (1.0 + 1e-2)
         wall = centre + np.sign(self.y - centre) * self.epsilon
-        segments = [[(self.x[i], self.y[i]), (self.x[i], wall[i])] for i in np.flatnonzero(outside)]
-        if segments:
-            ax.add_collection(LineCollection(segments, colors=colour, linewidths=0.9, label="slack", zorder=2.5))
+        self._slack([[(x, y), (x, end)] for x, y, end in zip(self.x[outside], self.y[outside], wall[outside])])
 
 
 def plot_tube(
@@ -225,21 +175,7 @@ def plot_tube(
     >>> ax.get_ylabel()
     'target y'
     """
-    pyplot()
     return TubeDisplay.from_estimator(model, X, y, feature=feature).plot(ax, legend=legend).ax_
-
-
-def _number_of(feature: int | str | None, names: list[str]) -> int | None:
-    """Column of the feature to draw along; None means none of them."""
-    if feature is None:
-        return 0 if len(names) == 1 else None
-    if isinstance(feature, str):
-        if feature not in names:
-            raise ValueError(f"X has no feature {feature!r}; its features are {', '.join(names[:20])}.")
-        return names.index(feature)
-    if not -len(names) <= feature < len(names):
-        raise ValueError(f"X has no feature number {feature}: it has {len(names)}, counted from 0.")
-    return int(feature) % len(names)
 
 
 def _tube(
@@ -252,10 +188,3 @@ def _tube(
     if not {"epsilon", "nu"} & set(parameters(machine)):
         return float("nan"), None
     return tube_of(machine, target - predicted, np.ones(len(target))), None
-
-
-def _stretch(x: Vector, n_points: int) -> Vector:
-    """Evenly spaced positions over the data and a little beyond."""
-    low, high = float(x.min()), float(x.max())
-    room = EDGE * (high - low) or 1.0
-    return np.linspace(low - room, high + room, n_points)

@@ -1,0 +1,110 @@
+"""What a report is about: a fitted model, samples and the right answers to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from widemargin._sklearn import num_samples
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A model and the data of its report.
+
+    Attributes
+    ----------
+    model : fitted estimator
+    given : the samples as `predict` takes them
+    X : the samples as an array or a CSR matrix where they are numbers, as they are otherwise
+    y : the right answers, or None
+    names : of the features
+    """
+
+    model: Any
+    given: Any
+    X: Any
+    y: Any
+    names: list[str]
+
+    @property
+    def machine(self) -> str:
+        """Name of the estimator."""
+        return type(self.model).__name__
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel of the fit; None for models that are no kernel expansions."""
+        return getattr(getattr(self.model, "_expansion", None), "kernel", None)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the samples are vectors of numbers."""
+        return sp.issparse(self.X) or (isinstance(self.X, np.ndarray) and self.X.ndim == 2 and self.X.dtype.kind == "f")
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples in the report."""
+        return num_samples(self.X)
+
+    @property
+    def n_training(self) -> int | None:
+        """Number of training samples; None if it is not known, as of models from LIBSVM's files, which hold no others
+        than support vectors.
+        """
+        if not hasattr(self.model, "shape_fit_"):
+            return None
+        size = int(self.model.shape_fit_[0])
+        only_support = size == len(getattr(self.model, "support_", ())) and not hasattr(self.model, "certificate_")
+        return None if only_support else size
+
+    @property
+    def n_support(self) -> int | None:
+        """Number of support vectors; None for models without any."""
+        return int(np.sum(self.model.n_support_)) if hasattr(self.model, "n_support_") else None
+
+    @cached_property
+    def is_training_data(self) -> bool | None:
+        """Whether the model's support vectors are the rows of X at `support_`; None if that cannot be checked."""
+        model, n_training = self.model, self.n_training
+        if n_training is None or not hasattr(model, "support_") or not hasattr(model, "support_vectors_"):
+            return None
+        if self.n_samples != n_training:
+            return False
+        vectors = model.support_vectors_
+        if not (hasattr(self.X, "shape") and hasattr(vectors, "shape")) or vectors.shape[0] != len(model.support_):
+            return None
+        own = self.X[model.support_]
+        if sp.issparse(own) or sp.issparse(vectors):
+            return bool(abs(sp.csr_matrix(own) - sp.csr_matrix(vectors)).sum() == 0)
+        return bool(np.array_equal(own, vectors))
+
+
+def as_matrix(X: Any) -> Any:
+    """The samples as an array or a CSR matrix where they are numbers, as they are otherwise."""
+    if sp.issparse(X):
+        return X.tocsr()
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        return X
+    if array.ndim == 2 and array.dtype.kind in "biuf":
+        return array if array.dtype.kind == "f" else array.astype(np.float64)
+    return X
+
+
+def names_of(model: Any, X: Any, given: Any) -> list[str]:
+    """Names of the columns: those given, those of the fit, or x1, x2, ..."""
+    n_features = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else 0
+    if given is None:
+        given = getattr(model, "feature_names_in_", None)
+    if given is None:
+        return [f"x{number + 1}" for number in range(n_features)]
+    names = [str(name) for name in given]
+    if len(names) != n_features:
+        raise ValueError(f"There are {len(names)} feature names for {n_features} features: give one for each.")
+    return names
