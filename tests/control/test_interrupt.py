@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -125,9 +126,8 @@ def test_the_certificate_after_an_interrupt_is_computed_afresh():
         from widemargin.solvers import solve_blocks
 
         solution = solve_blocks(dual, gram, Stopping(tol=1e-3, max_iter=5))
-        solution.status = Status.INTERRUPTED
-        solution.function = solution.function + 1e3 * np.arange(80)
-        return solution
+        lie = solution.function + 1e3 * np.arange(80)
+        return replace(solution, status=Status.INTERRUPTED, function=lie)
 
     trained = Training(Gaussian(0.5), X, solver=liar).train([Task(dual)], Stopping())[0]
     honest = Gaussian(0.5)(X) @ trained.solution.beta

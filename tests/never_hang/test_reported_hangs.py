@@ -12,8 +12,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import SVC, SVR, NuSVC, NuSVR, Status
-from widemargin.training import fit as training
-from widemargin.training.fit import most_steps, rounding_of
+from widemargin.training import certified as training
+from widemargin.training.certified import most_steps, rounding_of
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -169,7 +169,7 @@ def test_without_max_iter_there_is_still_a_bound(monkeypatch):
 def test_the_bound_grows_with_the_problem_and_shrinks_where_rounding_rules():
     from widemargin.problems import hinge
 
-    assert most_steps(100, vain=False) == 10_100_000 and most_steps(100, vain=True) == 720_000
+    assert most_steps(100, below_rounding=False) == 10_100_000 and most_steps(100, below_rounding=True) == 720_000
     y = np.tile([1.0, -1.0], 50)
     eps = np.finfo(float).eps
     assert rounding_of(hinge(y, np.full(100, 3.0)), np.full(100, 1e20), 100) == pytest.approx(3e20 * eps * 10)

@@ -56,7 +56,7 @@ def test_every_group_gets_its_share():
 
 def test_without_groups_only_violators_enter():
     f = np.array([-5, 5, 3, -3, 0, 1.0])
-    beta = np.array([1, -1, 0, 0, 0, -1.0])  # 0 wants to rise but cannot, 1 and 5 want to fall but cannot
+    beta = np.array([1, -1, 0, 0, 1, -1.0])  # 0 wants to rise but cannot, 1 and 5 want to fall but cannot
     assert choose(boxed(6, n_groups=0), f, beta, 6) == [2, 3]
 
 
@@ -91,7 +91,7 @@ def test_a_group_that_cannot_move_is_left_out():
         linear_term=np.zeros(6), lower=np.zeros(6), upper=np.array([1, 1, 1, 0, 0, 0.0]), group=group, n_groups=2
     )
     f = np.array([-1, 0, 1, -50, 0, 50.0])
-    beta = np.array([0.5, 0.5, 0.5, 0, 0, 0])
+    beta = np.array([0.5, 0.0, 0.5, 0, 0, 0])
     assert choose(dual, f, beta, 4) == [0, 2]
 
 

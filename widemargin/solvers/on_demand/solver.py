@@ -260,11 +260,14 @@ def _report_whole(
     state = solver.state
 
     def point() -> tuple[NDArray, NDArray]:
-        joined = State(state.dual, state.gram, state.beta, state.Kb)
-        joined.join(part, active)
-        return joined.beta, joined.Kb
+        whole = State(state.dual, state.gram, state.beta, state.Kb)
+        reached = State(part.dual, part.gram, *part_point())
+        reached.rows_added = 1  # its K b is up to date
+        whole.join(reached, active)
+        return whole.beta, whole.Kb
 
-    assert before.rows_computed is not None
+    part_point = now.point
+    assert before.rows_computed is not None and part_point is not None
     watch(
         replace(
             now,

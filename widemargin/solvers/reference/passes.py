@@ -101,7 +101,7 @@ class Run:
     def table(self) -> NDArray:
         """Thresholds of every group at the point (problems/optimality.py)."""
         d = self.dual
-        return scan_groups(self.gradient(), self.beta, d.lower, d.upper, d.epsilon, self.starts, d.n_groups, 0.0)
+        return scan_groups(self.gradient(), self.beta, d.lower, d.upper, d.epsilon, self.starts, d.n_groups)
 
     def steps_left(self) -> int:
         """Steps that max_iter still allows."""
