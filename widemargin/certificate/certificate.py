@@ -163,12 +163,14 @@ class CertificateTable(Sequence[Certificate]):
     thresholds : one per problem
     iterations : steps of each
     about : further fields of `Certificate` that they share
+    shared_rows : kernel rows evaluated for all of them together
     """
 
     facts: NDArray[np.float64]
     thresholds: NDArray[np.float64]
     iterations: NDArray[np.int64]
     about: dict[str, Any]
+    shared_rows: int = 0
 
     def __len__(self) -> int:
         return len(self.facts)
@@ -209,6 +211,7 @@ def combine(certificates: Sequence[Certificate]) -> Certificate:
     sums = {name: sum(column(name).tolist()) for name in ("primal", "dual", "objective", "seconds")}
     counts = {name: int(column(name).sum()) for name in ("n_support", "n_free", "iterations", "rows_computed")}
     worst = {name: max(column(name).tolist()) for name in ("gap", "violation", "infeasibility", "computed", "rounding")}
+    counts["rows_computed"] += getattr(certificates, "shared_rows", 0)
     drift = column("drift")
     return replace(
         certificates[0],

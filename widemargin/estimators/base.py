@@ -24,6 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from widemargin._sklearn import Interval, StrOptions, fit_context, num_samples, safe_indexing
+from widemargin.certificate import Certificate
 from widemargin.certificate import combine as combine_certificates
 from widemargin.estimators.not_finite import warn_not_finite
 from widemargin.estimators.notebook import ShowsCertificate
@@ -238,17 +239,23 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
         ]
         answers = run.train(self, training, [*tasks, *more], show, classes)
         trained = answers[: len(tasks)]
-        self.certificates_ = [answer.certificate for answer in trained]
-        self.certificate_ = combine_certificates(self.certificates_)
-        self.status_: Status = self.certificate_.status or Status.OPTIMAL
-        self.fit_status_ = 0 if self.status_.converged else 1
-        names = getattr(self, "feature_names_in_", None)
-        self.diagnosis_ = "" if self.fit_status_ == 0 else causes(self.certificate_, training.source, duals, names)
+        self._note_certificates([answer.certificate for answer in trained], training, duals)
         if self.warm_start:
             self._multipliers = [answer.solution.beta for answer in trained]
             self._multipliers_C = getattr(self, "C", 1.0)
         show(self, [(answer.solution.beta, answer.solution.level) for answer in trained])
         return answers
+
+    def _note_certificates(
+        self, certificates: Sequence[Certificate], training: Training, duals: Sequence[SignedDual]
+    ) -> None:
+        """Set the attributes that say how the fit ended."""
+        self.certificates_ = certificates
+        self.certificate_ = combine_certificates(certificates)
+        self.status_: Status = self.certificate_.status or Status.OPTIMAL
+        self.fit_status_ = 0 if self.status_.converged else 1
+        names = getattr(self, "feature_names_in_", None)
+        self.diagnosis_ = "" if self.fit_status_ == 0 else causes(self.certificate_, training.source, duals, names)
 
     def _restart(self, duals: Sequence[SignedDual]) -> list[Vector | None]:
         """Feasible starts from the previous fit; None where there is none of the same size."""

@@ -41,12 +41,14 @@ from widemargin.models.single_precision import find_classes
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.warm_start import restart
+from widemargin.training.class_pairs import train_class_pairs
+from widemargin.training.fit import Training
 from widemargin.training.task import Task, Trained
 
 
 def _offers_probabilities(machine: Any) -> bool:
     """predict_proba exists only where probability=True; "deprecated" is scikit-learn 1.9's default and means no."""
-    if machine.probability == "deprecated" or not machine.probability:
+    if not machine._offers_probability:
         raise AttributeError("predict_proba is not available when probability=False")
     return True
 
@@ -78,6 +80,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     }
 
     _kept_private = ("_gamma", "_probA", "_probB")
+    _builds_by_sample = False  # whether the terms of a variable depend on its own sign and weight only
     _about_one_class = ""  # what a machine adds to the sentence that only one class is left
 
     @abstractmethod
@@ -126,6 +129,10 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         labels, weight = self._read_labels(data)
         n_classes, scheme = len(self.classes_), self._scheme()
         problems = two_class_problems(labels, n_classes, scheme)
+        kernel = self._make_kernel(data)
+        training = self._start_training(run, kernel, data)
+        if isinstance(problems, ClassPairs) and self._fit_class_pairs(run, training, problems, data, labels, weight):
+            return
         tasks = [Task(self._build(p.sign, p.of(weight)), samples_of(problems, p)) for p in problems]
         if run.before is not None:
             betas = self._present(run.before, data, problems, labels)
@@ -133,8 +140,6 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
                 replace(task, start=restart(task.dual, self._multipliers_from(task.dual, beta)))
                 for task, beta in zip(tasks, betas, strict=True)
             ]
-        kernel = self._make_kernel(data)
-        training = self._start_training(run, kernel, data)
 
         def show(machine: KernelClassifier, answers: Sequence[Answer]) -> None:
             """Expose the answers to all problems."""
@@ -153,6 +158,25 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         if run.before is not None:
             self.n_iter_ += run.before.n_iter_
         self._calibrate(folds, tasks, trained[len(tasks) :])
+
+    def _fit_class_pairs(
+        self, run: Run, training: Training, pairs: ClassPairs, data: TrainingSet, labels: NDArray, weight: Vector
+    ) -> bool:
+        """Fit all pairs of many small classes at once, where nothing needs them one by one; False where it does."""
+        watched = self.trace or self.verbose or self.warm_start or run.steps is not None or run.before is not None
+        if watched or run.stopping.time_limit is not None or self._offers_probability or not self._builds_by_sample:
+            return False
+        answers = train_class_pairs(training, pairs, lambda sign, index: self._build(sign, weight[index]), run.stopping)
+        if answers is None:
+            return False
+        self._note_certificates(answers.certificates, training, ())
+        layout = lay_out(pairs, answers.beta, labels, len(self.classes_))
+        self._expose(
+            training.source.kernel, data, layout.support, layout.coefficients, -answers.thresholds, layout.class_starts
+        )
+        self.n_support_, self.n_iter_ = layout.n_support, answers.iterations.astype(np.int32)
+        self._probA, self._probB = np.empty(0), np.empty(0)
+        return True
 
     def _present(self, before: Any, data: TrainingSet, problems: Sequence[TwoClass], labels: NDArray) -> list[Vector]:
         """Coefficients per sample of each two-class problem of the machine as it was."""
@@ -200,9 +224,13 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
 
     # ---- probabilities
 
+    @property
+    def _offers_probability(self) -> bool:
+        return self.probability != "deprecated" and bool(self.probability)
+
     def _hold_out(self, problems: Sequence[TwoClass], labels: NDArray, weight: Vector) -> Folds | None:
         """The folds behind probabilities, if those are asked for."""
-        if self.probability == "deprecated" or not self.probability:
+        if not self._offers_probability:
             return None
         return Folds(problems, labels, weight, check_random_state(self.random_state))
 

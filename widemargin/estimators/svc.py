@@ -129,6 +129,8 @@ class SVC(KernelClassifier):
         "loss": [StrOptions({"hinge", "squared_hinge"})],
     }
 
+    _builds_by_sample = True
+
     def _build(self, sign: Vector, weight: Vector) -> SignedDual:
         bound = self.C * weight if np.isfinite(self.C) else np.where(weight > 0, np.inf, 0.0)  # not inf * 0
         return squared_hinge(sign, bound) if self.loss == "squared_hinge" else hinge(sign, bound)

@@ -108,7 +108,7 @@ class GramSource:
         n, largest = len(self), max((len(members) for members in classes), default=0)
         if n <= self.in_memory and (not len(classes) or n <= TINY):
             self.whole()
-        if not len(classes) or self._whole is not None:
+        if not len(classes) or self._whole is not None or self.rows:
             return
         if self._holds_all_pairs(largest):
             keeps_float64 = n <= self.in_memory or not self._has_known_sizes
@@ -148,6 +148,11 @@ class GramSource:
     def _has_known_sizes(self) -> bool:
         """Whether the kernel bounds the size of its values, so that the error of rounding them is known."""
         return bool(np.isfinite(self._exact_errors.size).all())
+
+    @property
+    def shared_matrix(self) -> FullGram | None:
+        """The matrix of all samples, where problems share one."""
+        return self._whole
 
     def close(self) -> None:
         """Free what class pairs shared."""

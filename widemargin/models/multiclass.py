@@ -42,6 +42,7 @@ class ClassPairs(Sequence[TwoClass]):
 
     members : samples of each class
     first, second : the two classes of each pair
+    sizes : number of samples of each pair
     """
 
     def __init__(self, labels: Indices, n_classes: int) -> None:
@@ -49,6 +50,8 @@ class ClassPairs(Sequence[TwoClass]):
         self.class_starts = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=n_classes))])
         self.members = np.split(self.order, self.class_starts[1:-1])
         self.first, self.second = np.triu_indices(n_classes, 1)
+        in_class = np.diff(self.class_starts)
+        self.sizes = in_class[self.first] + in_class[self.second]
 
     def __len__(self) -> int:
         return len(self.first)
@@ -68,6 +71,20 @@ class ClassPairs(Sequence[TwoClass]):
         places = np.arange(segment_starts[-1]) + np.repeat(begin - segment_starts[:-1], sizes)
         sign = np.repeat(np.tile([1.0, -1.0], len(pairs)), sizes)
         return Variables(self.order[places], sign, segment_starts[::2])
+
+    def matrix_of(self, beta: Vector) -> Vector:
+        """The multipliers of all pairs in the rows of LIBSVM's layout, shape (n_classes - 1, n_samples)."""
+        matrix = np.zeros((len(self.members) - 1, len(self.order)))
+        in_class, start = np.diff(self.class_starts), 0
+        for i, own in enumerate(self.members[:-1]):  # all pairs of class i with a later one stand side by side
+            later = in_class[i + 1 :]
+            begin = start + np.concatenate([[0], np.cumsum(len(own) + later)])
+            matrix[i:, own] = beta[begin[:-1, None] + np.arange(len(own))]
+            others = self.order[self.class_starts[i + 1] :]
+            shift = begin[:-1] + len(own) - (self.class_starts[i + 1 : -1] - self.class_starts[i + 1])
+            matrix[i, others] = beta[np.repeat(shift, later) + np.arange(len(others))]
+            start = begin[-1]
+        return matrix
 
 
 class Variables(NamedTuple):
@@ -107,23 +124,13 @@ def two_class_problems(labels: Indices, n_classes: int, scheme: str) -> Sequence
 
 def lay_out(problems: Sequence[TwoClass], beta: Vector, labels: Indices, n_classes: int) -> Layout:
     """Gather the signed multipliers of all problems, one after the other, into one coefficient matrix."""
-    used = np.zeros(len(labels), bool)
-    pairs = problems.variables() if isinstance(problems, ClassPairs) else None
-    nonzero = np.flatnonzero(beta)
-    used[nonzero % len(labels) if pairs is None else pairs.index[nonzero]] = True
-    chosen = np.flatnonzero(used)
-    support = chosen[np.argsort(labels[chosen], kind="stable")]
+    is_pairs = isinstance(problems, ClassPairs)
+    given = problems.matrix_of(beta) if isinstance(problems, ClassPairs) else beta.reshape(len(problems), len(labels))
+    used = np.flatnonzero(given.any(axis=0))
+    support = used[np.argsort(labels[used], kind="stable")]
     n_support = np.bincount(labels[support], minlength=n_classes).astype(np.int32)
-    if pairs is None:
-        return Layout(support, n_support, beta.reshape(len(problems), len(labels))[:, support], None)
-    assert isinstance(problems, ClassPairs)
-    column = np.zeros(len(labels), np.int64)
-    column[support] = np.arange(len(support))
-    coefficients = np.zeros((n_classes - 1, len(support)))
-    pair = np.searchsorted(pairs.starts, nonzero, side="right") - 1
-    row = np.where(pairs.sign[nonzero] > 0, problems.second[pair] - 1, problems.first[pair])
-    coefficients[row, column[pairs.index[nonzero]]] = beta[nonzero]
-    return Layout(support, n_support, coefficients, np.concatenate([[0], np.cumsum(n_support)]))
+    starts = np.concatenate([[0], np.cumsum(n_support)]) if is_pairs else None
+    return Layout(support, n_support, given[:, support], starts)
 
 
 def read_out(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from widemargin.certificate import certify_function
 from widemargin.costs import COSTS, threads_for
 from widemargin.gram import Gram
+from widemargin.gram.full import FullGram
 from widemargin.gram.gram import ROW_TILE
 from widemargin.gram.scores import Scores
 from widemargin.gram.source import GramSource, Index
@@ -33,6 +34,7 @@ from widemargin.problems.fixed_bias import safe_tau, without_bias
 from widemargin.problems.measure import measure
 from widemargin.problems.warm_start import restart
 from widemargin.solvers import Solution, solver_named
+from widemargin.solvers.on_demand import tuning
 from widemargin.solvers.state import State
 from widemargin.training.certified import CertifiedSolver
 from widemargin.training.task import Task, Trained
@@ -104,7 +106,7 @@ class Training:
         """
         if self._forgets:
             self.cancelled.clear()
-        if not self.source.kernel.is_psd:  # a gap is a bound for positive semi-definite kernels only
+        if not self.is_psd:  # a gap is a bound for positive semi-definite kernels only
             stopping = replace(stopping, criterion="kkt")
         deadline = stopping.deadline()
         self.source.classes = classes
@@ -141,6 +143,22 @@ class Training:
                 run(number)
         self.source.close()
         return [self._with_bias(result) for result in results if result is not None]
+
+    @property
+    def is_psd(self) -> bool:
+        """Whether the kernel is known to be positive semi-definite."""
+        return self.source.kernel.is_psd
+
+    def matrix_of_pairs(self, classes: Sequence[Index]) -> FullGram | None:
+        """The matrix of all samples, if class pairs are to be solved on one and each of them fits a compiled call."""
+        if self.linear is not None or not self.solver.tracks_error or self.cancelled.is_set():
+            return None
+        if 2 * max(len(members) for members in classes) > tuning.DEFAULT.single:
+            return None
+        self.source.classes = classes
+        with single_threaded_blas() if len(self.source) > ROW_TILE else nullcontext():
+            self.source.share(classes)
+        return self.source.shared_matrix
 
     def _listener(self, dual: SignedDual, place: tuple[int, int], tol: float, watch: Watch | None) -> Watch:
         """Listener of one task: ends it where the fit was cancelled, and passes records on.

@@ -1,0 +1,77 @@
+"""All pairs of many small classes, through training/batch.py; what that does not prove is trained one by one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin.certificate import Certificate
+from widemargin.gram.source import ClassPair
+from widemargin.models.multiclass import ClassPairs
+from widemargin.monitor.stopping import Stopping
+from widemargin.problems.dual import SignedDual
+from widemargin.training.batch import Batch, new_answers, train_batch
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
+
+FEWEST_PAIRS = 64  # below, single tasks cost little, and a first fit need not compile the batch
+SLICE = 1 << 18  # variables of all problems of a batch: their terms take about 20 MB
+
+Vector = NDArray[np.float64]
+Build = Callable[[Vector, NDArray[np.int64]], SignedDual]  # the dual of some variables, by their signs and samples
+
+
+@dataclass(frozen=True, eq=False)
+class PairAnswers:
+    """Answers to all class pairs.
+
+    beta : multipliers, one pair after the other, as `ClassPairs.variables` lists them
+    thresholds, iterations, certificates : one per pair
+    """
+
+    beta: Vector
+    thresholds: Vector
+    iterations: NDArray[np.int64]
+    certificates: Sequence[Certificate]
+
+
+def train_class_pairs(training: Training, pairs: ClassPairs, build: Build, stopping: Stopping) -> PairAnswers | None:
+    """Solve and certify all pairs; None where they are better solved as single tasks."""
+    if len(pairs) < FEWEST_PAIRS or stopping.criterion != "kkt" or stopping.max_iter >= 0:
+        return None
+    gram = training.matrix_of_pairs(pairs.members)
+    if gram is None:
+        return None
+    began = time.perf_counter()
+    ends = np.cumsum(pairs.sizes)
+    edges = np.unique(np.searchsorted(ends, np.arange(SLICE, ends[-1] + SLICE, SLICE), side="right"))
+    whole = new_answers(int(ends[-1]), len(pairs))
+    for first, last in zip([0, *edges[:-1].tolist()], edges.tolist()):
+        variables = pairs.variables(first, last)
+        batch = Batch(variables.index, variables.starts, build(variables.sign, variables.index))
+        part = whole.of(slice(ends[first] - pairs.sizes[first], ends[last - 1]), slice(first, last))
+        train_batch(batch, gram, stopping, training.is_psd, part)
+    training.source.close()
+    seconds = time.perf_counter() - began
+    certificates: Sequence[Certificate] = whole.certificates(stopping.tol, training.is_psd, seconds, gram.rows_computed)
+    unproven = np.flatnonzero(~whole.is_proven)
+    if len(unproven):
+        certificates = list(certificates)
+    tasks = []
+    for number in unproven:
+        pair, starts = pairs[number], ends[number] - pairs.sizes[number]
+        start = whole.beta[starts : ends[number]]
+        tasks.append(Task(build(pair.sign, pair.index), ClassPair(pair.positive, pair.negative), start))
+    for number, trained in zip(unproven, training.train(tasks, stopping, None, pairs.members) if tasks else ()):
+        solution = trained.solution
+        whole.beta[ends[number] - pairs.sizes[number] : ends[number]] = solution.beta
+        whole.thresholds[number] = solution.level[0]
+        whole.iterations[number] += solution.iterations
+        certificates[number] = replace(  # type: ignore[index]
+            trained.certificate, iterations=int(whole.iterations[number])
+        )
+    return PairAnswers(whole.beta, whole.thresholds, whole.iterations, certificates)
