@@ -234,7 +234,7 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
         """
         duals = [task.dual for task in tasks]
         tasks = [
-            replace(task, start=start) if task.start is None else task
+            replace(task, start=start) if task.start is None and start is not None else task
             for task, start in zip(tasks, self._restart(duals), strict=True)
         ]
         answers = run.train(self, training, [*tasks, *more], show, classes)

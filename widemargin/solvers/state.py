@@ -58,7 +58,8 @@ class State:
         """The state at `beta` (None: the start of the dual); `known` is K b there, computed if it is None."""
         beta = np.array(dual.start if beta is None else beta, dtype=np.float64)
         if known is None:
-            known = gram.scores(dual.per_sample(beta))
+            zero = Scores(np.zeros(len(gram)), np.zeros(len(gram)))
+            known = gram.scores(dual.per_sample(beta)) if beta.any() else zero
         if not isinstance(known, Scores):
             known = Scores.untracked(np.array(known, dtype=np.float64))
         return cls(dual, gram, beta, known)

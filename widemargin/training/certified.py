@@ -64,7 +64,8 @@ class CertifiedSolver:
             stopping = replace(stopping, max_iter=most_steps(len(dual), below_rounding))
         start = {} if known is None else {"function": known if self.tracks_error else known.values}
         solution = self.solve(dual, gram, aiming(stopping, gram), start=task.start, watch=watch, **start)
-        solution = replace(solution, rows_computed=gram.rows_computed)  # those of a matrix made beforehand count too
+        if solution.rows_computed != gram.rows_computed:  # those of a matrix made beforehand count too
+            solution = replace(solution, rows_computed=gram.rows_computed)
         solution, certificate = self.certify(task, gram, solution, stopping, watch)
         for attempt in range(2):
             if certificate.holds or solution.status not in (Status.OPTIMAL, Status.STALLED) or no_kernel(certificate):
@@ -84,7 +85,9 @@ class CertifiedSolver:
             status = unproven(certificate, status) if is_finite else Status.NOT_FINITE
         elif status is Status.MAX_ITER and bounded:
             status = Status.STALLED if below_rounding else Status.TOO_SLOW
-        return Trained(replace(solution, status=status), replace(certificate, status=status))
+        if not solution.status is certificate.status is status:
+            solution, certificate = replace(solution, status=status), replace(certificate, status=status)
+        return Trained(solution, certificate)
 
     def continue_from(
         self, before: Solution, dual: SignedDual, gram: Gram, stopping: Stopping, watch: Watch
