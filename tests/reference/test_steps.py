@@ -26,14 +26,17 @@ from widemargin.solvers.reference import (
 )
 from widemargin.solvers.reference.conjugate_gradient import minimise
 from widemargin.solvers.reference.gradient import project
-from widemargin.solvers.reference.pair_move import pair_move
+from widemargin.solvers.reference.pair_move import Multiplier, pair_move
+from widemargin.solvers.reference.passes import Run
 from widemargin.solvers.reference.qp import QuadraticProgramme, matrices
+from widemargin.solvers.reference.working_set import working_set
 
 
 # ----- the pair step
 def pair(b1, b2, f1, f2, K, box1=(0.0, 1.0), box2=(-1.0, 0.0), epsilon=0.0):
     (k11, k12), (_, k22) = K
-    return pair_move(b1, b2, f2 - f1, k11 + k22 - 2 * k12, k11 + k22, *box1, *box2, epsilon, epsilon)
+    one, two = Multiplier(b1, f1, *box1, epsilon), Multiplier(b2, f2, *box2, epsilon)
+    return pair_move(one, two, k11 + k22 - 2 * k12, k11 + k22)
 
 
 def test_pair_step_between_two_classes():
@@ -295,12 +298,10 @@ def test_projection_is_the_nearest_feasible_point(machine, rng):
 @pytest.mark.parametrize("machine", ["hinge", "squared_hinge", "epsilon_insensitive", "nu_classification", "one_class"])
 def test_conjugate_gradient_solves_the_programme(machine):
     dual, K = small_problem(machine, n=30)
-    rows = dual.row if dual.row is not None else np.arange(len(dual))
-    Q = K[np.ix_(rows, rows)] + np.diag(dual.diagonal)
-    beta = dual.start.copy()
-    f = Q @ beta + dual.linear_term
-    box = dual.lower, dual.upper, dual.epsilon, dual.group
-    steps = minimise(Q, f, beta, *box, dual.n_groups, 0.0, 0.0, 1e-8)
+    run = Run(dual, FullGram(K), Stopping(tol=1e-8), None, None)
+    part = working_set(run, np.arange(len(dual)))
+    Q, f, beta = part.K + np.diag(dual.diagonal), part.f, part.beta
+    steps = minimise(part._replace(K=Q), run, 0.0)
     best, _ = solve_qp(dual, K)
     assert 0 < steps < 50 * len(beta)
     assert 0.5 * beta @ Q @ beta + dual.linear_term @ beta + dual.epsilon @ np.abs(beta) == pytest.approx(

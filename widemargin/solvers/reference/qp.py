@@ -25,7 +25,7 @@ from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import levels_of, scan_groups
 from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, Vector
-from widemargin.solvers.reference.variables import block_of, move, repair_sum
+from widemargin.solvers.reference.working_set import move, repair_sum, working_set
 
 PACKAGES = ("clarabel", "cvxopt")
 ACCURACY = 1e-10  # gap and feasibility asked of the package
@@ -152,8 +152,8 @@ class QuadraticProgramme(ReferenceSolver):
             raise ValueError(f"package must be one of {', '.join(PACKAGES)}; got {self.package!r}.")
 
     def passes(self, run: Run) -> Passes:
-        everything = np.arange(len(run.dual), dtype=np.int64)
-        Q = block_of(run, everything).astype(np.float64)
+        everything = np.arange(len(run.dual))
+        Q = working_set(run, everything).K.astype(np.float64)
         Q[np.diag_indices(len(Q))] += run.dual.diagonal
         eigenvalues = np.linalg.eigvalsh(Q)
         if eigenvalues[0] < -NEGATIVE * max(abs(eigenvalues[-1]), np.finfo(float).tiny):
