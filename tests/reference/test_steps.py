@@ -225,10 +225,8 @@ def test_orders_need_different_numbers_of_steps_for_the_same_answer():
 
 def test_simplified_smo_in_pieces(monkeypatch):
     """Partners outside the piece are brought along: the same answer where the matrix is not held whole."""
-    from widemargin.solvers.reference import simplified
-
-    monkeypatch.setattr(simplified, "WHOLE", 10)
-    monkeypatch.setattr(simplified, "PAIRS", 9)
+    monkeypatch.setattr(visits, "WHOLE", 10)
+    monkeypatch.setattr(visits, "CHUNK", 9)
     dual, K = small_problem("hinge")
     best, _ = solve_qp(dual, K)
     solution = Simplified().solve(dual, FullGram(K), Stopping(tol=1e-4))

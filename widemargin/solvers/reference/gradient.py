@@ -22,7 +22,7 @@ from widemargin._jit import jit
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run, Vector
-from widemargin.solvers.reference.working_set import move, repair_sum
+from widemargin.solvers.reference.working_set import move, repair_sums
 
 POWER_ITERATIONS = 20  # products with K to find its largest eigenvalue; an estimate is enough, the step is checked
 HALVINGS = 60  # of the rate in one step, before rounding must be the reason that the objective does not fall
@@ -89,8 +89,7 @@ def project(dual: SignedDual, beta: Vector, step: Vector, rate: float) -> Vector
         part = slice(first, last)
         total = float(dual.start[part].sum())
         project_to_sum(values[part], epsilon[part], dual.lower[part], dual.upper[part], total, target[part])
-        repair_sum(target[part], dual.lower[part], dual.upper[part], epsilon[part], total)
-    return target
+    return repair_sums(dual, target)
 
 
 @jit

@@ -36,12 +36,12 @@ from widemargin.solvers.reference.smo import (
     N_FREE,
     UP,
     WORK,
-    WORK_PER_SLICE,
     WORST,
     PairSolver,
     State,
     gradient_at,
     new_state,
+    slice_is_over,
     slopes_at,
     take_step,
 )
@@ -113,8 +113,7 @@ def sweep(values, s, points, first, tol, max_steps):
     changed = 0
     for place in range(first, points.shape[0]):
         changed += examine(values, s, points[place], tol)
-        s.counts[WORK] += 1
-        if changed >= max_steps or s.counts[WORK] >= WORK_PER_SLICE:
+        if changed >= max_steps or slice_is_over(s):
             return place + 1, changed
     return points.shape[0], changed
 
@@ -123,7 +122,7 @@ def sweep(values, s, points, first, tol, max_steps):
 def optimise_pairs(values, s, by_gain, tol, max_steps):
     """Pairs of the two thresholds until these are within tol, none moves, or steps or work run out; the steps made."""
     changed = 0
-    while s.numbers[B_LOW] - s.numbers[B_UP] > tol and changed < max_steps and s.counts[WORK] < WORK_PER_SLICE:
+    while s.numbers[B_LOW] - s.numbers[B_UP] > tol and changed < max_steps and not slice_is_over(s):
         s.numbers[WORST] = max(s.numbers[WORST], s.numbers[B_LOW] - s.numbers[B_UP])
         up = s.counts[UP]
         if not step_and_thresholds(values, s, best_gain(values, s, up) if by_gain else s.counts[LOW], up):

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin._jit import jit
-from widemargin.problems.optimality import slopes
+from widemargin.problems.optimality import is_free, slopes
 
 LARGEST = 1e150  # multiplier times K: squares beyond it leave the numbers of the machine, so no step goes there
 ETA_FLOOR = 1e-12  # curvature over the diagonal entries: below it is rounding; equal points give zero (Platt, 2.1)
@@ -47,6 +47,15 @@ def open_slopes(v):
     """Slope along which v can rise (inf if it cannot) and along which it can fall (-inf if it cannot)."""
     rise, fall = slopes(v.f, v.b, v.epsilon)
     return rise if v.b < v.upper else np.inf, fall if v.b > v.lower else -np.inf
+
+
+@jit
+def threshold_between(one, two):
+    """Equations (20) and (21): the threshold that puts a non-bound point of a pair on its margin, else halfway."""
+    by_one, by_two = one.f + one.epsilon * np.sign(one.b), two.f + two.epsilon * np.sign(two.b)
+    if is_free(one.b, one.lower, one.upper, one.epsilon):
+        return by_one
+    return by_two if is_free(two.b, two.lower, two.upper, two.epsilon) else 0.5 * (by_one + by_two)
 
 
 @jit

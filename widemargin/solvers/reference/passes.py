@@ -16,7 +16,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from typing import ClassVar
 
 import numpy as np
@@ -29,8 +28,8 @@ from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
+from widemargin.problems.measure import measure
 from widemargin.problems.optimality import is_free, levels_of, scan_groups, violation_of
-from widemargin.problems.primal import best_primal
 from widemargin.solvers.solution import Solution
 
 STALL_PASSES = 3  # passes in a row without a lower objective before a solver is stalled
@@ -41,15 +40,9 @@ UNLIMITED = 2**62  # steps: "no max_iter" in compiled loops
 Vector = NDArray[np.float64]
 
 
-class Turn(Enum):
-    """What an algorithm hands back: a whole pass, or a slice of one so that the clock can be looked at."""
-
-    SLICE = 0
-    PASS = 1
-
-
-SLICE, PASS = Turn.SLICE, Turn.PASS
-Passes = Generator[Turn, None, Status]
+SLICE, PASS = "slice", "pass"  # what an algorithm yields: part of a pass, so that the clock can be looked at, or all
+Turns = Generator[str, None, int]
+Passes = Generator[str, None, Status]
 
 
 @jit
@@ -128,18 +121,14 @@ class Run:
 
     def meets(self, violation: float, objective: float, previous: float) -> bool:
         """Whether the point meets the criterion; what was only seen during a pass is looked at again, exactly."""
-        stop, dual = self.stopping, self.dual
+        stop = self.stopping
         if stop.criterion != "gap" and self.seen is None and violation <= stop.tol:
             return True
         if stop.criterion == "kkt":
             return False
         if stop.criterion == "objective":
             return self.rounds > 0 and previous - objective <= stop.tol * abs(objective)
-        norm2 = float(dual.per_sample(self.beta) @ self.function)
-        level = levels_of(self.table(), dual.n_groups)
-        primal, _ = best_primal(dual, dual.per_variable(self.function), norm2, level)
-        exact = dual.objective(self.beta, self.function)
-        return bool(np.isfinite(primal)) and primal + exact <= stop.tol * max(abs(primal), abs(exact))
+        return measure(self.dual, self.beta, self.function)["gap"] <= stop.tol
 
     def has_no_margin(self) -> bool:
         """Hard margin: 2 |sum b phi| / sum |b| bounds the distance of the two hulls; is it zero to rounding?

@@ -29,34 +29,22 @@ import numpy as np
 
 from widemargin._jit import jit
 from widemargin.gram.kernel_values import KernelValues, values_of
+from widemargin.solvers.reference.pair_move import multiplier, threshold_between
 from widemargin.solvers.reference.passes import Run
 from widemargin.solvers.reference.smo import (
     BOUND,
     LEVEL,
     N_FREE,
-    WORK,
-    WORK_PER_SLICE,
     WORST,
     PairSolver,
     State,
     gradient_at,
     new_state,
+    slice_is_over,
     slopes_at,
     take_step,
 )
 from widemargin.solvers.reference.working_set import Index
-
-
-@jit
-def new_threshold(s, i, j):
-    """Equations (20) and (21): the threshold that puts a non-bound point of the step on its margin, else halfway."""
-    one = s.gradient[i] + s.terms.epsilon[i] * np.sign(s.beta[i])
-    two = s.gradient[j] + s.terms.epsilon[j] * np.sign(s.beta[j])
-    if s.place[i] != BOUND:
-        return one
-    if s.place[j] != BOUND:
-        return two
-    return 0.5 * (one + two)
 
 
 @jit
@@ -81,7 +69,8 @@ def examine(values, s, i2, tol, eps):
             if s.place[i1] != BOUND:
                 continue
         if take_step(values, s, i1, i2, f2, eps):
-            s.numbers[LEVEL] = new_threshold(s, i1, i2)
+            one = multiplier(s.terms, i1, s.beta[i1], s.gradient[i1])
+            s.numbers[LEVEL] = threshold_between(one, multiplier(s.terms, i2, s.beta[i2], s.gradient[i2]))
             return True
     return False
 
@@ -115,8 +104,7 @@ def sweep(values, s, points, first, tol, eps, max_steps):
     changed = 0
     for place in range(first, points.shape[0]):
         changed += examine(values, s, points[place], tol, eps)
-        s.counts[WORK] += 1
-        if changed >= max_steps or s.counts[WORK] >= WORK_PER_SLICE:
+        if changed >= max_steps or slice_is_over(s):
             return place + 1, changed
     return points.shape[0], changed
 

@@ -21,12 +21,10 @@ import numpy as np
 
 from widemargin._jit import jit
 from widemargin.monitor.status import Status
-from widemargin.solvers.reference.pair_move import multiplier, open_slopes, pair_move
+from widemargin.solvers.reference.pair_move import multiplier, open_slopes, pair_move, threshold_between
 from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
-from widemargin.solvers.reference.visits import WHOLE
+from widemargin.solvers.reference.visits import chunks_of
 from widemargin.solvers.reference.working_set import improve
-
-PAIRS = 256  # pairs whose rows are brought up to date together where the whole matrix is not held
 
 
 @jit
@@ -47,13 +45,7 @@ def random_pairs(at, first, second, threshold, tol, max_steps):
         f[i] += (b_i - one.b) * at.diagonal[i]
         f[j] += (b_j - two.b) * at.diagonal[j]
         beta[i], beta[j] = b_i, b_j
-        by_i, by_j = f[i] + one.epsilon * np.sign(b_i), f[j] + two.epsilon * np.sign(b_j)
-        if one.lower < b_i < one.upper:
-            threshold[0] = by_i
-        elif two.lower < b_j < two.upper:
-            threshold[0] = by_j
-        else:
-            threshold[0] = 0.5 * (by_i + by_j)
+        threshold[0] = threshold_between(multiplier(at, i, b_i, f[i]), multiplier(at, j, b_j, f[j]))
         steps += 1
     return steps
 
@@ -92,12 +84,10 @@ class Simplified(ReferenceSolver):
             return Status.STALLED
         rng = np.random.default_rng(self.seed)
         threshold = np.zeros(1)
-        size = n if n <= WHOLE else PAIRS
         unchanged = 0
         while unchanged < self.max_passes_without_change:
             changed = 0
-            for start in range(0, n, size):
-                first = np.arange(start, min(n, start + size))
+            for first in chunks_of(np.arange(n)):
                 second = (first + rng.integers(1, n, len(first))) % n  # every j != i is as likely
                 members, place = np.unique(np.concatenate([first, second]), return_inverse=True)
                 pairs = place[: len(first)], place[len(first) :]

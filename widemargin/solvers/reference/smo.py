@@ -145,6 +145,13 @@ def gradient_at(values, s, i):
 
 
 @jit
+def slice_is_over(s):
+    """Whether it is time to look at the clock; called once per point."""
+    s.counts[WORK] += 1
+    return s.counts[WORK] >= WORK_PER_SLICE
+
+
+@jit
 def slopes_at(s, i, f):
     """`open_slopes` of point i, whose gradient is f."""
     return open_slopes(multiplier(s.terms, i, s.beta[i], f))

@@ -12,14 +12,12 @@ chunks are brought up to date before they are visited: the iterates are exactly 
 
 from __future__ import annotations
 
-from collections.abc import Generator
-
 import numpy as np
 
 from widemargin._jit import jit
 from widemargin.monitor.status import Status
 from widemargin.solvers.reference.pair_move import ETA_FLOOR, LARGEST, multiplier, open_slopes
-from widemargin.solvers.reference.passes import PASS, Passes, Run, Turn
+from widemargin.solvers.reference.passes import PASS, Passes, Run, Turns
 from widemargin.solvers.reference.working_set import Index, curvature_of, improve
 
 WHOLE = 2048  # variables up to which a pass is one chunk
@@ -65,7 +63,7 @@ def chunks_of(order: Index) -> list[Index]:
     return [order[first : first + size] for first in range(0, len(order), size)]
 
 
-def visit_in_turn(run: Run, order: Index, tol: float = 0.0, omega: float = 1.0) -> Generator[Turn, None, int]:
+def visit_in_turn(run: Run, order: Index, tol: float = 0.0, omega: float = 1.0) -> Turns:
     """Visit the variables in order, chunk by chunk; the number of steps."""
     steps = 0
     for chunk in chunks_of(order):

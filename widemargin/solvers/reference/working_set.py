@@ -6,15 +6,16 @@ the variables it wants to move, changes `beta` (and `f` along with it), and `mov
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
+from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.pair_move import multiplier, open_slopes
-from widemargin.solvers.reference.passes import SLICE, Run, Turn, Vector, free_of
+from widemargin.solvers.reference.passes import SLICE, Run, Turns, Vector, free_of
 
 Index = NDArray[np.int64]
 
@@ -51,7 +52,7 @@ def curvature_of(run: Run) -> Vector:
     return diag + run.dual.diagonal
 
 
-def improve(run: Run, index: Index, step: Callable[..., int], *options: Any) -> Generator[Turn, None, int]:
+def improve(run: Run, index: Index, step: Callable[..., int], *options: Any) -> Turns:
     """Let `step` change the working set of some variables; the number of steps that it returns."""
     chosen = working_set(run, index)
     steps = step(chosen, *options)
@@ -86,6 +87,14 @@ def slopes_of(beta, f, terms):
     for t in range(beta.shape[0]):
         rise[t], fall[t] = open_slopes(multiplier(terms, t, beta[t], f[t]))
     return rise, fall
+
+
+def repair_sums(dual: SignedDual, beta: Vector) -> Vector:
+    """`repair_sum` of every group, in place."""
+    for g in range(dual.n_groups):
+        part = slice(*dual.group_starts[g : g + 2])
+        repair_sum(beta[part], dual.lower[part], dual.upper[part], dual.epsilon[part], float(dual.start[part].sum()))
+    return beta
 
 
 def repair_sum(values: Vector, lower: Vector, upper: Vector, epsilon: Vector, total: float) -> Vector:
