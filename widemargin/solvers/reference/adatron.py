@@ -19,12 +19,11 @@ See      Cristianini & Shawe-Taylor (2000), section 7.2, Table 7.1, Remarks 7.4-
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from widemargin.monitor.status import Status
-from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
+from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, check_option
 from widemargin.solvers.reference.visits import all_then_non_bound, visit_in_turn
 
 ORDERS = ("sequential", "violators", "nonbound", "ascending")
@@ -55,12 +54,10 @@ class Adatron(ReferenceSolver):
     order: str = "sequential"
     omega: float = 1.0
 
-    name: ClassVar[str] = "adatron"
-    moves: ClassVar[int] = 1
+    moves = 1
 
     def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise ValueError(f"order must be one of {', '.join(ORDERS)}; got {self.order!r}.")
+        check_option("order", self.order, ORDERS)
         if not 0.0 < self.omega < 2.0:
             raise ValueError(f"omega must lie between 0 and 2, where the iteration converges; got {self.omega!r}.")
 

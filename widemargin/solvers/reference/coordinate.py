@@ -15,12 +15,11 @@ See      Ng & Ma, CS229 lecture notes, part V, section 9.1; Straka (2019); Gauss
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from widemargin.monitor.status import Status
-from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, Vector
+from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, Vector, check_option
 from widemargin.solvers.reference.visits import visit_in_turn
 from widemargin.solvers.reference.working_set import curvature_of, slopes_of
 
@@ -51,12 +50,10 @@ class Coordinate(ReferenceSolver):
     order: str = "cyclic"
     seed: int = 0
 
-    name: ClassVar[str] = "coordinate"
-    moves: ClassVar[int] = 1
+    moves = 1
 
     def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise ValueError(f"order must be one of {', '.join(ORDERS)}; got {self.order!r}.")
+        check_option("order", self.order, ORDERS)
 
     def passes(self, run: Run) -> Passes:
         n = len(run.dual)

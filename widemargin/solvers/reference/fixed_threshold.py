@@ -14,7 +14,6 @@ See      Platt (1998), section 2.6; Cristianini & Shawe-Taylor (2000), Remark 7.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from widemargin.solvers.reference.passes import Passes, ReferenceSolver, Run
 from widemargin.solvers.reference.visits import all_then_non_bound
@@ -33,8 +32,7 @@ class FixedThreshold(ReferenceSolver):
     [[0.5, 0.5]]
     """
 
-    name: ClassVar[str] = "fixed-threshold"
-    moves: ClassVar[int] = 1
+    moves = 1
 
     def passes(self, run: Run) -> Passes:
         return all_then_non_bound(run)

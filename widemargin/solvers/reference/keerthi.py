@@ -21,14 +21,13 @@ See      Keerthi, Shevade, Bhattacharyya & Murthy (2001), Neural Computation 13;
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from widemargin._jit import jit
-from widemargin.gram.kernel_values import KernelValues, kernel_value, load, unload, values_of
+from widemargin.gram.kernel_values import KernelValues, kernel_value, load, unload
 from widemargin.solvers.reference.pair_move import ETA_FLOOR
-from widemargin.solvers.reference.passes import Run
+from widemargin.solvers.reference.passes import Run, check_option
 from widemargin.solvers.reference.smo import (
     B_LOW,
     B_UP,
@@ -40,7 +39,6 @@ from widemargin.solvers.reference.smo import (
     PairSolver,
     State,
     gradient_at,
-    new_state,
     slice_is_over,
     slopes_at,
     take_step,
@@ -156,15 +154,8 @@ class Keerthi(PairSolver):
     second_choice: str = "violation"
     form: str = "auto"
 
-    name: ClassVar[str] = "keerthi"
-
     def __post_init__(self) -> None:
-        if self.second_choice not in CHOICES:
-            raise ValueError(f"second_choice must be one of {', '.join(CHOICES)}; got {self.second_choice!r}.")
-
-    def begin(self, run: Run) -> tuple[KernelValues, State]:
-        values = values_of(run.gram, self.form)
-        return values, new_state(run, values, 0)
+        check_option("second_choice", self.second_choice, CHOICES)
 
     def rest_of(self, s: State) -> Index:
         return s.free[:0]  # pairs of the two thresholds, no list of points

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widemargin.solvers.reference.passes import Passes, ReferenceSolver, Run
-from widemargin.solvers.reference.sub_problems import check_inner, solve_in_rounds, worst_violators
+from widemargin.solvers.reference.passes import Passes, ReferenceSolver, Run, check_option
+from widemargin.solvers.reference.sub_problems import INNER, solve_in_rounds, worst_violators
 from widemargin.solvers.reference.working_set import Index
 
 
@@ -50,7 +50,7 @@ class Osuna(ReferenceSolver):
     inner: str = "conjugate-gradient"
 
     def __post_init__(self) -> None:
-        check_inner(self.inner)
+        check_option("inner", self.inner, INNER)
         if not 2 <= self.exchange <= self.size:
             raise ValueError(
                 f"exchange must lie between 2 and size={self.size}, so that both sides of a pair can enter; "

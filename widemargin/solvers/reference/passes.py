@@ -12,9 +12,10 @@ Point    (beta, F = K b) is one attribute and changes at once, so that an interr
 
 from __future__ import annotations
 
+import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -52,6 +53,12 @@ def free_of(beta, lower, upper, epsilon):
     for t in range(beta.shape[0]):
         free[t] = is_free(beta[t], lower[t], upper[t], epsilon[t])
     return free
+
+
+def check_option(name: str, value: str, known: Sequence[str]) -> None:
+    """Raise a ValueError for an option that does not exist."""
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
 
 
 class Run:
@@ -176,7 +183,6 @@ class ReferenceSolver(ABC):
 
     max_passes: int = field(default=10_000, kw_only=True)
 
-    name: ClassVar[str] = ""  # by which SVC(solver=...) knows it
     moves: ClassVar[int] = 0  # multipliers per step: 1 can keep no sum, 2 keep one sum; others take every machine
     keeps_going: ClassVar[bool] = False  # whether passes without a lower objective are part of the algorithm
 
@@ -187,9 +193,10 @@ class ReferenceSolver(ABC):
 
     def check(self, dual: SignedDual) -> None:
         """Raise a ValueError with a sentence if this solver cannot take the machine."""
+        name = re.sub("(?<=[a-z])(?=[A-Z])", "-", type(self).__name__).lower()  # as in SVC(solver="fixed-threshold")
         if self.moves == 1 and dual.n_groups:
             raise ValueError(
-                f"solver={self.name!r} moves one multiplier at a time, so it needs a machine without equality "
+                f"solver={name!r} moves one multiplier at a time, so it needs a machine without equality "
                 "constraint (fixed bias: problems.without_bias and the kernel K + tau^2, which SVC and SVR set up by "
                 "themselves); this machine keeps a sum of its multipliers. Use solver='block' or 'chunking'."
             )
@@ -197,7 +204,7 @@ class ReferenceSolver(ABC):
             sums = "more than one equality constraint (nu)" if dual.n_groups else "no equality constraint (fixed bias)"
             instead = "'block', 'chunking' or 'osuna'" if dual.n_groups else "'fixed-threshold' or 'adatron'"
             raise ValueError(
-                f"solver={self.name!r} moves two multipliers against one threshold, and this machine has {sums}: "
+                f"solver={name!r} moves two multipliers against one threshold, and this machine has {sums}: "
                 f"use solver={instead}."
             )
 

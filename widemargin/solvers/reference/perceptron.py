@@ -15,7 +15,6 @@ See      Cristianini & Shawe-Taylor (2000), Remark 7.9; Ng & Ma, CS229 notes, pa
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -67,9 +66,8 @@ class Perceptron(ReferenceSolver):
     rate: float = 1.0
     max_passes: int = field(default=1_000, kw_only=True)
 
-    name: ClassVar[str] = "perceptron"
-    moves: ClassVar[int] = 1
-    keeps_going: ClassVar[bool] = True
+    moves = 1
+    keeps_going = True
 
     def check(self, dual: SignedDual) -> None:
         if np.any(np.abs(dual.linear_term) != 1.0) or np.any(dual.epsilon) or np.any(dual.diagonal):

@@ -23,12 +23,11 @@ that difference, as in LIBSVM, so his 1e-3 is our 2e-3.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from widemargin._jit import jit
-from widemargin.gram.kernel_values import KernelValues, values_of
+from widemargin.gram.kernel_values import KernelValues
 from widemargin.solvers.reference.pair_move import multiplier, threshold_between
 from widemargin.solvers.reference.passes import Run
 from widemargin.solvers.reference.smo import (
@@ -39,7 +38,6 @@ from widemargin.solvers.reference.smo import (
     PairSolver,
     State,
     gradient_at,
-    new_state,
     slice_is_over,
     slopes_at,
     take_step,
@@ -136,12 +134,6 @@ class Platt(PairSolver):
     form: str = "auto"
     eps: float = 1e-8
     seed: int = 0
-
-    name: ClassVar[str] = "platt"
-
-    def begin(self, run: Run) -> tuple[KernelValues, State]:
-        values = values_of(run.gram, self.form)
-        return values, new_state(run, values, self.seed)
 
     def rest_of(self, s: State) -> Index:
         return s.free[: s.counts[N_FREE]].copy()

@@ -24,7 +24,7 @@ from scipy import sparse
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.gradient import pull
-from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, Vector
+from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, Vector, check_option
 from widemargin.solvers.reference.working_set import move, repair_sums, working_set
 
 PACKAGES = ("clarabel", "cvxopt")
@@ -128,8 +128,7 @@ class QuadraticProgramme(ReferenceSolver):
     package: str = "clarabel"
 
     def __post_init__(self) -> None:
-        if self.package not in PACKAGES:
-            raise ValueError(f"package must be one of {', '.join(PACKAGES)}; got {self.package!r}.")
+        check_option("package", self.package, PACKAGES)
 
     def passes(self, run: Run) -> Passes:
         everything = np.arange(len(run.dual))

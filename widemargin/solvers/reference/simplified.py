@@ -15,7 +15,6 @@ See      Straka (2019), "SMO Algorithm", slides 15-19; update of a_i, a_j, b as 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -74,9 +73,8 @@ class Simplified(ReferenceSolver):
     seed: int = 0
     max_passes: int = field(default=100_000, kw_only=True)
 
-    name: ClassVar[str] = "simplified"
-    moves: ClassVar[int] = 2
-    keeps_going: ClassVar[bool] = True
+    moves = 2
+    keeps_going = True
 
     def passes(self, run: Run) -> Passes:
         n, tol = len(run.dual), 0.5 * run.stopping.tol

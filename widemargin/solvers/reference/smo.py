@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from widemargin.gram.kernel_values import (
     load,
     product,
     unload,
+    values_of,
 )
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import Terms
@@ -217,11 +218,9 @@ class PairSolver(ReferenceSolver):
 
     max_passes: int = field(default=1_000_000, kw_only=True)
 
-    moves: ClassVar[int] = 2
-
-    @abstractmethod
-    def begin(self, run: Run) -> tuple[KernelValues, State]:
-        """Kernel values in the form that was asked for, and the state at the point of the run."""
+    moves = 2
+    form = "auto"  # of the kernel values (gram/kernel_values.py)
+    seed = 0
 
     @abstractmethod
     def rest_of(self, s: State) -> Index:
@@ -233,7 +232,8 @@ class PairSolver(ReferenceSolver):
 
     def passes(self, run: Run) -> Passes:
         run.point = (run.beta, run.function)
-        values, s = self.begin(run)
+        values = values_of(run.gram, self.form)
+        s = new_state(run, values, self.seed)
         objective = run.dual.objective(run.beta, run.function)
         all_points = np.arange(len(run.dual), dtype=np.int64)
         s.numbers[LEVEL] = middle_of(run) if s.beta.any() else 0.0

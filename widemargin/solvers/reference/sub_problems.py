@@ -27,12 +27,6 @@ NEXT_THRESHOLD = 1.0 / 3.0  # factor after a sub-problem that left its non-bound
 LOWEST_THRESHOLD = 1e-16  # below, improvements are rounding
 
 
-def check_inner(inner: str) -> None:
-    """Raise a ValueError for an inner solver that does not exist."""
-    if inner not in INNER:
-        raise ValueError(f"inner must be one of {', '.join(INNER)}; got {inner!r}.")
-
-
 def solve_in_rounds(run: Run, inner: str, choose: Callable[[], Index]) -> Passes:
     """Solve the sub-problems on the working sets that `choose` returns, with Platt's schedule of thresholds."""
     threshold = FIRST_THRESHOLD
