@@ -9,7 +9,7 @@ from tests.oracles import KERNELS, noisy_scores, signs, solve_qp, values_at
 from tests.reference.solvers import small_problem
 from tests.samples import overlapping
 from widemargin.gram import CachedGram, FullGram
-from widemargin.gram.kernel_values import add_point, kernel_value, load, product, unload, values_of
+from widemargin.gram.kernel_values import add_point, kernel_value, product, unload, values_of
 from widemargin.kernels import Gaussian, Laplacian, Linear, Polynomial
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -110,7 +110,7 @@ def test_every_form_gives_the_same_kernel_values(kernel, form):
     expected = kernel(POINTS)
     work = np.zeros(3)
     for i in range(4):
-        load(values, i, work)
+        add_point(values, i, 1.0, work)
         for j in range(4):
             assert kernel_value(values, work, i, j) == pytest.approx(expected[i, j], rel=1e-12)
         unload(values, i, work)
@@ -131,7 +131,7 @@ def test_points_are_read_back_from_every_representation(data, rng):
     for kernel in (Linear(), Gaussian(0.2)):
         values = values_of(CachedGram(kernel, kernel.prepare(X), np.float64, 0))
         work = np.zeros(as_array(X).shape[1])
-        load(values, 3, work)
+        add_point(values, 3, 1.0, work)
         row = [kernel_value(values, work, 3, j) for j in range(20)]
         np.testing.assert_allclose(row, kernel(X)[3], rtol=1e-10, atol=1e-12)
 

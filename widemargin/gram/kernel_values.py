@@ -53,14 +53,14 @@ class KernelValues(NamedTuple):
 
 
 @jit
-def load(values, i, work):
-    """Spread point i over the dense working vector, which is zero."""
+def add_point(values, i, step, vector):
+    """vector += step x_i: equation (22) for the weights; step 1 loads the point into a working vector of zeros."""
     if values.form == DENSE:
-        for k in range(work.shape[0]):
-            work[k] = values.dense[i, k]
+        for k in range(vector.shape[0]):
+            vector[k] += step * values.dense[i, k]
     elif values.form != MATRIX:
         for k in range(values.starts[i], values.starts[i + 1]):
-            work[values.features[k]] = 1.0 if values.form == BINARY else values.data[k]
+            vector[values.features[k]] += step if values.form == BINARY else step * values.data[k]
 
 
 @jit
@@ -102,17 +102,6 @@ def kernel_value(values, work, i, j):
     if values.kernel == GAUSSIAN:
         return np.exp(-values.gamma * max(0.0, values.squares[i] + values.squares[j] - 2.0 * dot))
     return (values.gamma * dot + values.coef0) ** values.degree
-
-
-@jit
-def add_point(values, i, step, weights):
-    """weights += step x_i, equation (22)."""
-    if values.form == DENSE:
-        for k in range(weights.shape[0]):
-            weights[k] += step * values.dense[i, k]
-    else:
-        for k in range(values.starts[i], values.starts[i + 1]):
-            weights[values.features[k]] += step if values.form == BINARY else step * values.data[k]
 
 
 def values_of(gram: Gram, form: str = "auto") -> KernelValues:

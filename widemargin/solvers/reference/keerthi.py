@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from widemargin._jit import jit
-from widemargin.gram.kernel_values import KernelValues, kernel_value, load, unload
+from widemargin.gram.kernel_values import KernelValues, add_point, kernel_value, unload
 from widemargin.solvers.reference.pair_move import ETA_FLOOR
 from widemargin.solvers.reference.passes import Run, check_option
 from widemargin.solvers.reference.smo import (
@@ -79,12 +79,12 @@ def step_and_thresholds(values, s, i1, i2):
 def best_gain(values, s, up):
     """The non-bound point whose joint step with `up` promises most, or the holder of the other threshold."""
     rise, _ = slopes_at(s, up, gradient_at(values, s, up))
-    load(values, up, s.work)
+    add_point(values, up, 1.0, s.work)
     best, chosen = 0.0, s.counts[LOW]
     for k in s.free[: s.counts[N_FREE]]:
         _, fall = slopes_at(s, k, s.gradient[k])
         if fall > rise and k != up:
-            scale = s.total_diagonal[up] + s.total_diagonal[k]
+            scale = s.curvature[up] + s.curvature[k]
             eta = max(scale - 2.0 * kernel_value(values, s.work, up, k), ETA_FLOOR * scale)
             if (fall - rise) ** 2 / eta > best:
                 best, chosen = (fall - rise) ** 2 / eta, k

@@ -26,7 +26,6 @@ from widemargin.gram.kernel_values import (
     KernelValues,
     add_point,
     kernel_value,
-    load,
     product,
     unload,
     values_of,
@@ -40,7 +39,7 @@ from widemargin.solvers.reference.working_set import Index, curvature_of
 
 # places in `counts` and `numbers`
 N_FREE, WORK, UP, LOW = range(4)
-LEVEL, DECREASE, WORST, CURVATURE, B_UP, B_LOW = range(6)
+LEVEL, DECREASE, WORST, LOWEST, B_UP, B_LOW = range(6)
 BOUND = -1  # place of a point that is not in the non-bound list
 WORK_PER_SLICE = 2**23  # kernel values between two looks at the clock: about a tenth of a second
 RETRIES = 3  # times a finished run is taken up again, from gradients computed afresh
@@ -51,7 +50,7 @@ class State(NamedTuple):
 
     terms: Terms
     beta: Vector
-    total_diagonal: Vector  # K_ii + D_i
+    curvature: Vector  # K_ii + D_i
     gradient: Vector  # valid for non-bound points
     free: Index
     place: Index
@@ -70,7 +69,7 @@ def new_state(run: Run, values: KernelValues, seed: int) -> State:
     state = State(
         terms=run.dual.terms,
         beta=run.beta,
-        total_diagonal=curvature_of(run),
+        curvature=curvature_of(run),
         gradient=np.zeros(n),
         free=np.empty(n, np.int64),
         place=np.full(n, BOUND, np.int64),
@@ -137,7 +136,7 @@ def gradient_at(values, s, i):
         output = weighted_row(values.matrix[i], s.beta)
     else:
         output = 0.0
-        load(values, i, s.work)
+        add_point(values, i, 1.0, s.work)
         for j in range(s.beta.shape[0]):
             if s.beta[j] != 0.0:
                 output += s.beta[j] * kernel_value(values, s.work, i, j)
@@ -167,12 +166,12 @@ def take_step(values, s, i, j, f_j, eps):
     if i == j or i < 0:
         return False
     f_i = gradient_at(values, s, i)
-    load(values, i, s.work)
+    add_point(values, i, 1.0, s.work)
     k_ij = kernel_value(values, s.work, i, j)
-    scale = s.total_diagonal[i] + s.total_diagonal[j]
+    scale = s.curvature[i] + s.curvature[j]
     eta = scale - 2.0 * k_ij
     if eta < -1e3 * ETA_FLOOR * scale:
-        s.numbers[CURVATURE] = min(s.numbers[CURVATURE], eta)
+        s.numbers[LOWEST] = min(s.numbers[LOWEST], eta)
     one, two = multiplier(s.terms, i, s.beta[i], f_i), multiplier(s.terms, j, s.beta[j], f_j)
     b_i, b_j, decrease = pair_move(one, two, eta, scale)
     # The report adds eps inside the bracket, for multipliers of size one; theirs may have any size here.
@@ -180,8 +179,8 @@ def take_step(values, s, i, j, f_j, eps):
     if moves:
         step_i, step_j = b_i - one.b, b_j - two.b
         add_to_cache(values, s, i, step_i, j, step_j)
-        s.gradient[i] = f_i + step_i * s.total_diagonal[i] + step_j * k_ij
-        s.gradient[j] = f_j + step_j * s.total_diagonal[j] + step_i * k_ij
+        s.gradient[i] = f_i + step_i * s.curvature[i] + step_j * k_ij
+        s.gradient[j] = f_j + step_j * s.curvature[j] + step_i * k_ij
         s.beta[i], s.beta[j] = b_i, b_j
         note_place(s, i)
         note_place(s, j)
@@ -204,7 +203,7 @@ def add_to_cache(values, s, i, step_i, j, step_j):
         add_point(values, i, step_i, s.weights)
         add_point(values, j, step_j, s.weights)
     else:
-        load(values, j, s.other_work)
+        add_point(values, j, 1.0, s.other_work)
         for place in range(s.counts[N_FREE]):
             k = s.free[place]
             change = step_i * kernel_value(values, s.work, i, k)
@@ -247,7 +246,7 @@ class PairSolver(ReferenceSolver):
                 position, steps = self.sweep(run, values, s, points, position)
                 changed += steps
                 run.iterations += steps
-                run.lowest_curvature = min(run.lowest_curvature, s.numbers[CURVATURE])
+                run.lowest_curvature = min(run.lowest_curvature, s.numbers[LOWEST])
                 run.point = (s.beta, None)
                 if position >= len(points):
                     break
