@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from widemargin.monitor.status import Status
-from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, Vector, check_option
+from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run, Vector, check_option
 from widemargin.solvers.reference.visits import visit_in_turn
-from widemargin.solvers.reference.working_set import curvature_of, slopes_of
+from widemargin.solvers.reference.working_set import slopes_of
 
 ORDERS = ("cyclic", "random", "greedy")
 
@@ -58,13 +58,14 @@ class Coordinate(ReferenceSolver):
     def passes(self, run: Run) -> Passes:
         n = len(run.dual)
         rng = np.random.default_rng(self.seed)
-        curvature = np.maximum(curvature_of(run), np.finfo(float).tiny)
+        curvature = np.maximum(run.curvature, np.finfo(float).tiny)
         while True:
             steps = 0
             if self.order == "greedy":
                 for _ in range(n):
                     best = np.array([np.argmax(_excess(run) ** 2 / curvature)])
                     changed = yield from visit_in_turn(run, best)
+                    yield SLICE
                     steps += changed
                     if not changed or _excess(run).max() <= run.stopping.tol:
                         break

@@ -26,7 +26,7 @@ import numpy as np
 
 from widemargin._jit import jit
 from widemargin.gram.kernel_values import KernelValues, add_point, kernel_value, unload
-from widemargin.solvers.reference.pair_move import ETA_FLOOR
+from widemargin.solvers.reference.pair_move import ETA_FLOOR, open_slopes
 from widemargin.solvers.reference.passes import Run, check_option
 from widemargin.solvers.reference.smo import (
     B_LOW,
@@ -39,8 +39,8 @@ from widemargin.solvers.reference.smo import (
     PairSolver,
     State,
     gradient_at,
+    multiplier,
     slice_is_over,
-    slopes_at,
     take_step,
 )
 from widemargin.solvers.reference.working_set import Index
@@ -49,9 +49,9 @@ CHOICES = ("violation", "gain")
 
 
 @jit
-def offer(values, s, k):
-    """Let a point move the thresholds; its open slopes."""
-    rise, fall = slopes_at(s, k, gradient_at(values, s, k))
+def offer(s, k, f):
+    """Let a point with gradient f move the thresholds; its open slopes."""
+    rise, fall = open_slopes(multiplier(s, k, f))
     if rise < s.numbers[B_UP]:
         s.numbers[B_UP], s.counts[UP] = rise, k
     if fall > s.numbers[B_LOW]:
@@ -68,21 +68,21 @@ def step_and_thresholds(values, s, i1, i2):
     s.numbers[B_UP], s.numbers[B_LOW] = np.inf, -np.inf
     s.counts[WORK] += 2 * s.counts[N_FREE]
     for k in s.free[: s.counts[N_FREE]]:
-        offer(values, s, k)
+        offer(s, k, s.gradient[k])
     for k in (up, low, i1, i2):
         if k >= 0:
-            offer(values, s, k)
+            offer(s, k, gradient_at(values, s, k))
     return True
 
 
 @jit
 def best_gain(values, s, up):
     """The non-bound point whose joint step with `up` promises most, or the holder of the other threshold."""
-    rise, _ = slopes_at(s, up, gradient_at(values, s, up))
+    rise, _ = open_slopes(multiplier(s, up, gradient_at(values, s, up)))
     add_point(values, up, 1.0, s.work)
     best, chosen = 0.0, s.counts[LOW]
     for k in s.free[: s.counts[N_FREE]]:
-        _, fall = slopes_at(s, k, s.gradient[k])
+        _, fall = open_slopes(multiplier(s, k, s.gradient[k]))
         if fall > rise and k != up:
             scale = s.curvature[up] + s.curvature[k]
             eta = max(scale - 2.0 * kernel_value(values, s.work, up, k), ETA_FLOOR * scale)
@@ -96,7 +96,7 @@ def best_gain(values, s, up):
 def examine(values, s, i2, tol):
     """A step with the point that holds the threshold against which i2 violates most; whether it was made."""
     b_up, b_low = s.numbers[B_UP], s.numbers[B_LOW]
-    rise, fall = offer(values, s, i2)
+    rise, fall = offer(s, i2, gradient_at(values, s, i2))
     by_rise, by_fall = b_low - rise, fall - b_up
     worst = max(by_rise, by_fall)
     if worst <= tol:

@@ -37,12 +37,6 @@ class Multiplier(NamedTuple):
 
 
 @jit
-def multiplier(terms, i, b, f):
-    """Variable i with the box and kink that `terms` has for it."""
-    return Multiplier(b, f, terms.lower[i], terms.upper[i], terms.epsilon[i])
-
-
-@jit
 def open_slopes(v):
     """Slope along which v can rise (inf if it cannot) and along which it can fall (-inf if it cannot)."""
     rise, fall = slopes(v.f, v.b, v.epsilon)

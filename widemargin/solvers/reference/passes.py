@@ -17,6 +17,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -97,6 +98,17 @@ class Run:
             self.point = (beta, function)
         return function
 
+    @cached_property
+    def curvature(self) -> Vector:
+        """K_ii + D_i of every variable."""
+        diag = self.gram.diag if self.dual.row is None else self.gram.diag[self.dual.row]
+        return diag + self.dual.diagonal
+
+    @cached_property
+    def infinite(self) -> NDArray[np.bool_]:
+        """Which boxes have no end."""
+        return np.isinf(self.dual.upper) | np.isinf(self.dual.lower)
+
     def gradient(self) -> Vector:
         """f = F + D b + c of the point, one per variable."""
         return self.dual.gradient(self.beta, self.function)
@@ -145,8 +157,7 @@ class Run:
         if self.ran_away:
             return True
         dual = self.dual
-        infinite = np.isinf(dual.upper) | np.isinf(dual.lower)
-        if not np.any(infinite & ((dual.diagonal == 0.0) | (self.lowest_curvature < 0.0))):
+        if not np.any(self.infinite & ((dual.diagonal == 0.0) | (self.lowest_curvature < 0.0))):
             return False
         total = float(np.abs(self.beta).sum())
         norm2 = float(dual.per_sample(self.beta) @ self.function) + float(dual.diagonal @ self.beta**2)

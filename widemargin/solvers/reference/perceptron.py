@@ -21,7 +21,7 @@ import numpy as np
 from widemargin._jit import jit
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
-from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
+from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run
 from widemargin.solvers.reference.visits import chunks_of
 from widemargin.solvers.reference.working_set import improve
 
@@ -83,9 +83,8 @@ class Perceptron(ReferenceSolver):
             mistakes, before = 0, run.beta
             for chunk in chunks_of(np.arange(len(label))):
                 F = run.dual.per_variable(run.function)[chunk]
-                mistakes += yield from improve(
-                    run, chunk, correct_mistakes, F, label[chunk], self.rate, run.steps_left()
-                )
+                mistakes += improve(run, chunk, correct_mistakes, F, label[chunk], self.rate, run.steps_left())
+                yield SLICE
             if not mistakes or np.array_equal(run.beta, before):
                 return Status.OWN_RULE
             yield PASS

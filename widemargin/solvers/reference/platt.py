@@ -28,7 +28,7 @@ import numpy as np
 
 from widemargin._jit import jit
 from widemargin.gram.kernel_values import KernelValues
-from widemargin.solvers.reference.pair_move import multiplier, threshold_between
+from widemargin.solvers.reference.pair_move import open_slopes, threshold_between
 from widemargin.solvers.reference.passes import Run
 from widemargin.solvers.reference.smo import (
     BOUND,
@@ -38,8 +38,8 @@ from widemargin.solvers.reference.smo import (
     PairSolver,
     State,
     gradient_at,
+    multiplier,
     slice_is_over,
-    slopes_at,
     take_step,
 )
 from widemargin.solvers.reference.working_set import Index
@@ -49,7 +49,7 @@ from widemargin.solvers.reference.working_set import Index
 def examine(values, s, i2, tol, eps):
     """Second choice for a first point that violates its condition; whether a step was made."""
     f2 = gradient_at(values, s, i2)
-    rise, fall = slopes_at(s, i2, f2)
+    rise, fall = open_slopes(multiplier(s, i2, f2))
     violation = max(s.numbers[LEVEL] - rise, fall - s.numbers[LEVEL])
     if violation <= tol:
         return False
@@ -67,8 +67,8 @@ def examine(values, s, i2, tol, eps):
             if s.place[i1] != BOUND:
                 continue
         if take_step(values, s, i1, i2, f2, eps):
-            one = multiplier(s.terms, i1, s.beta[i1], s.gradient[i1])
-            s.numbers[LEVEL] = threshold_between(one, multiplier(s.terms, i2, s.beta[i2], s.gradient[i2]))
+            one, two = multiplier(s, i1, s.gradient[i1]), multiplier(s, i2, s.gradient[i2])
+            s.numbers[LEVEL] = threshold_between(one, two)
             return True
     return False
 
@@ -79,7 +79,7 @@ def farthest(s, above):
     sign = 1.0 if above else -1.0
     lowest, chosen = np.inf, -1
     for k in s.free[: s.counts[N_FREE]]:
-        error = sign * (s.gradient[k] + s.terms.epsilon[k] * np.sign(s.beta[k]))
+        error = sign * (s.gradient[k] + s.terms[k, 2] * np.sign(s.beta[k]))
         if error < lowest:
             lowest, chosen = error, k
     return chosen

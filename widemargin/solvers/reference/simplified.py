@@ -20,8 +20,8 @@ import numpy as np
 
 from widemargin._jit import jit
 from widemargin.monitor.status import Status
-from widemargin.solvers.reference.pair_move import multiplier, open_slopes, pair_move, threshold_between
-from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
+from widemargin.solvers.reference.pair_move import Multiplier, open_slopes, pair_move, threshold_between
+from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run
 from widemargin.solvers.reference.visits import chunks_of
 from widemargin.solvers.reference.working_set import improve
 
@@ -29,22 +29,25 @@ from widemargin.solvers.reference.working_set import improve
 @jit
 def random_pairs(at, first, second, threshold, tol, max_steps):
     """Try the pairs (first[k], second[k]) of a working set in turn; f, beta, threshold[0] change. Returns steps."""
-    f, beta, steps = at.f, at.beta, 0
+    K, f, beta, lower, upper, epsilon = at.K, at.f, at.beta, at.lower, at.upper, at.epsilon
+    steps = 0
     for i, j in zip(first, second):
-        one, two = multiplier(at, i, beta[i], f[i]), multiplier(at, j, beta[j], f[j])
+        one = Multiplier(beta[i], f[i], lower[i], upper[i], epsilon[i])
+        two = Multiplier(beta[j], f[j], lower[j], upper[j], epsilon[j])
         rise, fall = open_slopes(one)
         if i == j or steps >= max_steps or max(threshold[0] - rise, fall - threshold[0]) <= tol:
             continue
         scale = at.curvature[i] + at.curvature[j]
-        b_i, b_j, decrease = pair_move(one, two, scale - 2.0 * at.K[i, j], scale)
+        b_i, b_j, decrease = pair_move(one, two, scale - 2.0 * K[i, j], scale)
         if decrease <= 0.0:
             continue
         for t in range(f.shape[0]):
-            f[t] += (b_i - one.b) * at.K[i, t] + (b_j - two.b) * at.K[j, t]
+            f[t] += (b_i - one.b) * K[i, t] + (b_j - two.b) * K[j, t]
         f[i] += (b_i - one.b) * at.diagonal[i]
         f[j] += (b_j - two.b) * at.diagonal[j]
         beta[i], beta[j] = b_i, b_j
-        threshold[0] = threshold_between(multiplier(at, i, b_i, f[i]), multiplier(at, j, b_j, f[j]))
+        one = Multiplier(b_i, f[i], lower[i], upper[i], epsilon[i])
+        threshold[0] = threshold_between(one, Multiplier(b_j, f[j], lower[j], upper[j], epsilon[j]))
         steps += 1
     return steps
 
@@ -89,7 +92,8 @@ class Simplified(ReferenceSolver):
                 second = (first + rng.integers(1, n, len(first))) % n  # every j != i is as likely
                 members, place = np.unique(np.concatenate([first, second]), return_inverse=True)
                 pairs = place[: len(first)], place[len(first) :]
-                changed += yield from improve(run, members, random_pairs, *pairs, threshold, tol, run.steps_left())
+                changed += improve(run, members, random_pairs, *pairs, threshold, tol, run.steps_left())
+                yield SLICE
             unchanged = 0 if changed else unchanged + 1
             yield PASS
         return Status.OWN_RULE

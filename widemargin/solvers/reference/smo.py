@@ -31,11 +31,10 @@ from widemargin.gram.kernel_values import (
     values_of,
 )
 from widemargin.monitor.status import Status
-from widemargin.problems.dual import Terms
 from widemargin.problems.optimality import is_free
-from widemargin.solvers.reference.pair_move import ETA_FLOOR, multiplier, open_slopes, pair_move
+from widemargin.solvers.reference.pair_move import ETA_FLOOR, Multiplier, pair_move
 from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run, Vector
-from widemargin.solvers.reference.working_set import Index, curvature_of
+from widemargin.solvers.reference.working_set import Index
 
 # places in `counts` and `numbers`
 N_FREE, WORK, UP, LOW = range(4)
@@ -48,7 +47,7 @@ RETRIES = 3  # times a finished run is taken up again, from gradients computed a
 class State(NamedTuple):
     """Arrays of one run; see the header."""
 
-    terms: Terms
+    terms: NDArray[np.float64]  # a row per point: lower, upper, epsilon, D and c
     beta: Vector
     curvature: Vector  # K_ii + D_i
     gradient: Vector  # valid for non-bound points
@@ -64,12 +63,12 @@ class State(NamedTuple):
 
 def new_state(run: Run, values: KernelValues, seed: int) -> State:
     """The state that belongs to the point of a run."""
-    n = len(run.dual)
+    dual, n = run.dual, len(run.dual)
     linear = values.form != MATRIX and values.kernel == LINEAR
     state = State(
-        terms=run.dual.terms,
+        terms=np.column_stack([dual.lower, dual.upper, dual.epsilon, dual.diagonal, dual.linear_term]),
         beta=run.beta,
-        curvature=curvature_of(run),
+        curvature=run.curvature,
         gradient=np.zeros(n),
         free=np.empty(n, np.int64),
         place=np.full(n, BOUND, np.int64),
@@ -102,7 +101,7 @@ def refresh(values, s, gradient):
 @jit
 def note_place(s, i):
     """Enter point i into the non-bound list or take it out, as its multiplier says."""
-    inside = is_free(s.beta[i], s.terms.lower[i], s.terms.upper[i], s.terms.epsilon[i])
+    inside = is_free(s.beta[i], s.terms[i, 0], s.terms[i, 1], s.terms[i, 2])
     if inside and s.place[i] == BOUND:
         s.place[i] = s.counts[N_FREE]
         s.free[s.counts[N_FREE]] = i
@@ -141,7 +140,7 @@ def gradient_at(values, s, i):
             if s.beta[j] != 0.0:
                 output += s.beta[j] * kernel_value(values, s.work, i, j)
         unload(values, i, s.work)
-    return output + s.terms.diagonal[i] * s.beta[i] + s.terms.linear_term[i]
+    return output + s.terms[i, 3] * s.beta[i] + s.terms[i, 4]
 
 
 @jit
@@ -152,9 +151,9 @@ def slice_is_over(s):
 
 
 @jit
-def slopes_at(s, i, f):
-    """`open_slopes` of point i, whose gradient is f."""
-    return open_slopes(multiplier(s.terms, i, s.beta[i], f))
+def multiplier(s, i, f):
+    """Point i, whose gradient is f."""
+    return Multiplier(s.beta[i], f, s.terms[i, 0], s.terms[i, 1], s.terms[i, 2])
 
 
 @jit
@@ -172,7 +171,7 @@ def take_step(values, s, i, j, f_j, eps):
     eta = scale - 2.0 * k_ij
     if eta < -1e3 * ETA_FLOOR * scale:
         s.numbers[LOWEST] = min(s.numbers[LOWEST], eta)
-    one, two = multiplier(s.terms, i, s.beta[i], f_i), multiplier(s.terms, j, s.beta[j], f_j)
+    one, two = multiplier(s, i, f_i), multiplier(s, j, f_j)
     b_i, b_j, decrease = pair_move(one, two, eta, scale)
     # The report adds eps inside the bracket, for multipliers of size one; theirs may have any size here.
     moves = decrease > 0.0 and abs(b_j - two.b) >= eps * (abs(b_j) + abs(two.b))

@@ -16,9 +16,9 @@ import numpy as np
 
 from widemargin._jit import jit
 from widemargin.monitor.status import Status
-from widemargin.solvers.reference.pair_move import ETA_FLOOR, LARGEST, multiplier, open_slopes
-from widemargin.solvers.reference.passes import PASS, Passes, Run, Turns
-from widemargin.solvers.reference.working_set import Index, curvature_of, improve
+from widemargin.solvers.reference.pair_move import ETA_FLOOR, LARGEST, Multiplier, open_slopes
+from widemargin.solvers.reference.passes import PASS, SLICE, Passes, Run, Turns
+from widemargin.solvers.reference.working_set import Index, improve
 
 WHOLE = 2048  # variables up to which a pass is one chunk
 CHUNK = 512  # variables of a chunk otherwise: its block is a small part of the rows that a pass computes
@@ -31,15 +31,16 @@ def visit(at, omega, tol, max_steps):
     Only variables that violate their condition by more than tol are moved; tol = 0 moves every one that can gain.
     """
     steps = 0
+    K, f, beta, lower, upper, epsilon = at.K, at.f, at.beta, at.lower, at.upper, at.epsilon
     largest = np.abs(at.curvature).max()
     floor = max(ETA_FLOOR * largest, 1e-300)
-    for t in range(at.beta.shape[0]):
-        b, curvature, has_kink = at.beta[t], at.curvature[t], at.epsilon[t] > 0.0
-        rise, fall = open_slopes(multiplier(at, t, b, at.f[t]))
+    for t in range(beta.shape[0]):
+        b, curvature, has_kink = beta[t], at.curvature[t], epsilon[t] > 0.0
+        rise, fall = open_slopes(Multiplier(b, f[t], lower[t], upper[t], epsilon[t]))
         if fall > tol and fall >= -rise:
-            slope, end = fall, (0.0 if has_kink and b > 0.0 else at.lower[t])
+            slope, end = fall, (0.0 if has_kink and b > 0.0 else lower[t])
         elif -rise > tol:
-            slope, end = rise, (0.0 if has_kink and b < 0.0 else at.upper[t])
+            slope, end = rise, (0.0 if has_kink and b < 0.0 else upper[t])
         else:
             continue
         new = b - omega * slope / max(curvature, floor)
@@ -49,10 +50,11 @@ def visit(at, omega, tol, max_steps):
             continue
         if steps == max_steps:
             break
-        at.beta[t] = new
-        at.f[t] += (new - b) * at.diagonal[t]
-        for k in range(at.f.shape[0]):
-            at.f[k] += (new - b) * at.K[t, k]
+        beta[t] = new
+        f[t] += (new - b) * at.diagonal[t]
+        row = K[t]
+        for k in range(f.shape[0]):
+            f[k] += (new - b) * row[k]
         steps += 1
     return steps
 
@@ -66,9 +68,11 @@ def chunks_of(order: Index) -> list[Index]:
 def visit_in_turn(run: Run, order: Index, tol: float = 0.0, omega: float = 1.0) -> Turns:
     """Visit the variables in order, chunk by chunk; the number of steps."""
     steps = 0
-    for chunk in chunks_of(order):
-        steps += yield from improve(run, chunk, visit, omega, tol, run.steps_left())
-    run.lowest_curvature = min(0.0, float(curvature_of(run).min()))
+    for number, chunk in enumerate(chunks_of(order)):
+        if number:
+            yield SLICE
+        steps += improve(run, chunk, visit, omega, tol, run.steps_left())
+    run.lowest_curvature = min(0.0, float(run.curvature.min()))
     return steps
 
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.problems.dual import SignedDual
-from widemargin.solvers.reference.pair_move import multiplier, open_slopes
-from widemargin.solvers.reference.passes import SLICE, Run, Turns, Vector, free_of
+from widemargin.solvers.reference.pair_move import Multiplier, open_slopes
+from widemargin.solvers.reference.passes import Run, Vector, free_of
 
 Index = NDArray[np.int64]
 
@@ -42,23 +42,16 @@ def working_set(run: Run, index: Index) -> WorkingSet:
         sign = dual.sign[index].astype(block.dtype)
         block = block * sign[:, None] * sign
     point = run.gradient(), run.beta
-    terms = dual.lower, dual.upper, dual.epsilon, dual.diagonal, curvature_of(run)
-    return WorkingSet(block, dual.group[index], *(each[index] for each in (*point, *terms)))
+    terms = dual.lower, dual.upper, dual.epsilon, dual.diagonal, run.curvature
+    return WorkingSet(block, dual.group[index], *(each.take(index) for each in (*point, *terms)))
 
 
-def curvature_of(run: Run) -> Vector:
-    """K_ii + D_i of every variable."""
-    diag = run.gram.diag if run.dual.row is None else run.gram.diag[run.dual.row]
-    return diag + run.dual.diagonal
-
-
-def improve(run: Run, index: Index, step: Callable[..., int], *options: Any) -> Turns:
+def improve(run: Run, index: Index, step: Callable[..., int], *options: Any) -> int:
     """Let `step` change the working set of some variables; the number of steps that it returns."""
     chosen = working_set(run, index)
     steps = step(chosen, *options)
     move(run, index, chosen.beta)
     run.iterations += steps
-    yield SLICE
     return steps
 
 
@@ -72,9 +65,10 @@ def move(run: Run, index: Index, values: Vector) -> None:
     beta[index] = values
     change = dual.per_sample(beta - run.beta)
     rows = np.flatnonzero(change)
-    if len(rows) and np.isfinite(change).all():
+    is_finite = np.isfinite(change).all()
+    if len(rows) and is_finite:
         run.gram.add_rows(rows, change[rows], function, np.ones(len(rows), np.bool_))
-    if np.isfinite(change).all() and np.isfinite(function).all():
+    if is_finite and np.isfinite(function).all():
         run.point = (beta, function)
     else:
         run.ran_away = True
@@ -83,9 +77,10 @@ def move(run: Run, index: Index, values: Vector) -> None:
 @jit
 def slopes_of(beta, f, terms):
     """`open_slopes` of each variable; `terms` has the boxes and kinks."""
+    lower, upper, epsilon = terms.lower, terms.upper, terms.epsilon
     rise, fall = np.empty(beta.shape[0]), np.empty(beta.shape[0])
     for t in range(beta.shape[0]):
-        rise[t], fall[t] = open_slopes(multiplier(terms, t, beta[t], f[t]))
+        rise[t], fall[t] = open_slopes(Multiplier(beta[t], f[t], lower[t], upper[t], epsilon[t]))
     return rise, fall
 
 
