@@ -134,10 +134,10 @@ def test_history_of_many_classes_names_the_problems():
 
 
 def test_the_bar_says_objective_gap_rows_and_what_is_left(in_rounds, monkeypatch):
-    from widemargin.estimators import run
+    from widemargin.monitor import progress
 
     console = Console(file=io.StringIO(), force_terminal=False, width=200)
-    monkeypatch.setattr(run, "ProgressBar", lambda label, always: ProgressBar(label, always=True, console=console))
+    monkeypatch.setattr(progress, "ProgressBar", lambda label, always: ProgressBar(label, always=True, console=console))
     monkeypatch.setattr("widemargin.monitor.progress.SECONDS_PER_LINE", 0.0)
     X, y = make_classification(200, 5, flip_y=0.1, random_state=0)
     SVC(C=10.0, verbose=True).fit(X, y)

@@ -9,7 +9,7 @@ from tests.oracles import KERNELS, noisy_scores, signs, solve_qp, values_at
 from tests.reference.solvers import small_problem
 from tests.samples import overlapping
 from widemargin.gram import CachedGram, FullGram
-from widemargin.gram.kernel_values import add_point, kernel_value, load, product, unload, values_of
+from widemargin.gram.kernel_values import add_point, kernel_value, product, unload, values_of
 from widemargin.kernels import Gaussian, Laplacian, Linear, Polynomial
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -26,14 +26,17 @@ from widemargin.solvers.reference import (
 )
 from widemargin.solvers.reference.conjugate_gradient import minimise
 from widemargin.solvers.reference.gradient import project
-from widemargin.solvers.reference.pair_move import pair_move
+from widemargin.solvers.reference.pair_move import Multiplier, pair_move
+from widemargin.solvers.reference.passes import Run
 from widemargin.solvers.reference.qp import QuadraticProgramme, matrices
+from widemargin.solvers.reference.working_set import working_set
 
 
 # ----- the pair step
 def pair(b1, b2, f1, f2, K, box1=(0.0, 1.0), box2=(-1.0, 0.0), epsilon=0.0):
     (k11, k12), (_, k22) = K
-    return pair_move(b1, b2, f2 - f1, k11 + k22 - 2 * k12, k11 + k22, *box1, *box2, epsilon, epsilon)
+    one, two = Multiplier(b1, f1, *box1, epsilon), Multiplier(b2, f2, *box2, epsilon)
+    return pair_move(one, two, k11 + k22 - 2 * k12, k11 + k22)
 
 
 def test_pair_step_between_two_classes():
@@ -107,7 +110,7 @@ def test_every_form_gives_the_same_kernel_values(kernel, form):
     expected = kernel(POINTS)
     work = np.zeros(3)
     for i in range(4):
-        load(values, i, work)
+        add_point(values, i, 1.0, work)
         for j in range(4):
             assert kernel_value(values, work, i, j) == pytest.approx(expected[i, j], rel=1e-12)
         unload(values, i, work)
@@ -128,7 +131,7 @@ def test_points_are_read_back_from_every_representation(data, rng):
     for kernel in (Linear(), Gaussian(0.2)):
         values = values_of(CachedGram(kernel, kernel.prepare(X), np.float64, 0))
         work = np.zeros(as_array(X).shape[1])
-        load(values, 3, work)
+        add_point(values, 3, 1.0, work)
         row = [kernel_value(values, work, 3, j) for j in range(20)]
         np.testing.assert_allclose(row, kernel(X)[3], rtol=1e-10, atol=1e-12)
 
@@ -222,10 +225,8 @@ def test_orders_need_different_numbers_of_steps_for_the_same_answer():
 
 def test_simplified_smo_in_pieces(monkeypatch):
     """Partners outside the piece are brought along: the same answer where the matrix is not held whole."""
-    from widemargin.solvers.reference import simplified
-
-    monkeypatch.setattr(simplified, "WHOLE", 10)
-    monkeypatch.setattr(simplified, "PAIRS", 9)
+    monkeypatch.setattr(visits, "WHOLE", 10)
+    monkeypatch.setattr(visits, "CHUNK", 9)
     dual, K = small_problem("hinge")
     best, _ = solve_qp(dual, K)
     solution = Simplified().solve(dual, FullGram(K), Stopping(tol=1e-4))
@@ -295,12 +296,10 @@ def test_projection_is_the_nearest_feasible_point(machine, rng):
 @pytest.mark.parametrize("machine", ["hinge", "squared_hinge", "epsilon_insensitive", "nu_classification", "one_class"])
 def test_conjugate_gradient_solves_the_programme(machine):
     dual, K = small_problem(machine, n=30)
-    rows = dual.row if dual.row is not None else np.arange(len(dual))
-    Q = K[np.ix_(rows, rows)] + np.diag(dual.diagonal)
-    beta = dual.start.copy()
-    f = Q @ beta + dual.linear_term
-    box = dual.lower, dual.upper, dual.epsilon, dual.group
-    steps = minimise(Q, f, beta, *box, dual.n_groups, 0.0, 0.0, 1e-8)
+    run = Run(dual, FullGram(K), Stopping(tol=1e-8), None, None)
+    part = working_set(run, np.arange(len(dual)))
+    Q, f, beta = part.K + np.diag(dual.diagonal), part.f, part.beta
+    steps = minimise(part._replace(K=Q), run, 0.0)
     best, _ = solve_qp(dual, K)
     assert 0 < steps < 50 * len(beta)
     assert 0.5 * beta @ Q @ beta + dual.linear_term @ beta + dual.epsilon @ np.abs(beta) == pytest.approx(

@@ -7,7 +7,6 @@ the same `watch` of the solvers (monitor/iteration.py), and nothing listens unle
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,9 +17,10 @@ from numpy.typing import NDArray
 from widemargin.estimators.fitted import coefficients_of, support_in
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.monitor.callbacks import StepListener, Steps
+from widemargin.monitor.history import History
 from widemargin.monitor.interrupt import StopSignal
-from widemargin.monitor.iteration import Iteration, Watch, tell_all
-from widemargin.monitor.progress import ProgressBar
+from widemargin.monitor.iteration import Iteration, Watch
+from widemargin.monitor.progress import watching
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import levels_of, scan_groups
@@ -59,23 +59,16 @@ class Run:
         classes: Sequence[NDArray[np.int64]] = (),
     ) -> list[Trained]:
         """Train, with all requested listeners; `classes` are the samples of each class, for tasks about class pairs."""
-        listeners: list[Watch] = []
-        history = None
-        if machine.trace:
-            from widemargin.monitor.history import History
-
-            history = History()
-            listeners.append(history.note)
+        history = History() if machine.trace else None
+        listeners: list[Watch] = [] if history is None else [history.note]
         if self.steps is not None:
             own = [task for task in tasks if task.neighbour is None]
             starts = [task.dual.start if task.start is None else task.start for task in own]
             answers = [(start, np.zeros(max(1, task.dual.n_groups))) for start, task in zip(starts, own)]
             listeners.append(StepListener(self.steps, machine, show, answers, partial(answer_of, training)))
-        name = type(machine).__name__
-        with ProgressBar(name, always=machine.verbose > 1) if machine.verbose else nullcontext() as bar:
-            if bar is not None:
-                listeners.append(bar)
-            trained = training.train(tasks, self.stopping, tell_all(listeners), classes)
+        always = machine.verbose > 1
+        with watching(type(machine).__name__, machine.verbose, *listeners, always=always) as watch:
+            trained = training.train(tasks, self.stopping, watch, classes)
         if history is not None:
             machine.history_ = history.table()
         return trained

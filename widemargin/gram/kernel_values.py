@@ -31,6 +31,7 @@ from widemargin.kernels.samples.sparse import SparseRows
 MATRIX, DENSE, SPARSE, BINARY = range(4)  # forms in which values or points are held
 LINEAR, GAUSSIAN, POLYNOMIAL = range(3)
 FORMS = {"dense": DENSE, "sparse": SPARSE, "binary": BINARY}
+KINDS: dict[Any, int] = {Linear: LINEAR, Gaussian: GAUSSIAN, Polynomial: POLYNOMIAL}
 LARGEST_MATRIX = 2**30  # bytes: a whole matrix that is computed only for a plain solver
 
 
@@ -38,28 +39,28 @@ class KernelValues(NamedTuple):
     """What compiled loops need to evaluate k(x_i, x_j); unused parts are empty."""
 
     form: int
-    kernel: int
-    matrix: NDArray
-    dense: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    features: NDArray[np.int64]
-    data: NDArray[np.float64]
-    squares: NDArray[np.float64]
-    gamma: float
-    coef0: float
-    degree: int
-    n_features: int
+    matrix: NDArray = np.empty((0, 0))
+    dense: NDArray[np.float64] = np.empty((0, 0))
+    starts: NDArray[np.int64] = np.empty(0, np.int64)
+    features: NDArray[np.int64] = np.empty(0, np.int64)
+    data: NDArray[np.float64] = np.empty(0)
+    squares: NDArray[np.float64] = np.empty(0)
+    n_features: int = 0
+    kernel: int = LINEAR
+    gamma: float = 1.0
+    coef0: float = 0.0
+    degree: int = 1
 
 
 @jit
-def load(values, i, work):
-    """Spread point i over the dense working vector, which is zero."""
+def add_point(values, i, step, vector):
+    """vector += step x_i: equation (22) for the weights; step 1 loads the point into a working vector of zeros."""
     if values.form == DENSE:
-        for k in range(work.shape[0]):
-            work[k] = values.dense[i, k]
+        for k in range(vector.shape[0]):
+            vector[k] += step * values.dense[i, k]
     elif values.form != MATRIX:
         for k in range(values.starts[i], values.starts[i + 1]):
-            work[values.features[k]] = 1.0 if values.form == BINARY else values.data[k]
+            vector[values.features[k]] += step if values.form == BINARY else step * values.data[k]
 
 
 @jit
@@ -103,41 +104,24 @@ def kernel_value(values, work, i, j):
     return (values.gamma * dot + values.coef0) ** values.degree
 
 
-@jit
-def add_point(values, i, step, weights):
-    """weights += step x_i, equation (22)."""
-    if values.form == DENSE:
-        for k in range(weights.shape[0]):
-            weights[k] += step * values.dense[i, k]
-    else:
-        for k in range(values.starts[i], values.starts[i + 1]):
-            weights[values.features[k]] += step if values.form == BINARY else step * values.data[k]
-
-
 def values_of(gram: Gram, form: str = "auto") -> KernelValues:
     """Kernel values of a Gram: points where its kernel is one of the three, else its matrix.
 
     form : "auto" takes the points as the Gram holds them, a Gram with its matrix in memory is read as it is unless the
         kernel is linear; "dense", "sparse" and "binary" insist on a form of the points, "matrix" on the matrix.
     """
-    kernel: Any = getattr(gram, "kernel", None)
-    samples: Any = getattr(gram, "samples", None)
-    kinds: dict[Any, int] = {Linear: LINEAR, Gaussian: GAUSSIAN, Polynomial: POLYNOMIAL}
-    kind = kinds.get(type(kernel)) if samples is not None else None
-    has_matrix = isinstance(gram, FullGram)
-    if form == "matrix" or kind is None or (form == "auto" and has_matrix and kind != LINEAR):
+    kernel, samples = getattr(gram, "kernel", None), getattr(gram, "samples", None)
+    kind = KINDS.get(type(kernel)) if samples is not None else None
+    if form == "matrix" or kind is None or (form == "auto" and isinstance(gram, FullGram) and kind != LINEAR):
         if form in FORMS:
             raise ValueError(
                 f"form={form!r} needs the points themselves and a linear, Gaussian or polynomial kernel; "
                 "use form='auto'."
             )
         return _from_matrix(gram)
-    numbers = (
-        float(getattr(kernel, "gamma", 1.0)),
-        float(getattr(kernel, "coef0", 0.0)),
-        int(getattr(kernel, "degree", 1)),
-    )
-    return _from_points(samples, kind, numbers, form)
+    constants = {"gamma": float, "coef0": float, "degree": int}
+    given = {name: kind_of(getattr(kernel, name)) for name, kind_of in constants.items() if hasattr(kernel, name)}
+    return _from_points(samples, form)._replace(kernel=kind, **given)
 
 
 def _from_matrix(gram: Gram) -> KernelValues:
@@ -150,12 +134,10 @@ def _from_matrix(gram: Gram) -> KernelValues:
             f"{size / 2**30:.1f} GB for {n} samples, and takes at most {LARGEST_MATRIX / 2**30:.0f} GB. "
             "Use solver='block' or 'osuna'."
         )
-    matrix = gram.block(np.arange(n, dtype=np.int64))
-    nothing, none = np.empty(0), np.empty(0, np.int64)
-    return KernelValues(MATRIX, 0, matrix, np.empty((0, 0)), none, none, nothing, nothing, 0.0, 0.0, 0, 0)
+    return KernelValues(MATRIX, gram.block(np.arange(n)))
 
 
-def _from_points(samples: Samples, kind: int, numbers: tuple[float, float, int], form: str) -> KernelValues:
+def _from_points(samples: Samples | None, form: str) -> KernelValues:
     """Points in one of the three forms."""
     rows: Any = _rows(samples)
     if form == "auto":
@@ -163,24 +145,23 @@ def _from_points(samples: Samples, kind: int, numbers: tuple[float, float, int],
         form = "binary" if binary else "sparse" if sparse.issparse(rows) else "dense"
     if form == "dense":
         dense = np.ascontiguousarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
-        listed = sparse.csr_array((0, dense.shape[1]))
         squares = np.einsum("ij,ij->i", dense, dense)
-    else:
-        dense = np.empty((0, 0))
-        listed = sparse.csr_array(rows)
-        listed.eliminate_zeros()
-        if form == "binary" and np.any(listed.data != 1.0):
-            raise ValueError("form='binary' needs features that are all 0 or 1; use form='sparse'.")
-        squares = np.asarray(listed.multiply(listed).sum(axis=1)).ravel()
-    data = listed.data.astype(np.float64) if form == "sparse" else np.empty(0)
-    starts, features = listed.indptr.astype(np.int64), listed.indices.astype(np.int64)
-    matrix = np.empty((0, 0))
+        return KernelValues(DENSE, dense=dense, squares=squares, n_features=rows.shape[1])
+    listed = sparse.csr_array(rows, dtype=np.float64)
+    listed.eliminate_zeros()
+    if form == "binary" and np.any(listed.data != 1.0):
+        raise ValueError("form='binary' needs features that are all 0 or 1; use form='sparse'.")
     return KernelValues(
-        FORMS[form], kind, matrix, dense, starts, features, data, squares, *numbers, rows.shape[1]
-    )  # fmt: skip
+        FORMS[form],
+        starts=listed.indptr.astype(np.int64),
+        features=listed.indices.astype(np.int64),
+        data=listed.data,
+        squares=np.asarray(listed.multiply(listed).sum(axis=1)).ravel(),
+        n_features=rows.shape[1],
+    )
 
 
-def _rows(samples: Samples) -> NDArray | sparse.csr_array:
+def _rows(samples: Samples | None) -> NDArray | sparse.csr_array:
     """The points of prepared samples, one per row; differences to an origin do no harm where distances are taken."""
     if isinstance(samples, DenseRows):
         return samples.values
@@ -190,16 +171,12 @@ def _rows(samples: Samples) -> NDArray | sparse.csr_array:
         words = np.ascontiguousarray(samples.words[:, samples.start : samples.stop].T)
         bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")[:, : samples.n_features]
         low, high = samples.values
-        return sparse.csr_array(high * bits) if low == 0.0 else np.where(bits, high, low)
+        return np.where(bits, high, low) if low else sparse.csr_array(high * bits)
     if isinstance(samples, SparseRows):
         store, part = samples.store, slice(samples.start, samples.stop)
         shape = (len(store.squares), store.n_features)
-        rare = sparse.csr_array((store.values, store.indices.astype(np.int64), store.indptr), shape=shape)[part]
-        if not len(store.frequent_columns):
-            return rare
-        places = sparse.csr_array(
-            (np.ones(len(store.frequent_columns)), (np.arange(len(store.frequent_columns)), store.frequent_columns)),
-            shape=(len(store.frequent_columns), store.n_features),
-        )
-        return sparse.csr_array(rare + sparse.csr_array(store.frequent[part]) @ places)
+        rare = sparse.csr_array((store.values, store.indices.astype(np.int64), store.indptr), shape=shape)
+        dense = sparse.csr_array(store.frequent)
+        frequent = sparse.csr_array((dense.data, store.frequent_columns[dense.indices], dense.indptr), shape=shape)
+        return sparse.csr_array(rare + frequent)[part]
     raise TypeError(f"No points can be read from {type(samples).__name__}.")

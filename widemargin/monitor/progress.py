@@ -14,7 +14,7 @@ import math
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from widemargin.monitor.iteration import Iteration, Watch, tell_all
@@ -135,17 +135,18 @@ class ProgressBar:
         self.close()
 
 
-def watching(label: str, verbose: Any, *listeners: Watch | None) -> AbstractContextManager[Watch | None]:
-    """Context manager that combines the progress bar (if `verbose`) and other listeners into one."""
-    present = [listener for listener in listeners if listener is not None]
-    return _with_bar(label, present) if verbose else nullcontext(tell_all(present))
-
-
 @contextmanager
-def _with_bar(label: str, listeners: list[Watch]) -> Iterator[Watch | None]:
-    """A bar before the others: it shows also the step at which one of them asks to stop."""
-    with ProgressBar(label) as bar:
-        yield tell_all([bar, *listeners])
+def watching(label: str, verbose: Any, *listeners: Watch | None, always: bool = False) -> Iterator[Watch | None]:
+    """Context manager that combines the progress bar (if `verbose`) and other listeners into one.
+
+    The bar comes before the others: it shows also the step at which one of them asks to stop.
+    """
+    present = [listener for listener in listeners if listener is not None]
+    if not verbose:
+        yield tell_all(present)
+        return
+    with ProgressBar(label, always=always) as bar:
+        yield tell_all([bar, *present])
 
 
 def _values(now: Iteration) -> str:

@@ -19,14 +19,12 @@ See      Cristianini & Shawe-Taylor (2000), section 7.2, Table 7.1, Remarks 7.4-
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from widemargin.monitor.status import Status
-from widemargin.problems.dual import SignedDual
-from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
-from widemargin.solvers.reference.visits import Visitor, refuse_groups
+from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, check_option
+from widemargin.solvers.reference.visits import all_then_non_bound, visit_in_turn
 
 ORDERS = ("sequential", "violators", "nonbound", "ascending")
 ENOUGH_GROWTH = 1e-4  # relative growth of the objective below which the support vectors are left for the other points
@@ -56,51 +54,32 @@ class Adatron(ReferenceSolver):
     order: str = "sequential"
     omega: float = 1.0
 
-    fixed_bias: ClassVar[bool] = True
+    moves = 1
 
     def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise ValueError(f"order must be one of {', '.join(ORDERS)}; got {self.order!r}.")
+        check_option("order", self.order, ORDERS)
         if not 0.0 < self.omega < 2.0:
             raise ValueError(f"omega must lie between 0 and 2, where the iteration converges; got {self.omega!r}.")
 
-    def check(self, dual: SignedDual) -> None:
-        refuse_groups(dual, "adatron")
-
     def passes(self, run: Run) -> Passes:
-        visitor = Visitor(run, self.omega)
-        everything = np.arange(len(run.dual), dtype=np.int64)
-        if self.order in ("sequential", "violators"):
-            tol = 0.0 if self.order == "sequential" else run.stopping.tol
-            while True:
-                yield from visitor.visit(everything, tol)
-                if not visitor.changed:
-                    return Status.STALLED
-                yield PASS
+        if self.order == "nonbound":
+            return (yield from all_then_non_bound(run, self.omega))
+        tol = 0.0 if self.order == "sequential" else run.stopping.tol
         while True:
-            if self.order == "nonbound":
-                while True:
-                    yield from visitor.visit(visitor.non_bound(), run.stopping.tol)
-                    if not visitor.changed:
-                        break
-                    yield PASS
-                rest = everything
-            else:
-                yield from self._support_vectors(run, visitor)
-                rest = everything
-            yield from visitor.visit(rest, run.stopping.tol)
-            if not visitor.changed:
+            if self.order == "ascending":
+                yield from self._support_vectors(run)
+            if not (yield from visit_in_turn(run, np.arange(len(run.dual)), tol, self.omega)):
                 return Status.STALLED
             yield PASS
 
-    def _support_vectors(self, run: Run, visitor: Visitor) -> Passes:
+    def _support_vectors(self, run: Run) -> Passes:
         """Repeat over the support vectors, smallest multipliers first, until the objective hardly grows."""
         objective = run.dual.objective(run.beta, run.function)
         while True:
             size = np.abs(run.beta)
             support = np.flatnonzero(size)
-            yield from visitor.visit(support[np.argsort(size[support], kind="stable")], run.stopping.tol)
-            if not visitor.changed:
+            ascending = support[np.argsort(size[support], kind="stable")]
+            if not (yield from visit_in_turn(run, ascending, run.stopping.tol, self.omega)):
                 return Status.STALLED
             yield PASS
             before, objective = objective, run.dual.objective(run.beta, run.function)

@@ -18,14 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widemargin.monitor.status import Status
-from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
-from widemargin.solvers.reference.working_set import (
-    LOWEST_THRESHOLD,
-    SubProblems,
-    check_inner,
-    worst_violators,
-)
+from widemargin.solvers.reference.passes import Passes, ReferenceSolver, Run, check_option
+from widemargin.solvers.reference.sub_problems import INNER, solve_in_rounds, worst_violators
+from widemargin.solvers.reference.working_set import Index
 
 
 @dataclass(frozen=True)
@@ -53,18 +48,13 @@ class Chunking(ReferenceSolver):
     inner: str = "conjugate-gradient"
 
     def __post_init__(self) -> None:
-        check_inner(self.inner)
+        check_option("inner", self.inner, INNER)
         if self.chunk < 2:
             raise ValueError(f"chunk must be at least 2, one point of either side; got {self.chunk!r}.")
 
     def passes(self, run: Run) -> Passes:
-        problems = SubProblems(run, self.inner)
-        while True:
+        def choose() -> Index:
             support = run.beta != 0.0
-            chosen = np.union1d(np.flatnonzero(support), worst_violators(run, self.chunk, support))
-            if not problems.solve(chosen):
-                if self.inner != "conjugate-gradient" or problems.threshold <= LOWEST_THRESHOLD:
-                    return Status.STALLED
-                problems.threshold = LOWEST_THRESHOLD
-                continue
-            yield PASS
+            return np.union1d(np.flatnonzero(support), worst_violators(run, self.chunk, support))
+
+        return solve_in_rounds(run, self.inner, choose)

@@ -2,7 +2,7 @@
 
 Solves   min 1/2 b'Q b + c'b + sum e |b|  on q variables with Q = K + D dense, within the box, the sums of the groups
          kept
-Given    Q, the gradient f = Q b + c at the start b, the box, the groups; changed in place
+Given    a working set: Q, the gradient f = Q b + c at the start b, the box, the groups; f and b are changed in place
 Returns  the number of steps
 Step     on the face of the variables that may move: the gradient loses its mean in every group, so that directions keep
          the sums; conjugate directions (Polak-Ribiere); the exact minimum along the line, or the first bound that is
@@ -10,7 +10,7 @@ Step     on the face of the variables that may move: the gradient loses its mean
 Release  where the face is done (or the improvement is small), fixed variables whose slope points inside come back, all
          at once, except those that the new mean would push out again; if there are none, the minimum is found.
 Ends     when a step improves the objective by less than `threshold` relative to it, or the face is done, and no
-         variable is to be released; or when `out_of_time` says so
+         variable is to be released; or at the time limit of the run
 Kink     a variable at zero is fixed like one at a bound, and released to the side along which it falls
 See      Gill, Murray & Wright (1981), chapter 5; Burges (1998) for its use in SVMs; the threshold is the one that
          Platt (1998), section 3, calls the stopping threshold of the projected conjugate gradient.
@@ -18,129 +18,98 @@ See      Gill, Murray & Wright (1981), chapter 5; Burges (1998) for its use in S
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.solvers.reference.passes import Vector
+from widemargin.problems.optimality import scan_groups
+from widemargin.solvers.reference.passes import Run, Vector, free_of
+from widemargin.solvers.reference.working_set import WorkingSet, slopes_of
 
 MOST_STEPS = 50  # per variable: beyond, rounding must be the reason that it does not end
-FACE_SHARE, RELEASE_SHARE = (
-    0.05,
-    0.45,
-)  # of tol: a face within the one and no release beyond the other give 2 (a + b) = 1
+FACE_SHARE, RELEASE_SHARE = 0.05, 0.45  # of tol: a face within the one, no release beyond the other: 2 (a + b) = 1
 TINY_CURVATURE = 1e-14  # of the largest diagonal entry: flat directions are walked to the next bound
 
 
 class Face:
     """Which variables may move, each within one segment of its box, and their slopes there."""
 
-    def __init__(
-        self, beta: Vector, f: Vector, lower: Vector, upper: Vector, epsilon: Vector, group: NDArray, n_groups: int
-    ) -> None:
-        self.beta, self.f, self.lower, self.upper, self.epsilon = beta, f, lower, upper, epsilon
-        self.group, self.n_groups = group, n_groups
-        self.side = np.where(epsilon > 0.0, np.sign(beta), 0.0)  # of a variable with a kink; 0 without one
-        self.free = (beta > lower) & (beta < upper) & ((beta != 0.0) | (epsilon == 0.0))
-        self.ends()
+    def __init__(self, at: WorkingSet, n_groups: int) -> None:
+        self.at, self.n_groups = at, n_groups
+        self.starts = np.searchsorted(at.group, np.arange(n_groups + 1))
+        self.side = np.where(at.epsilon > 0.0, np.sign(at.beta), 0.0)  # of a variable with a kink; 0 without one
+        self.free = free_of(at.beta, at.lower, at.upper, at.epsilon)
 
-    def ends(self) -> None:
+    def ends(self) -> tuple[Vector, Vector]:
         """The segment of each variable: its box, cut at zero where there is a kink."""
-        self.low = np.where((self.epsilon > 0.0) & (self.side > 0.0), np.maximum(self.lower, 0.0), self.lower)
-        self.high = np.where((self.epsilon > 0.0) & (self.side < 0.0), np.minimum(self.upper, 0.0), self.upper)
+        at = self.at
+        low = np.where(self.side > 0.0, np.maximum(at.lower, 0.0), at.lower)
+        return low, np.where(self.side < 0.0, np.minimum(at.upper, 0.0), at.upper)
 
-    def levels(self, slope: Vector) -> Vector:
-        """Mean slope of the free variables of each group, as every variable sees it; zeros without groups."""
+    def slope(self) -> Vector:
+        """Derivative of the objective along each variable, on its side of the kink."""
+        return self.at.f + self.at.epsilon * self.side
+
+    def levels(self) -> Vector:
+        """Mean slope of the free variables of each group, as every variable sees it; zeros without groups.
+
+        Where none is free: halfway between the lowest slope that can rise and the highest that can fall.
+        """
+        at = self.at
         if self.n_groups == 0:
-            return np.zeros(len(slope))
-        count = np.bincount(self.group[self.free], minlength=self.n_groups)
-        total = np.bincount(self.group[self.free], weights=slope[self.free], minlength=self.n_groups)
-        mean = np.divide(total, count, out=self._levels_without_free(slope), where=count > 0)
-        return mean[self.group]
-
-    def _levels_without_free(self, slope: Vector) -> Vector:
-        """Halfway between the lowest slope that can rise and the highest that can fall."""
-        mean = np.zeros(self.n_groups)
-        rise = np.where(
-            self.beta < self.upper, self.f + np.where(self.beta >= 0.0, self.epsilon, -self.epsilon), np.inf
-        )
-        fall = np.where(
-            self.beta > self.lower, self.f + np.where(self.beta > 0.0, self.epsilon, -self.epsilon), -np.inf
-        )
-        for g in range(self.n_groups):
-            members = self.group == g
-            low, high = rise[members].min(initial=np.inf), fall[members].max(initial=-np.inf)
-            mean[g] = 0.5 * (low + high) if np.isfinite(low) and np.isfinite(high) else 0.0
-        return mean
+            return np.zeros(len(at.f))
+        count = np.bincount(at.group[self.free], minlength=self.n_groups)
+        total = np.bincount(at.group[self.free], weights=self.slope()[self.free], minlength=self.n_groups)
+        table = scan_groups(at.f, at.beta, at.lower, at.upper, at.epsilon, self.starts, self.n_groups, 0.0)
+        with np.errstate(invalid="ignore"):
+            middle = 0.5 * (table[:, 0] + table[:, 1])
+        middle[~np.isfinite(middle)] = 0.0
+        return np.divide(total, count, out=middle, where=count > 0)[at.group]
 
     def residual(self) -> Vector:
         """Minus the projected gradient: zero on fixed variables, without mean in every group.
 
         Variables on an end that it would push out are fixed first; that changes the mean, so it is repeated.
         """
-        slope = self.f + self.epsilon * self.side
+        low, high = self.ends()
         while True:
-            residual = np.where(self.free, self.levels(slope) - slope, 0.0)
-            out = ((self.beta <= self.low) & (residual < 0.0)) | ((self.beta >= self.high) & (residual > 0.0))
+            residual = np.where(self.free, self.levels() - self.slope(), 0.0)
+            out = ((self.at.beta <= low) & (residual < 0.0)) | ((self.at.beta >= high) & (residual > 0.0))
             if not out.any():
                 return residual
             self.free[out] = False
 
     def release(self, tol: float) -> bool:
         """Free the fixed variables that want to move inside by more than tol; whether there were any."""
-        level = self.levels(self.f + self.epsilon * self.side)
-        up = (self.beta < self.upper) & (
-            level - (self.f + np.where(self.beta >= 0.0, self.epsilon, -self.epsilon)) > tol
-        )
-        down = (self.beta > self.lower) & (
-            self.f + np.where(self.beta > 0.0, self.epsilon, -self.epsilon) - level > tol
-        )
-        up &= ~self.free
-        down &= ~self.free & ~up
+        at, level = self.at, self.levels()
+        rise, fall = slopes_of(at.beta, at.f, at)
+        up = (level - rise > tol) & ~self.free
+        down = (fall - level > tol) & ~self.free & ~up
         self.free |= up | down
-        at_kink = (self.epsilon > 0.0) & (self.beta == 0.0)
+        at_kink = (at.epsilon > 0.0) & (at.beta == 0.0)
         self.side = np.where(at_kink & up, 1.0, np.where(at_kink & down, -1.0, self.side))
-        self.ends()
         return bool(up.any() or down.any())
 
-    def longest(self, direction: Vector) -> tuple[float, NDArray]:
-        """Largest step along the direction inside all segments, and the variables that stop it."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(
-                direction > 0.0,
-                (self.high - self.beta) / direction,
-                np.where(direction < 0.0, (self.low - self.beta) / direction, np.inf),
-            )
+    def longest(self, direction: Vector) -> tuple[float, NDArray[np.bool_], Vector]:
+        """Largest step along the direction inside all segments, the variables that stop it, and their ends."""
+        low, high = self.ends()
+        end = np.where(direction > 0.0, high, low)
+        room = np.full(len(end), np.inf)
+        np.divide(end - self.at.beta, direction, out=room, where=direction != 0.0)
         longest = float(room.min(initial=np.inf))
-        return longest, np.flatnonzero(room <= longest)
-
-    def fix(self, hit: NDArray, direction: Vector) -> None:
-        """Put the variables that were hit exactly on their ends and take them off the face."""
-        self.beta[hit] = np.where(direction[hit] > 0.0, self.high[hit], self.low[hit])
-        self.free[hit] = False
+        return longest, room <= longest, end
 
 
-def minimise(
-    Q: NDArray,
-    f: Vector,
-    beta: Vector,
-    lower: Vector,
-    upper: Vector,
-    epsilon: Vector,
-    group: NDArray[np.int64],
-    n_groups: int,
-    objective: float,
-    threshold: float,
-    tol: float,
-    out_of_time: Callable[[], bool] = lambda: False,
-) -> int:
-    """Projected conjugate gradient; beta and f change in place. `objective` is the value at the start."""
-    face = Face(beta, f, lower, upper, epsilon, group, n_groups)
-    flat = TINY_CURVATURE * float(np.abs(np.diagonal(Q)).max(initial=0.0))
-    direction = before = np.zeros(len(f))
+def minimise(at: WorkingSet, run: Run, threshold: float) -> int:
+    """Projected conjugate gradient on some variables of a run; `at.K` is Q."""
+    face, tol = Face(at, run.dual.n_groups), run.stopping.tol
+    objective = run.dual.objective(run.beta, run.function)
+    flat = TINY_CURVATURE * float(np.abs(np.diagonal(at.K)).max(initial=0.0))
+    direction = before = np.zeros(len(at.f))
     restart = True
-    for steps in range(MOST_STEPS * len(f) + 100):
+    most_steps = MOST_STEPS * len(at.f) + 100
+    for steps in range(most_steps):
         residual = face.residual()
         if np.abs(residual).max(initial=0.0) <= FACE_SHARE * tol:
             if not face.release(RELEASE_SHARE * tol):
@@ -151,27 +120,28 @@ def minimise(
         slope = -float(residual @ direction)
         if slope >= 0.0:  # conjugacy is lost to rounding
             direction, slope = residual, -float(residual @ residual)
-        along = _product(Q, direction)
+        along = _product(at.K, direction)
         square = float(direction @ direction)
         curvature = float(direction @ along)
-        longest, hit = face.longest(direction)
+        longest, hit, end = face.longest(direction)
         length = min(longest, -slope / curvature if curvature > flat * square else np.inf)
         if not np.isfinite(length):  # flat without end: a hard margin that does not exist shows by one long step
             length = -slope / max(flat * square, np.finfo(float).tiny)
-        beta += length * direction
-        f += length * along
+        at.beta[:] += length * direction
+        at.f[:] += length * along
         improvement = -(slope * length + 0.5 * curvature * length * length)
         objective -= improvement
         before, restart = residual, length == longest
-        if restart:
-            face.fix(hit, direction)
+        if restart:  # variables on their ends are off the face
+            at.beta[hit] = end[hit]
+            face.free[hit] = False
         elif improvement <= threshold * abs(objective):
             if not face.release(RELEASE_SHARE * tol):
                 return steps + 1
             restart = True
-        if out_of_time():
+        if time.perf_counter() >= run.deadline:  # it may take longer than all the time that was left
             return steps + 1
-    return MOST_STEPS * len(f) + 100
+    return most_steps
 
 
 def _product(Q: NDArray, direction: Vector) -> Vector:

@@ -15,15 +15,13 @@ See      Ng & Ma, CS229 lecture notes, part V, section 9.1; Straka (2019); Gauss
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.monitor.status import Status
-from widemargin.problems.dual import SignedDual
-from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
-from widemargin.solvers.reference.visits import Visitor, refuse_groups
+from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run, Vector, check_option
+from widemargin.solvers.reference.visits import visit_in_turn
+from widemargin.solvers.reference.working_set import slopes_of
 
 ORDERS = ("cyclic", "random", "greedy")
 
@@ -52,45 +50,33 @@ class Coordinate(ReferenceSolver):
     order: str = "cyclic"
     seed: int = 0
 
-    fixed_bias: ClassVar[bool] = True
+    moves = 1
 
     def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise ValueError(f"order must be one of {', '.join(ORDERS)}; got {self.order!r}.")
-
-    def check(self, dual: SignedDual) -> None:
-        refuse_groups(dual, "coordinate")
+        check_option("order", self.order, ORDERS)
 
     def passes(self, run: Run) -> Passes:
-        visitor = Visitor(run)
         n = len(run.dual)
-        everything = np.arange(n, dtype=np.int64)
         rng = np.random.default_rng(self.seed)
+        curvature = np.maximum(run.curvature, np.finfo(float).tiny)
         while True:
             steps = 0
             if self.order == "greedy":
                 for _ in range(n):
-                    yield from visitor.visit(_largest_gain(run, visitor.total_diagonal), 0.0)
-                    steps += visitor.changed
-                    if not visitor.changed or run.stopping.tol >= float(_excess(run).max()):
+                    best = np.array([np.argmax(_excess(run) ** 2 / curvature)])
+                    changed = yield from visit_in_turn(run, best)
+                    yield SLICE
+                    steps += changed
+                    if not changed or _excess(run).max() <= run.stopping.tol:
                         break
             else:
-                yield from visitor.visit(everything if self.order == "cyclic" else rng.permutation(n), 0.0)
-                steps = visitor.changed
+                steps = yield from visit_in_turn(run, np.arange(n) if self.order == "cyclic" else rng.permutation(n))
             if not steps:
                 return Status.STALLED
             yield PASS
 
 
-def _excess(run: Run) -> NDArray[np.float64]:
+def _excess(run: Run) -> Vector:
     """How far the slope of each open direction is on the wrong side of zero."""
-    f, beta, dual = run.gradient(), run.beta, run.dual
-    rise = np.where(beta >= 0.0, f + dual.epsilon, f - dual.epsilon)
-    fall = np.where(beta > 0.0, f + dual.epsilon, f - dual.epsilon)
-    return np.maximum(np.where(beta < dual.upper, -rise, 0.0), np.where(beta > dual.lower, fall, 0.0)).clip(0.0)
-
-
-def _largest_gain(run: Run, total_diagonal: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The variable with the largest slope^2 / K_ii, as an index array of one."""
-    gain = _excess(run) ** 2 / np.maximum(total_diagonal, np.finfo(float).tiny)
-    return np.array([np.argmax(gain)], np.int64)
+    rise, fall = slopes_of(run.beta, run.gradient(), run.dual.terms)
+    return np.maximum(np.maximum(-rise, fall), 0.0)

@@ -14,14 +14,9 @@ See      Platt (1998), section 2.6; Cristianini & Shawe-Taylor (2000), Remark 7.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-import numpy as np
-
-from widemargin.monitor.status import Status
-from widemargin.problems.dual import SignedDual
-from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
-from widemargin.solvers.reference.visits import Visitor, refuse_groups
+from widemargin.solvers.reference.passes import Passes, ReferenceSolver, Run
+from widemargin.solvers.reference.visits import all_then_non_bound
 
 
 @dataclass(frozen=True)
@@ -37,19 +32,7 @@ class FixedThreshold(ReferenceSolver):
     [[0.5, 0.5]]
     """
 
-    fixed_bias: ClassVar[bool] = True
-
-    def check(self, dual: SignedDual) -> None:
-        refuse_groups(dual, "fixed-threshold")
+    moves = 1
 
     def passes(self, run: Run) -> Passes:
-        visitor = Visitor(run)
-        everything = np.arange(len(run.dual), dtype=np.int64)
-        examine_all = True
-        while True:
-            yield from visitor.visit(everything if examine_all else visitor.non_bound(), run.stopping.tol)
-            if visitor.changed:
-                yield PASS
-            elif examine_all:
-                return Status.STALLED
-            examine_all = not examine_all and not visitor.changed
+        return all_then_non_bound(run)

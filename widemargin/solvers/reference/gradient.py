@@ -17,17 +17,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run, Vector
-from widemargin.solvers.reference.variables import move, repair_sum
+from widemargin.solvers.reference.working_set import move, repair_sums
 
 POWER_ITERATIONS = 20  # products with K to find its largest eigenvalue; an estimate is enough, the step is checked
 HALVINGS = 60  # of the rate in one step, before rounding must be the reason that the objective does not fall
-BISECTIONS = 200  # of the level: enough for every bit of a float64
 RECOVERY = 1.25  # growth of a halved rate per step, so that one bad estimate is not for ever
 
 
@@ -55,7 +53,7 @@ class Gradient(ReferenceSolver):
 
     def passes(self, run: Run) -> Passes:
         dual = run.dual
-        everything = np.arange(len(dual), dtype=np.int64)
+        everything = np.arange(len(dual))
         largest = self.rate or 1.0 / (_largest_eigenvalue(run) or 1.0)  # any rate will do where K is zero
         rate = largest
         objective = dual.objective(run.beta, run.function)
@@ -82,19 +80,16 @@ class Gradient(ReferenceSolver):
 
 def project(dual: SignedDual, beta: Vector, step: Vector, rate: float) -> Vector:
     """The feasible point nearest to beta - step, after the pull of the kink towards zero."""
-    values = beta - step
+    values, epsilon = beta - step, rate * dual.epsilon
     target = np.empty_like(beta)
-    epsilon = rate * dual.epsilon
     if dual.n_groups == 0:
         pull(values, 0.0, epsilon, dual.lower, dual.upper, target)
         return target
-    starts = dual.group_starts
-    for first, last in zip(starts[:-1], starts[1:], strict=True):
+    for first, last in zip(dual.group_starts[:-1], dual.group_starts[1:], strict=True):
         part = slice(first, last)
         total = float(dual.start[part].sum())
         project_to_sum(values[part], epsilon[part], dual.lower[part], dual.upper[part], total, target[part])
-        repair_sum(target[part], dual.lower[part], dual.upper[part], epsilon[part], total)
-    return target
+    return repair_sums(dual, target)
 
 
 @jit
@@ -112,19 +107,14 @@ def pull(values, level, epsilon, lower, upper, out):
 @jit
 def project_to_sum(values, epsilon, lower, upper, total, out):
     """The pulled values whose level makes their sum `total`; the sum falls as the level rises."""
-    width = abs(total) + 1e-300
-    for t in range(values.shape[0]):
-        width = max(width, abs(values[t]) + epsilon[t])
-    low, high, step = 0.0, 0.0, width
-    while pull(values, low, epsilon, lower, upper, out) < total and step < 1e300:
-        low, step = low - step, 2.0 * step
-    step = width
-    while pull(values, high, epsilon, lower, upper, out) > total and step < 1e300:
-        high, step = high + step, 2.0 * step
-    for _ in range(BISECTIONS):
+    width = abs(total) + 1e-300 + np.max(np.abs(values) + epsilon)
+    low, high = -width, width
+    while pull(values, low, epsilon, lower, upper, out) < total and low > -1e300:
+        low *= 2.0
+    while pull(values, high, epsilon, lower, upper, out) > total and high < 1e300:
+        high *= 2.0
+    while low < 0.5 * (low + high) < high:
         middle = 0.5 * (low + high)
-        if middle == low or middle == high:  # noqa: SIM109 (compiled)
-            break
         if pull(values, middle, epsilon, lower, upper, out) > total:
             low = middle
         else:
@@ -134,14 +124,12 @@ def project_to_sum(values, epsilon, lower, upper, total, out):
 
 def _largest_eigenvalue(run: Run) -> float:
     """Largest eigenvalue of K + D by power iteration, from a vector without symmetry."""
-    dual, gram = run.dual, run.gram
+    dual = run.dual
     vector = 1.0 + np.random.default_rng(0).random(len(dual))
     value = 0.0
     for _ in range(POWER_ITERATIONS):
         vector /= max(float(np.linalg.norm(vector)), np.finfo(float).tiny)
-        coefficients: NDArray = dual.per_sample(vector)
-        function = np.zeros(len(gram))
-        gram.add_rows(np.arange(len(gram), dtype=np.int64), coefficients, function)
+        function = run.gram.scores(dual.per_sample(vector)).values
         vector = dual.per_variable(function) + dual.diagonal * vector
         value = float(np.linalg.norm(vector))
     return value

@@ -20,71 +20,71 @@ See      Keerthi, Shevade, Bhattacharyya & Murthy (2001), Neural Computation 13;
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from widemargin._jit import jit
-from widemargin.gram.kernel_values import kernel_value, load, unload, values_of
-from widemargin.monitor.status import Status
-from widemargin.problems.dual import SignedDual
-from widemargin.solvers.reference.pair_move import ETA_FLOOR, open_slopes, pair_move
-from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run
-from widemargin.solvers.reference.platt import WORK_PER_SLICE
-from widemargin.solvers.reference.smo_state import (
-    CURVATURE,
-    DECREASE,
-    EVALUATIONS,
+from widemargin.gram.kernel_values import KernelValues, add_point, kernel_value, unload
+from widemargin.solvers.reference.pair_move import ETA_FLOOR, open_slopes
+from widemargin.solvers.reference.passes import Run, check_option
+from widemargin.solvers.reference.smo import (
+    B_LOW,
+    B_UP,
+    LOW,
     N_FREE,
+    UP,
+    WORK,
     WORST,
-    carry_out,
+    PairSolver,
+    State,
     gradient_at,
-    new_state,
-    refresh,
-    refuse_several_groups,
+    multiplier,
+    slice_is_over,
+    take_step,
 )
+from widemargin.solvers.reference.working_set import Index
 
-UP, LOW = 0, 1  # places in `holder` and `threshold`
-RETRIES = 3  # times a finished run is taken up again from gradients computed afresh
 CHOICES = ("violation", "gain")
 
 
 @jit
-def find_thresholds(values, s, holder, threshold):
-    """Thresholds over the non-bound points and the two points that held them before."""
-    up, low = holder[UP], holder[LOW]
-    threshold[UP], threshold[LOW] = np.inf, -np.inf
-    for place in range(s.counts[N_FREE] + 2):
-        if place < s.counts[N_FREE]:
-            k = s.free[place]
-        else:
-            k = up if place == s.counts[N_FREE] else low
-        if k >= 0:
-            offer(s, k, gradient_at(values, s, k), holder, threshold)
+def offer(s, k, f):
+    """Let a point with gradient f move the thresholds; its open slopes."""
+    rise, fall = open_slopes(multiplier(s, k, f))
+    if rise < s.numbers[B_UP]:
+        s.numbers[B_UP], s.counts[UP] = rise, k
+    if fall > s.numbers[B_LOW]:
+        s.numbers[B_LOW], s.counts[LOW] = fall, k
+    return rise, fall
 
 
 @jit
-def offer(s, k, f, holder, threshold):
-    """Let a point move the thresholds."""
-    rise, fall = open_slopes(f, s.beta[k], s.lower[k], s.upper[k], s.epsilon[k])
-    if rise < threshold[UP]:
-        threshold[UP], holder[UP] = rise, k
-    if fall > threshold[LOW]:
-        threshold[LOW], holder[LOW] = fall, k
+def step_and_thresholds(values, s, i1, i2):
+    """Optimise a pair, and find the thresholds over the non-bound points, the former holders and the pair; moved?"""
+    if not take_step(values, s, i1, i2, gradient_at(values, s, i2), 0.0):
+        return False
+    up, low = s.counts[UP], s.counts[LOW]
+    s.numbers[B_UP], s.numbers[B_LOW] = np.inf, -np.inf
+    s.counts[WORK] += 2 * s.counts[N_FREE]
+    for k in s.free[: s.counts[N_FREE]]:
+        offer(s, k, s.gradient[k])
+    for k in (up, low, i1, i2):
+        if k >= 0:
+            offer(s, k, gradient_at(values, s, k))
+    return True
 
 
 @jit
 def best_gain(values, s, up):
-    """The non-bound point whose joint step with `up` promises most, or -1."""
-    f = gradient_at(values, s, up)
-    rise, _ = open_slopes(f, s.beta[up], s.lower[up], s.upper[up], s.epsilon[up])
-    load(values, up, s.work)
-    best, chosen = 0.0, -1
-    for place in range(s.counts[N_FREE]):
-        k = s.free[place]
-        _, fall = open_slopes(s.gradient[k], s.beta[k], s.lower[k], s.upper[k], s.epsilon[k])
+    """The non-bound point whose joint step with `up` promises most, or the holder of the other threshold."""
+    rise, _ = open_slopes(multiplier(s, up, gradient_at(values, s, up)))
+    add_point(values, up, 1.0, s.work)
+    best, chosen = 0.0, s.counts[LOW]
+    for k in s.free[: s.counts[N_FREE]]:
+        _, fall = open_slopes(multiplier(s, k, s.gradient[k]))
         if fall > rise and k != up:
-            scale = s.total_diagonal[up] + s.total_diagonal[k]
+            scale = s.curvature[up] + s.curvature[k]
             eta = max(scale - 2.0 * kernel_value(values, s.work, up, k), ETA_FLOOR * scale)
             if (fall - rise) ** 2 / eta > best:
                 best, chosen = (fall - rise) ** 2 / eta, k
@@ -93,91 +93,44 @@ def best_gain(values, s, up):
 
 
 @jit
-def take_step(values, s, i1, i2, holder, threshold):
-    """Optimise a pair and find the thresholds anew; whether it moved."""
-    if i1 == i2 or i1 < 0 or i2 < 0:
-        return False
-    f1, f2 = gradient_at(values, s, i1), gradient_at(values, s, i2)
-    load(values, i1, s.work)
-    scale = s.total_diagonal[i1] + s.total_diagonal[i2]
-    eta = scale - 2.0 * kernel_value(values, s.work, i1, i2)
-    if eta < -1e3 * ETA_FLOOR * scale:
-        s.numbers[CURVATURE] = min(s.numbers[CURVATURE], eta)
-    b1, b2, decrease = pair_move(
-        s.beta[i1],
-        s.beta[i2],
-        f2 - f1,
-        eta,
-        scale,
-        s.lower[i1],
-        s.upper[i1],
-        s.lower[i2],
-        s.upper[i2],
-        s.epsilon[i1],
-        s.epsilon[i2],
-    )
-    moves = decrease > 0.0 and b2 != s.beta[i2]
-    if moves:
-        load(values, i2, s.other_work)
-        carry_out(values, s, i1, b1, f1, i2, b2, f2)
-        unload(values, i2, s.other_work)
-        s.numbers[DECREASE] += decrease
-        holder[UP] = holder[UP] if holder[UP] >= 0 else i1
-        holder[LOW] = holder[LOW] if holder[LOW] >= 0 else i2
-        unload(values, i1, s.work)
-        find_thresholds(values, s, holder, threshold)
-        offer(s, i1, gradient_at(values, s, i1), holder, threshold)
-        offer(s, i2, gradient_at(values, s, i2), holder, threshold)
-        return True
-    unload(values, i1, s.work)
-    return False
-
-
-@jit
-def partner_of(values, s, i2, holder, threshold, tol):
-    """The point that holds the threshold against which i2 violates most, or -1."""
-    f = gradient_at(values, s, i2)
-    rise, fall = open_slopes(f, s.beta[i2], s.lower[i2], s.upper[i2], s.epsilon[i2])
-    by_rise, by_fall = threshold[LOW] - rise, fall - threshold[UP]
-    offer(s, i2, f, holder, threshold)
+def examine(values, s, i2, tol):
+    """A step with the point that holds the threshold against which i2 violates most; whether it was made."""
+    b_up, b_low = s.numbers[B_UP], s.numbers[B_LOW]
+    rise, fall = offer(s, i2, gradient_at(values, s, i2))
+    by_rise, by_fall = b_low - rise, fall - b_up
     worst = max(by_rise, by_fall)
     if worst <= tol:
-        return -1
+        return False
     s.numbers[WORST] = max(s.numbers[WORST], worst)
-    return holder[LOW] if by_rise > by_fall else holder[UP]
+    return step_and_thresholds(values, s, s.counts[LOW] if by_rise > by_fall else s.counts[UP], i2)
 
 
 @jit
-def sweep(values, s, first, stop, holder, threshold, tol, max_steps, max_work, by_gain):
-    """Examine points first:stop, or with stop < 0 optimise the pair of the thresholds; where to go on, steps made."""
-    changed, work = 0, 0
-    n = s.beta.shape[0]
-    position = first
-    while stop < 0 or position < stop:
-        evaluations = s.counts[EVALUATIONS]
-        if stop < 0:
-            if threshold[LOW] - threshold[UP] <= tol:
-                return -1, changed
-            s.numbers[WORST] = max(s.numbers[WORST], threshold[LOW] - threshold[UP])
-            i2 = holder[UP]
-            i1 = best_gain(values, s, i2) if by_gain else holder[LOW]
-            i1 = holder[LOW] if i1 < 0 else i1
-        else:
-            i2 = position
-            i1 = partner_of(values, s, i2, holder, threshold, tol)
-            position += 1
-        moved = i1 >= 0 and take_step(values, s, i1, i2, holder, threshold)
-        changed += moved
-        work += 1 + n * (s.counts[EVALUATIONS] - evaluations) + 4 * s.counts[N_FREE] * moved
-        if stop < 0 and not moved:
-            return -1, changed
-        if changed >= max_steps or work >= max_work:
-            return position, changed
-    return position, changed
+def sweep(values, s, points, first, tol, max_steps):
+    """Examine points[first:], until steps or work run out; where to go on, and how many changed."""
+    changed = 0
+    for place in range(first, points.shape[0]):
+        changed += examine(values, s, points[place], tol)
+        if changed >= max_steps or slice_is_over(s):
+            return place + 1, changed
+    return points.shape[0], changed
+
+
+@jit
+def optimise_pairs(values, s, by_gain, tol, max_steps):
+    """Pairs of the two thresholds until these are within tol, none moves, or steps or work run out; the steps made."""
+    changed = 0
+    while s.numbers[B_LOW] - s.numbers[B_UP] > tol and changed < max_steps and not slice_is_over(s):
+        s.numbers[WORST] = max(s.numbers[WORST], s.numbers[B_LOW] - s.numbers[B_UP])
+        up = s.counts[UP]
+        if not step_and_thresholds(values, s, best_gain(values, s, up) if by_gain else s.counts[LOW], up):
+            break
+        changed += 1
+    return changed
 
 
 @dataclass(frozen=True)
-class Keerthi(ReferenceSolver):
+class Keerthi(PairSolver):
     """SMO with two thresholds.
 
     Parameters
@@ -200,45 +153,15 @@ class Keerthi(ReferenceSolver):
 
     second_choice: str = "violation"
     form: str = "auto"
-    max_passes: int = field(default=1_000_000, kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.second_choice not in CHOICES:
-            raise ValueError(f"second_choice must be one of {', '.join(CHOICES)}; got {self.second_choice!r}.")
+        check_option("second_choice", self.second_choice, CHOICES)
 
-    def check(self, dual: SignedDual) -> None:
-        refuse_several_groups(dual, "keerthi")
+    def rest_of(self, s: State) -> Index:
+        return s.free[:0]  # pairs of the two thresholds, no list of points
 
-    def passes(self, run: Run) -> Passes:
-        values = values_of(run.gram, self.form)
-        run.point = (run.beta, run.function)
-        s = new_state(run, values, 0)
-        objective = run.dual.objective(run.beta, run.function)
-        holder, threshold = np.full(2, -1, np.int64), np.array([np.inf, -np.inf])
-        n, retries, everything = len(run.dual), 0, True
-        while True:
-            position, stop, changed = 0, n if everything else -1, 0
-            s.numbers[WORST] = 0.0
-            while position >= 0 and (stop < 0 or position < stop):
-                position, count = sweep(
-                    values, s, position, stop, holder, threshold, run.stopping.tol, run.steps_left(), WORK_PER_SLICE,
-                    self.second_choice == "gain",
-                )  # fmt: skip
-                changed += count
-                run.iterations += count
-                run.lowest_curvature = min(run.lowest_curvature, s.numbers[CURVATURE])
-                run.point = (s.beta, None)
-                run.seen = (s.numbers[WORST], objective - s.numbers[DECREASE])
-                yield SLICE if everything else PASS  # on hard margins that do not exist the pairs never end
-            run.seen = (s.numbers[WORST], objective - s.numbers[DECREASE])
-            if changed:
-                retries = 0
-                yield PASS
-            if everything and not changed:
-                table = run.table()
-                if table[0, 1] - table[0, 0] <= run.stopping.tol or retries == RETRIES:
-                    return Status.STALLED
-                retries += 1
-                refresh(values, s, run.gradient())
-                holder[:], threshold[:] = -1, (np.inf, -np.inf)
-            everything = not everything or not changed
+    def sweep(self, run: Run, values: KernelValues, s: State, points: Index, first: int) -> tuple[int, int]:
+        if len(points):
+            return sweep(values, s, points, first, run.stopping.tol, run.steps_left())
+        by_gain = self.second_choice == "gain"
+        return 0, optimise_pairs(values, s, by_gain, run.stopping.tol, run.steps_left())

@@ -16,16 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from widemargin.monitor.status import Status
-from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
-from widemargin.solvers.reference.working_set import (
-    LOWEST_THRESHOLD,
-    SubProblems,
-    check_inner,
-    worst_violators,
-)
+from widemargin.solvers.reference.passes import Passes, ReferenceSolver, Run, check_option
+from widemargin.solvers.reference.sub_problems import INNER, solve_in_rounds, worst_violators
+from widemargin.solvers.reference.working_set import Index
 
 
 @dataclass(frozen=True)
@@ -56,7 +50,7 @@ class Osuna(ReferenceSolver):
     inner: str = "conjugate-gradient"
 
     def __post_init__(self) -> None:
-        check_inner(self.inner)
+        check_option("inner", self.inner, INNER)
         if not 2 <= self.exchange <= self.size:
             raise ValueError(
                 f"exchange must lie between 2 and size={self.size}, so that both sides of a pair can enter; "
@@ -64,25 +58,22 @@ class Osuna(ReferenceSolver):
             )
 
     def passes(self, run: Run) -> Passes:
-        problems = SubProblems(run, self.inner)
-        inside = np.arange(min(self.size, len(run.dual)), dtype=np.int64)  # an arbitrary set, as in Table 7.2
-        whole = len(inside) == len(run.dual)
-        first = True
-        while True:
-            if not first and not whole:
-                inside = self._exchange(run, inside)
-            first = False
-            if not problems.solve(inside):
-                if self.inner != "conjugate-gradient" or problems.threshold <= LOWEST_THRESHOLD:
-                    return Status.STALLED
-                problems.threshold = LOWEST_THRESHOLD
-                continue
-            yield PASS
+        n = len(run.dual)
+        inside = np.arange(0)
 
-    def _exchange(self, run: Run, inside: NDArray[np.int64]) -> NDArray[np.int64]:
+        def choose() -> Index:
+            nonlocal inside
+            if not len(inside):
+                inside = np.arange(min(self.size, n))  # an arbitrary set at first, as in Table 7.2
+            elif len(inside) < n:
+                inside = self._exchange(run, inside)
+            return inside
+
+        return solve_in_rounds(run, self.inner, choose)
+
+    def _exchange(self, run: Run, inside: Index) -> Index:
         """The next working set: worst violators in front, then the old members, non-bound ones last to leave."""
-        nobody = np.zeros(len(run.dual), np.bool_)
-        new = worst_violators(run, self.exchange, nobody)
+        new = worst_violators(run, self.exchange)
         beta, dual = run.beta[inside], run.dual
         at_bound = (beta <= dual.lower[inside]) | (beta >= dual.upper[inside])
         old = np.concatenate([inside[~at_bound], inside[at_bound]])

@@ -12,24 +12,26 @@ Point    (beta, F = K b) is one attribute and changes at once, so that an interr
 
 from __future__ import annotations
 
+import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin._jit import jit
 from widemargin.gram.gram import Gram
 from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.optimality import levels_of, scan_groups, violation_of
-from widemargin.problems.primal import best_primal
+from widemargin.problems.measure import measure
+from widemargin.problems.optimality import is_free, levels_of, scan_groups, violation_of
 from widemargin.solvers.solution import Solution
 
 STALL_PASSES = 3  # passes in a row without a lower objective before a solver is stalled
@@ -40,15 +42,24 @@ UNLIMITED = 2**62  # steps: "no max_iter" in compiled loops
 Vector = NDArray[np.float64]
 
 
-class Turn(Enum):
-    """What an algorithm hands back: a whole pass, or a slice of one so that the clock can be looked at."""
-
-    SLICE = 0
-    PASS = 1
+SLICE, PASS = "slice", "pass"  # what an algorithm yields: part of a pass, so that the clock can be looked at, or all
+Turns = Generator[str, None, int]
+Passes = Generator[str, None, Status]
 
 
-SLICE, PASS = Turn.SLICE, Turn.PASS
-Passes = Generator[Turn, None, Status]
+@jit
+def free_of(beta, lower, upper, epsilon):
+    """Which variables are strictly inside their box and off the kink."""
+    free = np.empty(beta.shape[0], np.bool_)
+    for t in range(beta.shape[0]):
+        free[t] = is_free(beta[t], lower[t], upper[t], epsilon[t])
+    return free
+
+
+def check_option(name: str, value: str, known: Sequence[str]) -> None:
+    """Raise a ValueError for an option that does not exist."""
+    if value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
 
 
 class Run:
@@ -65,14 +76,11 @@ class Run:
         self, dual: SignedDual, gram: Gram, stopping: Stopping, start: NDArray | None, function: NDArray | None
     ) -> None:
         self.dual, self.gram, self.stopping = dual, gram, stopping
-        self.starts = dual.group_starts
         self.began = time.perf_counter()
         self.deadline = stopping.deadline()
         self.iterations = self.rounds = 0
         self.seen: tuple[float, float] | None = None
         self.lowest_curvature = 0.0
-        infinite = np.isinf(dual.upper) | np.isinf(dual.lower)
-        self.infinite_box, self.hard = bool(infinite.any()), bool(np.any(infinite & (dual.diagonal == 0.0)))
         self.ran_away = False  # whether a step had no end
         beta = np.array(dual.start if start is None else start, dtype=np.float64)
         self.point: tuple[Vector, Vector | None] = (beta, None if function is None else np.array(function, np.float64))
@@ -86,13 +94,20 @@ class Run:
         """F = K b of the point, computed now if the algorithm does not keep it."""
         beta, function = self.point
         if function is None:
-            coefficients = self.dual.per_sample(beta)
-            support = np.flatnonzero(coefficients)
-            function = np.zeros(len(self.gram))
-            if len(support):
-                self.gram.add_rows(support, coefficients[support], function)
+            function = self.gram.scores(self.dual.per_sample(beta)).values
             self.point = (beta, function)
         return function
+
+    @cached_property
+    def curvature(self) -> Vector:
+        """K_ii + D_i of every variable."""
+        diag = self.gram.diag if self.dual.row is None else self.gram.diag[self.dual.row]
+        return diag + self.dual.diagonal
+
+    @cached_property
+    def infinite(self) -> NDArray[np.bool_]:
+        """Which boxes have no end."""
+        return np.isinf(self.dual.upper) | np.isinf(self.dual.lower)
 
     def gradient(self) -> Vector:
         """f = F + D b + c of the point, one per variable."""
@@ -101,7 +116,11 @@ class Run:
     def table(self) -> NDArray:
         """Thresholds of every group at the point (problems/optimality.py)."""
         d = self.dual
-        return scan_groups(self.gradient(), self.beta, d.lower, d.upper, d.epsilon, self.starts, d.n_groups)
+        return scan_groups(self.gradient(), self.beta, d.lower, d.upper, d.epsilon, d.group_starts, d.n_groups)
+
+    def free(self) -> NDArray[np.bool_]:
+        """Which variables are strictly inside their box and off the kink."""
+        return free_of(self.beta, self.dual.lower, self.dual.upper, self.dual.epsilon)
 
     def steps_left(self) -> int:
         """Steps that max_iter still allows."""
@@ -121,19 +140,14 @@ class Run:
 
     def meets(self, violation: float, objective: float, previous: float) -> bool:
         """Whether the point meets the criterion; what was only seen during a pass is looked at again, exactly."""
-        stop, dual = self.stopping, self.dual
+        stop = self.stopping
         if stop.criterion != "gap" and self.seen is None and violation <= stop.tol:
             return True
         if stop.criterion == "kkt":
             return False
         if stop.criterion == "objective":
             return self.rounds > 0 and previous - objective <= stop.tol * abs(objective)
-        table = self.table()
-        norm2 = float(dual.per_sample(self.beta) @ self.function)
-        level = levels_of(table, dual.n_groups)
-        primal, _ = best_primal(dual, dual.per_variable(self.function), norm2, level)
-        exact = dual.objective(self.beta, self.function)
-        return bool(np.isfinite(primal)) and primal + exact <= stop.tol * max(abs(primal), abs(exact))
+        return measure(self.dual, self.beta, self.function)["gap"] <= stop.tol
 
     def has_no_margin(self) -> bool:
         """Hard margin: 2 |sum b phi| / sum |b| bounds the distance of the two hulls; is it zero to rounding?
@@ -142,24 +156,27 @@ class Run:
         """
         if self.ran_away:
             return True
-        if not (self.hard or (self.infinite_box and self.lowest_curvature < 0.0)):
+        dual = self.dual
+        if not np.any(self.infinite & ((dual.diagonal == 0.0) | (self.lowest_curvature < 0.0))):
             return False
         total = float(np.abs(self.beta).sum())
-        norm2 = float(self.dual.per_sample(self.beta) @ self.function) + float(self.dual.diagonal @ self.beta**2)
+        norm2 = float(dual.per_sample(self.beta) @ self.function) + float(dual.diagonal @ self.beta**2)
         return total > 0.0 and 4.0 * norm2 <= SMALLEST_MARGIN2 * float(self.gram.diag.max()) * total * total
+
+    def or_indefinite(self, status: Status) -> Status:
+        """A reason to end without the optimum, unless the kernel was seen to be the reason."""
+        return Status.INDEFINITE if self.lowest_curvature < 0.0 else status
 
     def report(self, violation: float, objective: float) -> Iteration:
         """Progress report; `point` computes (beta, F) on request."""
-        beta, dual = self.beta, self.dual
-        free = (beta > dual.lower) & (beta < dual.upper) & ((beta != 0.0) | (dual.epsilon == 0.0))
         return Iteration(
             violation=violation,
             tol=self.stopping.tol,
             objective=objective,
             iterations=self.iterations,
             rounds=self.rounds,
-            n_support=int(np.count_nonzero(beta)),
-            n_free=int(np.count_nonzero(free)),
+            n_support=int(np.count_nonzero(self.beta)),
+            n_free=int(np.count_nonzero(self.free())),
             seconds=time.perf_counter() - self.began,
             point=lambda: (self.beta, self.function),
         )
@@ -177,11 +194,30 @@ class ReferenceSolver(ABC):
 
     max_passes: int = field(default=10_000, kw_only=True)
 
-    fixed_bias: ClassVar[bool] = False  # whether it can only take machines without equality constraint
+    moves: ClassVar[int] = 0  # multipliers per step: 1 can keep no sum, 2 keep one sum; others take every machine
     keeps_going: ClassVar[bool] = False  # whether passes without a lower objective are part of the algorithm
 
-    def check(self, dual: SignedDual) -> None:  # noqa: B027
+    @property
+    def fixed_bias(self) -> bool:
+        """Whether it can only take machines without equality constraint."""
+        return self.moves == 1
+
+    def check(self, dual: SignedDual) -> None:
         """Raise a ValueError with a sentence if this solver cannot take the machine."""
+        name = re.sub("(?<=[a-z])(?=[A-Z])", "-", type(self).__name__).lower()  # as in SVC(solver="fixed-threshold")
+        if self.moves == 1 and dual.n_groups:
+            raise ValueError(
+                f"solver={name!r} moves one multiplier at a time, so it needs a machine without equality "
+                "constraint (fixed bias: problems.without_bias and the kernel K + tau^2, which SVC and SVR set up by "
+                "themselves); this machine keeps a sum of its multipliers. Use solver='block' or 'chunking'."
+            )
+        if self.moves == 2 and not (dual.n_groups == 1 and dual.row is None and dual.sign is None):
+            sums = "more than one equality constraint (nu)" if dual.n_groups else "no equality constraint (fixed bias)"
+            instead = "'block', 'chunking' or 'osuna'" if dual.n_groups else "'fixed-threshold' or 'adatron'"
+            raise ValueError(
+                f"solver={name!r} moves two multipliers against one threshold, and this machine has {sums}: "
+                f"use solver={instead}."
+            )
 
     @abstractmethod
     def passes(self, run: Run) -> Passes:
@@ -230,14 +266,14 @@ class ReferenceSolver(ABC):
             if watch is not None:
                 watch(now)
             if run.has_no_margin():
-                return self._without_bound(run)
+                return run.or_indefinite(Status.UNBOUNDED)
             if run.meets(violation, objective, previous):
                 return Status.OPTIMAL
             if self.max_passes <= run.rounds:
                 return Status.MAX_ITER
             stalled = stalled + 1 if run.rounds and previous - objective <= NO_GROWTH * abs(objective) else 0
             if stalled >= STALL_PASSES and not self.keeps_going:
-                return Status.INDEFINITE if run.lowest_curvature < 0.0 else Status.STALLED
+                return run.or_indefinite(Status.STALLED)
             try:
                 while True:
                     ended = run.out_of_budget()
@@ -253,20 +289,11 @@ class ReferenceSolver(ABC):
             previous = objective
             violation, objective = run.measure()
 
-    def _without_bound(self, run: Run) -> Status:
-        """Why the dual grows without end."""
-        return Status.INDEFINITE if run.lowest_curvature < 0.0 else Status.UNBOUNDED
-
     def _judge(self, run: Run, previous: float, reason: Status) -> Status:
         """The algorithm can do no more: was that the optimum?"""
         run.seen = None
         if run.has_no_margin():
-            return self._without_bound(run)
-        violation, objective = run.measure()
-        if violation <= run.stopping.tol and run.stopping.criterion != "gap":
+            return run.or_indefinite(Status.UNBOUNDED)
+        if run.meets(*run.measure(), previous):
             return Status.OPTIMAL
-        if run.stopping.criterion == "gap" and run.meets(violation, objective, previous):
-            return Status.OPTIMAL
-        if reason is Status.STALLED and run.lowest_curvature < 0.0:
-            return Status.INDEFINITE
-        return reason
+        return run.or_indefinite(reason) if reason is Status.STALLED else reason

@@ -15,7 +15,6 @@ See      Cristianini & Shawe-Taylor (2000), Remark 7.9; Ng & Ma, CS229 notes, pa
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
@@ -23,24 +22,22 @@ from widemargin._jit import jit
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run
-from widemargin.solvers.reference.variables import block_of, move
-from widemargin.solvers.reference.visits import chunks_of, refuse_groups
+from widemargin.solvers.reference.visits import chunks_of
+from widemargin.solvers.reference.working_set import improve
 
 
 @jit
-def correct_mistakes(K, F, beta, label, lower, upper, rate, max_steps):
-    """One look at every point of a block; F and beta change in place. Returns the number of mistakes."""
-    q = F.shape[0]
+def correct_mistakes(at, F, label, rate, max_steps):
+    """One look at every point of a working set; F and beta change in place. Returns the number of mistakes."""
     mistakes = 0
-    for t in range(q):
+    for t in range(F.shape[0]):
         if label[t] * F[t] > 0.0 or mistakes >= max_steps:
             continue
         mistakes += 1
-        new = min(max(beta[t] + rate * label[t], lower[t]), upper[t])
-        step = new - beta[t]
-        beta[t] = new
-        for k in range(q):
-            F[k] += step * K[t, k]
+        before = at.beta[t]
+        at.beta[t] = min(max(before + rate * label[t], at.lower[t]), at.upper[t])
+        for k in range(F.shape[0]):
+            F[k] += (at.beta[t] - before) * at.K[t, k]
     return mistakes
 
 
@@ -69,8 +66,8 @@ class Perceptron(ReferenceSolver):
     rate: float = 1.0
     max_passes: int = field(default=1_000, kw_only=True)
 
-    fixed_bias: ClassVar[bool] = True
-    keeps_going: ClassVar[bool] = True
+    moves = 1
+    keeps_going = True
 
     def check(self, dual: SignedDual) -> None:
         if np.any(np.abs(dual.linear_term) != 1.0) or np.any(dual.epsilon) or np.any(dual.diagonal):
@@ -78,25 +75,16 @@ class Perceptron(ReferenceSolver):
                 "solver='perceptron' learns two classes with the hinge loss only (SVC with loss='hinge'); for this "
                 "machine use solver='auto'."
             )
-        refuse_groups(dual, "perceptron")
+        super().check(dual)
 
     def passes(self, run: Run) -> Passes:
-        dual = run.dual
-        label = -dual.linear_term
-        everything = np.arange(len(dual), dtype=np.int64)
-        pieces = [(piece, block_of(run, piece) if len(dual) <= len(piece) else None) for piece in chunks_of(everything)]
+        label = -run.dual.linear_term
         while True:
-            mistakes = moved = 0
-            for piece, kept in pieces:
-                before = run.beta[piece]
-                beta, F = before.copy(), dual.per_variable(run.function)[piece]
-                block = kept if kept is not None else block_of(run, piece)
-                box = dual.lower[piece], dual.upper[piece]
-                mistakes += correct_mistakes(block, F, beta, label[piece], *box, self.rate, run.steps_left())
-                moved += int(np.count_nonzero(beta != before))
-                move(run, piece, beta)
+            mistakes, before = 0, run.beta
+            for chunk in chunks_of(np.arange(len(label))):
+                F = run.dual.per_variable(run.function)[chunk]
+                mistakes += improve(run, chunk, correct_mistakes, F, label[chunk], self.rate, run.steps_left())
                 yield SLICE
-            run.iterations += mistakes
-            if not mistakes or not moved:
+            if not mistakes or np.array_equal(run.beta, before):
                 return Status.OWN_RULE
             yield PASS

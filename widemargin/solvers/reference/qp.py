@@ -23,14 +23,13 @@ from scipy import sparse
 
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.optimality import levels_of, scan_groups
-from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, Vector
-from widemargin.solvers.reference.variables import block_of, move, repair_sum
+from widemargin.solvers.reference.gradient import pull
+from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, Vector, check_option
+from widemargin.solvers.reference.working_set import move, repair_sums, working_set
 
 PACKAGES = ("clarabel", "cvxopt")
 ACCURACY = 1e-10  # gap and feasibility asked of the package
-FEASIBLE = 1e-9  # relative: sums of multipliers further off belong to a package that gave up
-NEGATIVE = 1e-9  # of the largest eigenvalue: below minus this the matrix is not positive semi-definite
+ROUNDING = 1e-9  # relative: larger errors of sums mean that a package gave up; lower eigenvalues are negative
 INSTALL = "pip install 'widemargin[qp]'"
 
 
@@ -55,8 +54,8 @@ def matrices(dual: SignedDual, Q: NDArray) -> tuple[NDArray, Vector, NDArray, Ve
     return P, q, G, np.concatenate([upper[most], -lower[least]]), A, totals
 
 
-def by_clarabel(P: NDArray, q: Vector, G: NDArray, h: Vector, A: NDArray, b: Vector) -> tuple[Vector, int]:
-    """Solve (8.26) with clarabel."""
+def by_clarabel(P: NDArray, q: Vector, G: NDArray, h: Vector, A: NDArray, b: Vector) -> tuple[Vector, Vector, int]:
+    """Solve (8.26) with clarabel: x, the multipliers of A x = b, and the number of iterations."""
     clarabel = _package("clarabel")
     options = clarabel.DefaultSettings()
     options.verbose = False
@@ -65,58 +64,39 @@ def by_clarabel(P: NDArray, q: Vector, G: NDArray, h: Vector, A: NDArray, b: Vec
     answer = clarabel.DefaultSolver(
         sparse.csc_matrix(np.triu(P)), q, sparse.csc_matrix(np.vstack([A, G])), np.concatenate([b, h]), cones, options
     ).solve()
-    return np.asarray(answer.x), int(answer.iterations)
+    return np.asarray(answer.x), np.asarray(answer.z)[: len(b)], int(answer.iterations)
 
 
-def by_cvxopt(P: NDArray, q: Vector, G: NDArray, h: Vector, A: NDArray, b: Vector) -> tuple[Vector, int]:
-    """Solve (8.26) with cvxopt."""
+def by_cvxopt(P: NDArray, q: Vector, G: NDArray, h: Vector, A: NDArray, b: Vector) -> tuple[Vector, Vector, int]:
+    """Solve (8.26) with cvxopt: x, the multipliers of A x = b, and the number of iterations."""
     cvxopt = _package("cvxopt")
     options = {"show_progress": False, "abstol": ACCURACY, "reltol": ACCURACY, "feastol": ACCURACY}
     equality = (cvxopt.matrix(A), cvxopt.matrix(b)) if len(b) else ()
     answer = cvxopt.solvers.qp(*map(cvxopt.matrix, (P, q, G, h)), *equality, options=options)
-    return np.asarray(answer["x"]).ravel(), int(answer["iterations"])
+    return np.asarray(answer["x"]).ravel(), np.asarray(answer["y"]).ravel(), int(answer["iterations"])
 
 
 def solve_programme(dual: SignedDual, Q: NDArray, package: str) -> tuple[Vector, int]:
     """Multipliers on their bounds where they belong, and the iterations of the package; Q = K + D."""
     solve = by_clarabel if package == "clarabel" else by_cvxopt
-    x, iterations = solve(*matrices(dual, Q))
+    x, equality, iterations = solve(*matrices(dual, Q))
     n = len(dual)
-    beta = _to_bounds(dual, Q, np.clip(x[:n] - x[n:] if len(x) > n else x, dual.lower, dual.upper))
-    sums = np.zeros(max(1, dual.n_groups))
-    np.add.at(sums, dual.group, beta - dual.start)
-    if dual.n_groups and np.abs(sums).max() > FEASIBLE * max(1e-300, float(np.abs(beta).sum())):
+    beta = np.clip(x[:n] - x[n:] if len(x) > n else x, dual.lower, dual.upper)
+    slope = Q @ beta + dual.linear_term + (equality[dual.group] if dual.n_groups else 0.0)
+    beta = _to_bounds(dual, beta, slope, 1.0 / np.maximum(np.diagonal(Q), np.finfo(float).tiny))
+    sums = np.add.reduceat(beta - dual.start, dual.group_starts[:-1])
+    if dual.n_groups and np.abs(sums).max() > ROUNDING * max(1e-300, float(np.abs(beta).sum())):
         return dual.start.copy(), iterations  # the package failed: its point is none
     return beta, iterations
 
 
-def _to_bounds(dual: SignedDual, Q: NDArray, beta: Vector) -> Vector:
-    """Put multipliers on the bounds (and the kink) that they only approach."""
-    f = Q @ beta + dual.linear_term
-    starts, groups = dual.group_starts, dual.n_groups
-    width = np.where(np.isfinite(dual.upper - dual.lower), dual.upper - dual.lower, np.abs(beta).max(initial=0.0))
-    near = 1e-6 * width
-    inside = (beta - dual.lower > near) & (dual.upper - beta > near) & ((np.abs(beta) > near) | (dual.epsilon == 0.0))
-    clear = np.where(
-        inside,
-        beta,
-        np.where(beta - dual.lower <= near, dual.lower, np.where(dual.upper - beta <= near, dual.upper, 0.0)),
-    )
-    level = levels_of(scan_groups(f, clear, dual.lower, dual.upper, dual.epsilon, starts, groups), groups)
-    slope = f - (level[dual.group] if groups else 0.0)
-    reach = 1.0 / np.maximum(np.diagonal(Q), np.finfo(float).tiny)
-    up, down = slope + dual.epsilon, slope - dual.epsilon  # slopes for b >= 0 and b <= 0
-    result = beta.copy()
-    result[beta - np.where(beta > 0, up, down) * reach <= dual.lower] = -np.inf
-    result[beta - np.where(beta >= 0, up, down) * reach >= dual.upper] = np.inf
-    result = np.clip(result, dual.lower, dual.upper)
-    at_kink = (dual.epsilon > 0.0) & (beta * (beta - np.where(beta > 0, up, down) * reach) <= 0.0)
-    result[at_kink] = 0.0
-    for g in range(groups):
-        part = slice(starts[g], starts[g + 1])
-        box = dual.lower[part], dual.upper[part], dual.epsilon[part]
-        result[part] = repair_sum(result[part], *box, float(dual.start[part].sum()))
-    return result
+def _to_bounds(dual: SignedDual, beta: Vector, slope: Vector, reach: Vector) -> Vector:
+    """Put multipliers on the bounds (and the kink) that they only approach: where a step of this reach ends there."""
+    target = np.empty_like(beta)
+    with np.errstate(over="ignore"):
+        pull(beta - reach * slope, 0.0, reach * dual.epsilon, dual.lower, dual.upper, target)
+    at_end = (target == dual.lower) | (target == dual.upper) | ((target == 0.0) & (dual.epsilon > 0.0))
+    return repair_sums(dual, np.where(at_end, target, beta))
 
 
 def _package(name: str):  # type: ignore[no-untyped-def]
@@ -148,15 +128,14 @@ class QuadraticProgramme(ReferenceSolver):
     package: str = "clarabel"
 
     def __post_init__(self) -> None:
-        if self.package not in PACKAGES:
-            raise ValueError(f"package must be one of {', '.join(PACKAGES)}; got {self.package!r}.")
+        check_option("package", self.package, PACKAGES)
 
     def passes(self, run: Run) -> Passes:
-        everything = np.arange(len(run.dual), dtype=np.int64)
-        Q = block_of(run, everything).astype(np.float64)
+        everything = np.arange(len(run.dual))
+        Q = working_set(run, everything).K.astype(np.float64)
         Q[np.diag_indices(len(Q))] += run.dual.diagonal
         eigenvalues = np.linalg.eigvalsh(Q)
-        if eigenvalues[0] < -NEGATIVE * max(abs(eigenvalues[-1]), np.finfo(float).tiny):
+        if eigenvalues[0] < -ROUNDING * max(abs(eigenvalues[-1]), np.finfo(float).tiny):
             run.lowest_curvature = float(eigenvalues[0])
             return Status.INDEFINITE  # such packages take convex problems only
         beta, iterations = solve_programme(run.dual, Q, self.package)

@@ -1,136 +1,104 @@
-"""Sub-problems on a working set of variables, the part that chunking and decomposition share.
+"""Some variables of a run, with what a step on them needs: the only place where reference solvers touch K.
 
-The variables outside keep their values; their pull on the others is in the gradient already, so the sub-problem is the
-same problem on fewer variables, started from where they are. It is solved by
-
-    conjugate-gradient   projected conjugate gradient (conjugate_gradient.py), as in Platt's comparison
-    clarabel, cvxopt     a generic package (qp.py), as in the text books
+Several variables may belong to one sample (row), and some machines flip signs (sign). A solver takes the working set of
+the variables it wants to move, changes `beta` (and `f` along with it), and `move` carries the change into F = K b.
 """
 
 from __future__ import annotations
 
-import time
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin._jit import jit
 from widemargin.problems.dual import SignedDual
-from widemargin.solvers.reference.conjugate_gradient import minimise
-from widemargin.solvers.reference.passes import Run
-from widemargin.solvers.reference.variables import block_of, move, repair_sum
+from widemargin.solvers.reference.pair_move import Multiplier, open_slopes
+from widemargin.solvers.reference.passes import Run, Vector, free_of
 
-INNER = ("conjugate-gradient", "clarabel", "cvxopt")
-FIRST_THRESHOLD = 3e-10  # smallest relative improvement of a conjugate gradient step (Platt 1998, section 3)
-NEXT_THRESHOLD = 1.0 / 3.0  # factor after a sub-problem that left its non-bound points too far apart (the same)
-LOWEST_THRESHOLD = 1e-16  # below, improvements are rounding
+Index = NDArray[np.int64]
 
 
-class SubProblems:
-    """Solves one sub-problem after the other and keeps Platt's threshold schedule."""
+class WorkingSet(NamedTuple):
+    """Arrays of some variables; K is their block of the kernel matrix, without the diagonal D."""
 
-    kinds: ClassVar[tuple[str, ...]] = INNER
-
-    def __init__(self, run: Run, inner: str) -> None:
-        self.run, self.inner = run, inner
-        self.threshold = FIRST_THRESHOLD
-
-    def solve(self, chosen: NDArray[np.int64]) -> int:
-        """Optimise the chosen variables and carry the change into F; the number of steps, 0 if nothing moved."""
-        run, dual = self.run, self.run.dual
-        Q = block_of(run, chosen).astype(np.float64)
-        Q[np.diag_indices(len(chosen))] += dual.diagonal[chosen]
-        f, beta = run.gradient()[chosen], run.beta[chosen]
-        before = beta.copy()
-        lower, upper, epsilon, group = dual.lower[chosen], dual.upper[chosen], dual.epsilon[chosen], dual.group[chosen]
-        if self.inner == "conjugate-gradient":
-            objective = dual.objective(run.beta, run.function)
-            steps = minimise(
-                Q,
-                f,
-                beta,
-                lower,
-                upper,
-                epsilon,
-                group,
-                dual.n_groups,
-                objective,
-                self.threshold,
-                run.stopping.tol,
-                self.out_of_time,
-            )
-        else:
-            from widemargin.solvers.reference.qp import solve_programme
-
-            part = SignedDual(
-                linear_term=f - Q @ beta,
-                lower=lower,
-                upper=upper,
-                epsilon=epsilon,
-                start=beta.copy(),
-                group=group,
-                n_groups=dual.n_groups,
-            )
-            beta, steps = solve_programme(part, Q, self.inner)
-        for g in range(dual.n_groups):  # rounding in the sums would add up over many sub-problems
-            members = np.flatnonzero(group == g)
-            inside = slice(*self.run.starts[g : g + 2])
-            rest = float(dual.start[inside].sum() - run.beta[inside].sum()) + float(before[members].sum())
-            beta[members] = repair_sum(beta[members], lower[members], upper[members], epsilon[members], rest)
-        if np.array_equal(beta, before):
-            return 0
-        move(run, chosen, beta)
-        run.iterations += max(1, steps)
-        self.tighten()
-        return max(1, steps)
-
-    def tighten(self) -> None:
-        """Lower the threshold if the proposed levels of non-bound points differ by more than the conditions allow."""
-        run, dual = self.run, self.run.dual
-        beta = run.beta
-        free = (beta > dual.lower) & (beta < dual.upper) & (beta != 0.0)
-        proposed = (run.gradient() + dual.epsilon * np.sign(beta))[free]
-        group = dual.group[free]
-        spread = 0.0
-        for g in range(dual.n_groups):
-            part = proposed[group == g]
-            spread = max(spread, float(np.ptp(part)) if len(part) else 0.0)
-        if dual.n_groups == 0 and len(proposed):
-            spread = 2.0 * float(np.abs(proposed).max())
-        if spread > run.stopping.tol:
-            self.threshold = max(LOWEST_THRESHOLD, NEXT_THRESHOLD * self.threshold)
-
-    def out_of_time(self) -> bool:
-        """Whether the time limit has ended the run: a sub-problem may take longer than all that was left."""
-        return time.perf_counter() >= self.run.deadline
+    K: NDArray
+    group: Index
+    f: Vector
+    beta: Vector
+    lower: Vector
+    upper: Vector
+    epsilon: Vector
+    diagonal: Vector
+    curvature: Vector  # K_ii + D_i
 
 
-def check_inner(inner: str) -> None:
-    """A sentence for an inner solver that does not exist."""
-    if inner not in INNER:
-        raise ValueError(f"inner must be one of {', '.join(INNER)}; got {inner!r}.")
+def working_set(run: Run, index: Index) -> WorkingSet:
+    """The given variables at the point of the run; f and beta are copies."""
+    dual = run.dual
+    block = run.gram.block(index if dual.row is None else dual.row[index])
+    if dual.sign is not None:
+        sign = dual.sign[index].astype(block.dtype)
+        block = block * sign[:, None] * sign
+    point = run.gradient(), run.beta
+    terms = dual.lower, dual.upper, dual.epsilon, dual.diagonal, run.curvature
+    return WorkingSet(block, dual.group[index], *(each.take(index) for each in (*point, *terms)))
 
 
-def worst_violators(run: Run, count: int, left_out: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The variables that violate the conditions most, outside `left_out`: of every group half from either side."""
-    dual, beta, f = run.dual, run.beta, run.gradient()
-    table = run.table()
-    rise = f + np.where(beta >= 0.0, dual.epsilon, -dual.epsilon)
-    fall = f + np.where(beta > 0.0, dual.epsilon, -dual.epsilon)
-    groups = max(1, dual.n_groups)
-    chosen = []
-    for g in range(groups):
-        level = 0.5 * (table[g, 0] + table[g, 1]) if dual.n_groups else 0.0
-        if not np.isfinite(level):
-            continue
-        members = np.zeros(len(beta), np.bool_)
-        members[run.starts[g] : run.starts[g + 1]] = True
-        members &= ~left_out
-        up = np.flatnonzero(members & (beta < dual.upper) & (rise < level))
-        down = np.flatnonzero(members & (beta > dual.lower) & (fall > level))
-        room = max(2, count // groups)
-        n_up = min(len(up), max(room // 2, room - len(down)))
-        n_down = min(len(down), room - n_up)
-        chosen.append(up[np.argsort(rise[up], kind="stable")[:n_up]])
-        chosen.append(down[np.argsort(-fall[down], kind="stable")[:n_down]])
-    return np.concatenate(chosen) if chosen else np.empty(0, np.int64)
+def improve(run: Run, index: Index, step: Callable[..., int], *options: Any) -> int:
+    """Let `step` change the working set of some variables; the number of steps that it returns."""
+    chosen = working_set(run, index)
+    steps = step(chosen, *options)
+    move(run, index, chosen.beta)
+    run.iterations += steps
+    return steps
+
+
+def move(run: Run, index: Index, values: Vector) -> None:
+    """Set some variables to new values and carry the change into F; the point changes at once, at the end.
+
+    Values beyond the numbers of the machine are not taken: the run has then run away.
+    """
+    dual = run.dual
+    beta, function = run.beta.copy(), run.function.copy()
+    beta[index] = values
+    change = dual.per_sample(beta - run.beta)
+    rows = np.flatnonzero(change)
+    is_finite = np.isfinite(change).all()
+    if len(rows) and is_finite:
+        run.gram.add_rows(rows, change[rows], function, np.ones(len(rows), np.bool_))
+    if is_finite and np.isfinite(function).all():
+        run.point = (beta, function)
+    else:
+        run.ran_away = True
+
+
+@jit
+def slopes_of(beta, f, terms):
+    """`open_slopes` of each variable; `terms` has the boxes and kinks."""
+    lower, upper, epsilon = terms.lower, terms.upper, terms.epsilon
+    rise, fall = np.empty(beta.shape[0]), np.empty(beta.shape[0])
+    for t in range(beta.shape[0]):
+        rise[t], fall[t] = open_slopes(Multiplier(beta[t], f[t], lower[t], upper[t], epsilon[t]))
+    return rise, fall
+
+
+def repair_sums(dual: SignedDual, beta: Vector) -> Vector:
+    """`repair_sum` of every group, in place."""
+    for g in range(dual.n_groups):
+        part = slice(*dual.group_starts[g : g + 2])
+        repair_sum(beta[part], dual.lower[part], dual.upper[part], dual.epsilon[part], float(dual.start[part].sum()))
+    return beta
+
+
+def repair_sum(values: Vector, lower: Vector, upper: Vector, epsilon: Vector, total: float) -> Vector:
+    """Give what rounding left over to free variables, so that the sum is kept to the last bits."""
+    rest = total - float(values.sum())
+    for t in np.flatnonzero(free_of(values, lower, upper, epsilon)):
+        if rest == 0.0:
+            break
+        new = min(max(values[t] + rest, lower[t]), upper[t])
+        rest -= new - values[t]
+        values[t] = new
+    return values

@@ -1,0 +1,271 @@
+"""What Platt's SMO and its modification share: the state of a run, the step on two points, and the loop over passes.
+
+gradient   f_i = F_i + D_i b_i + c_i is cached for the non-bound points only, as in Platt's error cache (E_i = f_i - r,
+           with r the threshold); for all others it is evaluated when asked for: one dot product with the weight vector
+           (22) if the kernel is linear, else a sum over the support vectors
+non-bound  a list of points strictly inside their box (and off the kink), with the place of each in it
+passes     over all points; over the rest (the non-bound points, or pairs of them) until that changes nothing; over all
+           points again; the end is a pass over all points without a change
+
+See  Platt (1998), sections 2.2, 2.4 and 2.5.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widemargin._jit import REASSOCIATE, jit
+from widemargin.gram.kernel_values import (
+    LINEAR,
+    MATRIX,
+    KernelValues,
+    add_point,
+    kernel_value,
+    product,
+    unload,
+    values_of,
+)
+from widemargin.monitor.status import Status
+from widemargin.problems.optimality import is_free
+from widemargin.solvers.reference.pair_move import ETA_FLOOR, Multiplier, pair_move
+from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run, Vector
+from widemargin.solvers.reference.working_set import Index
+
+# places in `counts` and `numbers`
+N_FREE, WORK, UP, LOW = range(4)
+LEVEL, DECREASE, WORST, LOWEST, B_UP, B_LOW = range(6)
+BOUND = -1  # place of a point that is not in the non-bound list
+WORK_PER_SLICE = 2**23  # kernel values between two looks at the clock: about a tenth of a second
+RETRIES = 3  # times a finished run is taken up again, from gradients computed afresh
+
+
+class State(NamedTuple):
+    """Arrays of one run; see the header."""
+
+    terms: NDArray[np.float64]  # a row per point: lower, upper, epsilon, D and c
+    beta: Vector
+    curvature: Vector  # K_ii + D_i
+    gradient: Vector  # valid for non-bound points
+    free: Index
+    place: Index
+    weights: Vector  # w of a linear machine, else empty
+    work: Vector
+    other_work: Vector
+    counts: Index  # non-bound points; kernel values of this slice; holders of two thresholds (keerthi.py)
+    numbers: Vector  # threshold; decrease of the objective; largest violation, lowest curvature; two thresholds
+    random: NDArray[np.uint64]
+
+
+def new_state(run: Run, values: KernelValues, seed: int) -> State:
+    """The state that belongs to the point of a run."""
+    dual, n = run.dual, len(run.dual)
+    linear = values.form != MATRIX and values.kernel == LINEAR
+    state = State(
+        terms=np.column_stack([dual.lower, dual.upper, dual.epsilon, dual.diagonal, dual.linear_term]),
+        beta=run.beta,
+        curvature=run.curvature,
+        gradient=np.zeros(n),
+        free=np.empty(n, np.int64),
+        place=np.full(n, BOUND, np.int64),
+        weights=np.zeros(values.n_features if linear else 0),
+        work=np.zeros(values.n_features),
+        other_work=np.zeros(values.n_features),
+        counts=np.zeros(4, np.int64),
+        numbers=np.zeros(6),
+        random=np.array([2 * seed + 1], np.uint64),
+    )
+    refresh(values, state, run.gradient())
+    return state
+
+
+@jit
+def refresh(values, s, gradient):
+    """Take over gradients computed afresh; rebuild the non-bound list and the weight vector, forget two thresholds."""
+    s.counts[N_FREE] = 0
+    s.counts[UP] = s.counts[LOW] = -1
+    s.numbers[B_UP], s.numbers[B_LOW] = np.inf, -np.inf
+    s.weights[:] = 0.0
+    for i in range(s.beta.shape[0]):
+        s.place[i] = BOUND
+        s.gradient[i] = gradient[i]
+        note_place(s, i)
+        if s.weights.shape[0] > 0 and s.beta[i] != 0.0:
+            add_point(values, i, s.beta[i], s.weights)
+
+
+@jit
+def note_place(s, i):
+    """Enter point i into the non-bound list or take it out, as its multiplier says."""
+    inside = is_free(s.beta[i], s.terms[i, 0], s.terms[i, 1], s.terms[i, 2])
+    if inside and s.place[i] == BOUND:
+        s.place[i] = s.counts[N_FREE]
+        s.free[s.counts[N_FREE]] = i
+        s.counts[N_FREE] += 1
+    elif not inside and s.place[i] != BOUND:
+        s.counts[N_FREE] -= 1
+        last = s.free[s.counts[N_FREE]]
+        s.free[s.place[i]] = last
+        s.place[last] = s.place[i]
+        s.place[i] = BOUND
+
+
+@jit(fastmath=REASSOCIATE)
+def weighted_row(row, beta):
+    """Sum of a row of the matrix, weighted by the multipliers."""
+    total = 0.0
+    for j in range(beta.shape[0]):
+        total += row[j] * beta[j]
+    return total
+
+
+@jit
+def gradient_at(values, s, i):
+    """f_i from the cache, or evaluated."""
+    if s.place[i] != BOUND:
+        return s.gradient[i]
+    s.counts[WORK] += s.beta.shape[0]
+    if s.weights.shape[0] > 0:
+        output = product(values, s.weights, i)
+    elif values.form == MATRIX:
+        output = weighted_row(values.matrix[i], s.beta)
+    else:
+        output = 0.0
+        add_point(values, i, 1.0, s.work)
+        for j in range(s.beta.shape[0]):
+            if s.beta[j] != 0.0:
+                output += s.beta[j] * kernel_value(values, s.work, i, j)
+        unload(values, i, s.work)
+    return output + s.terms[i, 3] * s.beta[i] + s.terms[i, 4]
+
+
+@jit
+def slice_is_over(s):
+    """Whether it is time to look at the clock; called once per point."""
+    s.counts[WORK] += 1
+    return s.counts[WORK] >= WORK_PER_SLICE
+
+
+@jit
+def multiplier(s, i, f):
+    """Point i, whose gradient is f."""
+    return Multiplier(s.beta[i], f, s.terms[i, 0], s.terms[i, 1], s.terms[i, 2])
+
+
+@jit
+def take_step(values, s, i, j, f_j, eps):
+    """Optimise a pair and bring weights, cached gradients and non-bound list up to date; whether it moved.
+
+    eps : smallest relative change of a multiplier that counts as a move
+    """
+    if i == j or i < 0:
+        return False
+    f_i = gradient_at(values, s, i)
+    add_point(values, i, 1.0, s.work)
+    k_ij = kernel_value(values, s.work, i, j)
+    scale = s.curvature[i] + s.curvature[j]
+    eta = scale - 2.0 * k_ij
+    if eta < -1e3 * ETA_FLOOR * scale:
+        s.numbers[LOWEST] = min(s.numbers[LOWEST], eta)
+    one, two = multiplier(s, i, f_i), multiplier(s, j, f_j)
+    b_i, b_j, decrease = pair_move(one, two, eta, scale)
+    # The report adds eps inside the bracket, for multipliers of size one; theirs may have any size here.
+    moves = decrease > 0.0 and abs(b_j - two.b) >= eps * (abs(b_j) + abs(two.b))
+    if moves:
+        step_i, step_j = b_i - one.b, b_j - two.b
+        add_to_cache(values, s, i, step_i, j, step_j)
+        s.gradient[i] = f_i + step_i * s.curvature[i] + step_j * k_ij
+        s.gradient[j] = f_j + step_j * s.curvature[j] + step_i * k_ij
+        s.beta[i], s.beta[j] = b_i, b_j
+        note_place(s, i)
+        note_place(s, j)
+        s.numbers[DECREASE] += decrease
+    unload(values, i, s.work)
+    return moves
+
+
+@jit
+def add_to_cache(values, s, i, step_i, j, step_j):
+    """Carry a step into the weights and the cached gradients; point i is loaded in `work`."""
+    s.counts[WORK] += 2 * s.counts[N_FREE]
+    if s.weights.shape[0] > 0:
+        # The change of w itself is spread over the working vector: one dot product per cached point instead of two.
+        add_point(values, i, step_i, s.other_work)
+        add_point(values, j, step_j, s.other_work)
+        for place in range(s.counts[N_FREE]):
+            s.gradient[s.free[place]] += product(values, s.other_work, s.free[place])
+        unload(values, i, s.other_work)
+        add_point(values, i, step_i, s.weights)
+        add_point(values, j, step_j, s.weights)
+    else:
+        add_point(values, j, 1.0, s.other_work)
+        for place in range(s.counts[N_FREE]):
+            k = s.free[place]
+            change = step_i * kernel_value(values, s.work, i, k)
+            s.gradient[k] += change + step_j * kernel_value(values, s.other_work, j, k)
+    unload(values, j, s.other_work)
+
+
+@dataclass(frozen=True)
+class PairSolver(ReferenceSolver):
+    """The loop over passes; see the header."""
+
+    max_passes: int = field(default=1_000_000, kw_only=True)
+
+    moves = 2
+    form = "auto"  # of the kernel values (gram/kernel_values.py)
+    seed = 0
+
+    @abstractmethod
+    def rest_of(self, s: State) -> Index:
+        """The points of a pass that is not over all points."""
+
+    @abstractmethod
+    def sweep(self, run: Run, values: KernelValues, s: State, points: Index, first: int) -> tuple[int, int]:
+        """Examine points[first:] until steps or work run out; where to go on, and how many changed."""
+
+    def passes(self, run: Run) -> Passes:
+        run.point = (run.beta, run.function)
+        values = values_of(run.gram, self.form)
+        s = new_state(run, values, self.seed)
+        objective = run.dual.objective(run.beta, run.function)
+        all_points = np.arange(len(run.dual), dtype=np.int64)
+        s.numbers[LEVEL] = middle_of(run) if s.beta.any() else 0.0
+        retries, everything = 0, True
+        while True:
+            points = all_points if everything else self.rest_of(s)
+            s.numbers[WORST] = 0.0
+            position = changed = 0
+            while True:
+                s.counts[WORK] = 0
+                position, steps = self.sweep(run, values, s, points, position)
+                changed += steps
+                run.iterations += steps
+                run.lowest_curvature = min(run.lowest_curvature, s.numbers[LOWEST])
+                run.point = (s.beta, None)
+                if position >= len(points):
+                    break
+                yield SLICE
+            run.seen = (s.numbers[WORST], objective - s.numbers[DECREASE])
+            if changed:
+                retries = 0
+                yield PASS
+            elif everything:
+                # Nothing moves. The threshold came from the last step and may not be the best one: look again from it.
+                lowest, highest = run.table()[0, :2]
+                if highest - lowest <= run.stopping.tol or retries == RETRIES:
+                    return Status.STALLED
+                retries += 1
+                refresh(values, s, run.gradient())
+                s.numbers[LEVEL] = middle_of(run)
+            everything = not changed
+
+
+def middle_of(run: Run) -> float:
+    """The threshold halfway between the two that the conditions leave, where both exist."""
+    middle = float(run.table()[0, :2].mean())
+    return middle if np.isfinite(middle) else 0.0
