@@ -13,7 +13,7 @@ from sklearn.utils import column_or_1d
 from widemargin._sklearn import Interval, StrOptions, fit_context
 from widemargin.estimators.linear_model import LinearMachine, Vector
 from widemargin.estimators.plain_data import are_plain_targets
-from widemargin.linalg.rows import DenseRows, SparseRows
+from widemargin.linalg.design import Design
 from widemargin.problems.dual import SignedDual
 
 
@@ -109,13 +109,10 @@ class LinearSVR(RegressorMixin, LinearMachine):
         data = self._read(X, y, sample_weight, are_plain_targets, y_numeric=True)
         targets = column_or_1d(data.y, warn=True).astype(np.float64, copy=False)
         rows = self._rows(data.X)
-        self._expose(self._solve(rows, [self._build(targets, self.C * data.weights())], steps), rows)
-        if steps is not None:
-            steps.finish()
-        self._warn_unless_converged()
+        self._train(rows, [self._task(rows, self._build(targets, self.C * data.weights()))], steps)
         return self
 
-    def _expose(self, weights: Vector, rows: DenseRows | SparseRows) -> None:
+    def _expose(self, weights: Vector, rows: Design) -> None:
         self.coef_ = weights[0, :-1].copy()
         self.intercept_ = self._intercepts(weights, rows)
 

@@ -8,7 +8,7 @@ goes on from these multipliers.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,26 +19,26 @@ from widemargin.certificate.prove import proven_violation
 from widemargin.gram.scores import Scores
 from widemargin.gram.source import Index, Parts, joined
 from widemargin.kernels import Kernel, Linear
-from widemargin.linalg.rows import DenseRows, SparseRows, rows_of
+from widemargin.linalg.design import Design, design_of
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.linear import Budget, Vector, Watch, linear_problem
+from widemargin.problems.linear import LinearAnswer, LinearRun, Vector, Watch, linear_problem, part_of
 from widemargin.problems.warm_start import restart
-from widemargin.solvers.linear.newton import PRIMAL_SIDE, Newton
+from widemargin.solvers.linear.proximal_newton import PRIMAL_SIDE
 from widemargin.solvers.linear.solve import solve_linear
 from widemargin.solvers.solution import Solution
 
-if TYPE_CHECKING:
-    from widemargin.monitor.stopping import Stopping
-
 FEWEST = 1000  # samples: below, the block solver on a whole kernel matrix is as fast
 FIRST_GAP = 1e-3  # relative gap at which the certificate is looked at for the first time
+MOST_STEPS = 1000  # Newton steps and passes, after which the block solver goes on
 
 
 class LinearPath:
     """The rows of a fit, and the multipliers of its problems by the linear solvers."""
 
     def __init__(self, X: Any) -> None:
-        self.rows = rows_of(X, 1.0)
+        self.rows = design_of(X, 1.0)
 
     @staticmethod
     def suits(kernel: Kernel, X: Any) -> bool:
@@ -47,7 +47,7 @@ class LinearPath:
             return False
         return X.shape[0] >= FEWEST and (X.shape[1] <= PRIMAL_SIDE or (sp.issparse(X) and X.format == "csr"))
 
-    def _rows_of(self, index: Index | Parts | None) -> DenseRows | SparseRows:
+    def _rows_of(self, index: Index | Parts | None) -> Design:
         """The samples of a problem."""
         return self.rows if index is None else self.rows.take(joined(index))
 
@@ -58,24 +58,24 @@ class LinearPath:
         if len(dual) < FEWEST or stopping.max_iter >= 0 or stopping.criterion == "objective" or not _is_linear(dual):
             return None
         began = time.perf_counter()
-        taking_part = np.flatnonzero(dual.upper > dual.lower)  # samples without weight stay at zero
-        rows, places = self.rows, None if index is None else joined(index)
-        if len(taking_part) < len(dual):
-            places = taking_part if places is None else places[taking_part]
-        if places is not None:
-            rows = rows.take(places)
-        largest_square = float(np.max(rows.squared_norms(), initial=0.0))
-        problem = linear_problem(rows, _part(dual, taking_part) if len(taking_part) < len(dual) else dual)
+        all_rows, taking_part = self._rows_of(index), np.flatnonzero(dual.upper > dual.lower)
+        rows, problem_dual = all_rows, dual
+        if len(taking_part) < len(dual):  # samples without weight stay at zero
+            rows, problem_dual = all_rows.take(taking_part), part_of(dual, taking_part)
+        largest_square = float(np.max(rows.squared_norms, initial=0.0))
+        problem = linear_problem(rows, problem_dual)
 
         scores = Scores(np.empty(0), np.empty(0))
 
-        def accept(state: Newton) -> bool:
+        def decide(answer: LinearAnswer) -> Status | None:
             nonlocal scores
-            point = _feasible(problem.dual, state.beta)
+            point = _feasible(problem.dual, answer.beta)
             scores = _scores(rows, point)
             if stopping.criterion == "kkt":
-                return proven_violation(problem.dual, point, scores) <= stopping.tol
-            return certified(problem.dual, point, scores).holds
+                holds = proven_violation(problem.dual, point, scores) <= stopping.tol
+            else:
+                holds = certified(problem.dual, point, scores).holds
+            return Status.OPTIMAL if holds else None
 
         def certified(dual: SignedDual, beta: Vector, scores: Scores, solution: Solution | None = None) -> Certificate:
             return certify_function(
@@ -91,15 +91,15 @@ class LinearPath:
         def tell(info: dict[str, Any]) -> None:
             def point() -> tuple[Vector, Vector]:
                 beta = everywhere(info["multipliers"]())
-                return beta, _scores(self._rows_of(index), beta).values
+                return beta, _scores(all_rows, beta).values
 
             watch({**info, "point": point})
 
-        budget = Budget(FIRST_GAP, deadline=stopping.deadline(), watch=tell)
-        answer = solve_linear(problem, budget, accept=accept)
+        limits = Stopping(FIRST_GAP, "gap", MOST_STEPS, stopping.time_limit)
+        answer = solve_linear(problem, LinearRun(limits, tell, decide))
         beta = everywhere(answer.beta)
         if len(taking_part) < len(dual) or not answer.status.converged:  # else it was computed to be accepted
-            scores = _scores(self._rows_of(index), beta)
+            scores = _scores(all_rows, beta)
         solution = Solution(
             beta=beta,
             function=scores.values,
@@ -134,18 +134,7 @@ def _is_linear(dual: SignedDual) -> bool:
     return bool(taking_part.any() and ((finite & ~squared).all() or squared.all()))
 
 
-def _part(dual: SignedDual, samples: Index) -> SignedDual:
-    """The problem of some of the samples."""
-    return SignedDual(
-        linear_term=dual.linear_term[samples],
-        lower=dual.lower[samples],
-        upper=dual.upper[samples],
-        diagonal=dual.diagonal[samples],
-        epsilon=dual.epsilon[samples],
-    )
-
-
-def _scores(rows: DenseRows | SparseRows, beta: Vector) -> Scores:
+def _scores(rows: Design, beta: Vector) -> Scores:
     """F = X (X'b), without the bias, and its error."""
     support = np.flatnonzero(beta)
     total = np.zeros(rows.d + 1)
