@@ -116,7 +116,7 @@ class JointDescent(Descent):
         return self.rows.n
 
     def visit(self, order: Order, threshold: float, goal: float) -> float:
-        visits = arrange(order.active, 1, order.state)
+        order.active = visits = arrange(order.active, 1, order.state)
         return visit_all_classes(self.rows.csr, self.samples, self.w, self.alpha, visits, order.marks, threshold)
 
     def measure(self) -> LinearAnswer:

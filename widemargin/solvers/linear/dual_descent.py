@@ -260,7 +260,8 @@ class DualDescent(Descent):
             ):
                 return Status.OWN_RULE
         spent, level, n_active = 0, self._near(order, goal), len(order.active)
-        chosen = select(order.active, order.marks, ACTIVE)
+        n_far = n_active - np.count_nonzero(order.marks == NEAR_OPTIMAL)
+        chosen = select(order.active, order.marks, ACTIVE) if n_far <= FEW * n_active else order.active[:0]
         while 0 < len(chosen) <= FEW * n_active and spent < EXTRA_WORK * n_active:
             self._pass(arrange(chosen, 1, order.state), order, np.inf, level)
             spent += len(chosen)

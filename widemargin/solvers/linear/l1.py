@@ -118,7 +118,7 @@ class L1Descent(Descent):
         return len(self.w)
 
     def visit(self, order: Order, threshold: float, goal: float) -> float:
-        visits = arrange(order.active, 1, order.state)
+        order.active = visits = arrange(order.active, 1, order.state)
         threshold /= len(visits)
         worst = visit_weights(self.csr, self.cost, self.slack, self.w, visits, order.marks, threshold)
         self.credit += NEWTON_SHARE * PASS_COST * self.columns.nnz * max(len(visits) / self.n, LEAST_CREDIT)

@@ -155,7 +155,7 @@ class Newton:
 
     def direction(self) -> Vector:
         """-H^-1 g, from the smaller of the two systems."""
-        d, free = self.problem.rows.d, find_free(self.problem.dual.terms, self.beta)
+        d, free = self.problem.rows.d, find_free(self.smoothed, self.beta)
         by_features = d <= ALWAYS_FEATURES or (d <= PRIMAL_SIDE and np.count_nonzero(free) > SAMPLE_SIDE * d)
         return self.systems[0 if by_features else 1].direction(self.g, free, self.s)
 
@@ -177,7 +177,7 @@ def _middle(problem: LinearProblem) -> Vector:
 def seconds_from(problem: LinearProblem, beta: Vector) -> float:
     """About how long Newton takes from multipliers that have mostly found their places."""
     rows = problem.rows
-    n_free = int(np.count_nonzero(find_free(problem.dual.terms, beta)))
+    n_free = int(np.count_nonzero(find_free(smoothed_losses(problem.dual, beta, beta), beta)))
     order = min(n_free, MOST_FREE, rows.d if rows.d <= PRIMAL_SIDE else n_free)
     step = order**3 / 3.0 * FLOP + order**2 * NANOSECOND + (rows.entries + 8 * rows.n) * NANOSECOND
     return TYPICAL_STEPS[problem.squared] * step

@@ -103,9 +103,9 @@ def changes(beta, before):
 
 
 @jit
-def find_free(dual, beta):
-    """Mask of the samples whose multipliers move with u; dual : anything with box and epsilon."""
-    lower, upper, epsilon = dual.lower, dual.upper, dual.epsilon
+def find_free(smoothed, beta):
+    """Mask of the samples whose multipliers move with u."""
+    _, _, _, epsilon, lower, upper = smoothed
     free = np.empty(beta.shape[0], np.bool_)
     for i in range(beta.shape[0]):
         b = beta[i]
