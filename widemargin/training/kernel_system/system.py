@@ -223,8 +223,8 @@ class KernelSystem(CheckedSystem):
                 if tiles.dtype == np.float32:
                     goal_of_round = np.maximum(goal, ROUND_FACTOR * error)
                 lower = np.einsum("ij,ij->j", targets + rest, coefficients)
-                limits = {"max_iter": allowed - steps, "deadline": deadline}
-                run = descend(A, rest, goal_of_round, lower=lower, **limits, watch=look)
+                left = allowed - steps
+                run = descend(A, rest, goal_of_round, lower=lower, max_iter=left, deadline=deadline, watch=look)
                 steps += run.iterations
                 history += run.history
                 before = error
