@@ -120,8 +120,8 @@ def test_ctrl_c_returns_the_best_so_far():
     X, y, noise = problem(300)
 
     def impatient(info):
-        assert info["lower"] <= info["upper"]
-        if info["iterations"] == 2:
+        assert info.bounds[0] <= info.bounds[1]
+        if info.iterations == 2:
             raise KeyboardInterrupt
 
     answer = KernelSystem(Gaussian(0.3), X).solve(0.01 * noise, y, Rule(1e-12), "cg", impatient)

@@ -25,7 +25,8 @@ from widemargin.kernels import KERNEL_NAMES, Kernel, Precomputed, make_kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.models.expansion import Expansion
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps
-from widemargin.monitor.progress import Listener, watching
+from widemargin.monitor.iteration import Watch
+from widemargin.monitor.progress import watching
 
 WITHOUT_GAMMA = {"linear", "cosine", "precomputed"}  # no pass over X for a number they do not use
 FLOATS = (np.float64, np.float32)  # float32 stays as it is: no second copy of the data in double precision
@@ -171,7 +172,7 @@ class LimitedFit(KernelEstimator):
 
     def _watching(
         self, steps: Steps | None, expose: Callable[[Any, list[Any]], None], start: Sequence[Any] = (None,)
-    ) -> AbstractContextManager[Listener | None]:
+    ) -> AbstractContextManager[Watch | None]:
         """Context manager yielding the listener of a fit (progress bar, scikit-learn's callbacks, both), or None."""
         listener = None if steps is None else StepListener(steps, self, expose, start)
         return watching(type(self).__name__, self.verbose, listener)

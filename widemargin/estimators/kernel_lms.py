@@ -33,6 +33,7 @@ from widemargin.estimators.training_set import as_targets, stack_samples
 from widemargin.gram.tiles import cross_block
 from widemargin.kernels.names import is_precomputed
 from widemargin.monitor.interrupt import status_of
+from widemargin.monitor.iteration import Iteration
 from widemargin.monitor.status import Status
 from widemargin.monitor.user_warning import warn_user
 from widemargin.parallel.tiles import resolve_n_jobs
@@ -166,10 +167,7 @@ class KernelLMS(RegressorMixin, NamedKernel, LimitedFit):
                 self.errors_.append(relative)
                 if watch is not None:
                     seconds = time.perf_counter() - started
-                    watch(
-                        {"violation": relative, "tol": self.tol, "n_support": len(y), "seconds": seconds}
-                        | {"iterate": beta.copy}
-                    )
+                    watch(Iteration(relative, self.tol, n_support=len(y), seconds=seconds, iterate=beta.copy))
                 if relative <= self.tol:
                     return Status.OPTIMAL
                 if not relative <= DIVERGED:

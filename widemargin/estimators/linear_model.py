@@ -29,7 +29,8 @@ from widemargin.estimators.plain_data import is_plain_matrix
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless
 from widemargin.linalg.rows import DenseRows, SparseRows, rows_of
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps
-from widemargin.monitor.progress import Listener, of_problem, watching
+from widemargin.monitor.iteration import Watch, of_problem
+from widemargin.monitor.progress import watching
 from widemargin.monitor.status import Status
 from widemargin.parallel.tiles import resolve_n_jobs, run_tiles, single_threaded_blas
 from widemargin.problems.dual import SignedDual
@@ -128,7 +129,7 @@ class LinearMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
 
     def _watching(
         self, rows: DenseRows | SparseRows, steps: Steps | None, start: Vector, stack: Callable[..., Vector] = np.array
-    ) -> AbstractContextManager[Listener | None]:
+    ) -> AbstractContextManager[Watch | None]:
         """Context manager yielding the listener of a fit (progress bar, scikit-learn's callbacks, both), or None.
 
         start : what each problem begins with; stack : makes of the answers of all problems one row per machine

@@ -27,7 +27,7 @@ from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.linalg.rows import DenseRows, SparseRows
 from widemargin.monitor.callbacks import Steps
-from widemargin.monitor.progress import of_problem
+from widemargin.monitor.iteration import of_problem
 from widemargin.parallel.tiles import single_threaded_blas
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.linear.crammer_singer import solve_crammer_singer

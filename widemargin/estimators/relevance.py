@@ -29,7 +29,7 @@ from widemargin.gram.budget import cache_budget
 from widemargin.gram.tiles import cross_block
 from widemargin.kernels.names import is_precomputed
 from widemargin.monitor.callbacks import Steps
-from widemargin.monitor.progress import of_problem
+from widemargin.monitor.iteration import of_problem
 from widemargin.monitor.status import Status
 from widemargin.monitor.user_warning import warn_user
 from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.linalg.rows import DenseRows, SparseRows
+from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 
 Vector = NDArray[np.float64]
-Watch = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,21 +96,20 @@ class Budget:
         return Status.TIME_LIMIT if time.perf_counter() >= self.deadline else None
 
     def report(self, gap: float, primal: float, iterations: int, weights: Vector, beta: Vector | None = None) -> None:
-        """Call the watcher with the keys of widemargin.monitor.progress; the gap is reported as the violation."""
+        """Call the listener; the gap is reported as the violation."""
         if self.watch is not None:
             self.watch(
-                {
-                    "violation": gap,
-                    "tol": self.gap,
-                    "objective": -primal,
-                    "iterations": iterations,
-                    "rounds": iterations,
-                    "n_support": 0 if beta is None else int(np.count_nonzero(beta)),
-                    "n_free": 0,
-                    "seconds": time.perf_counter() - self.began,
-                    "iterate": weights.copy,
-                    "multipliers": (lambda: None) if beta is None else beta.copy,
-                }
+                Iteration(
+                    violation=gap,
+                    tol=self.gap,
+                    objective=-primal,
+                    iterations=iterations,
+                    rounds=iterations,
+                    n_support=0 if beta is None else int(np.count_nonzero(beta)),
+                    seconds=time.perf_counter() - self.began,
+                    iterate=weights.copy,
+                    multipliers=None if beta is None else beta.copy,
+                )
             )
 
 

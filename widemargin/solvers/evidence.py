@@ -19,7 +19,6 @@ See      Tipping & Faul (2003), "Fast marginal likelihood maximisation for spars
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -29,6 +28,7 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky
 from scipy.special import expit
 
 from widemargin.monitor.interrupt import status_of
+from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 
 FIRST_NOISE = 0.1  # of the targets' standard deviation: where the noise begins
@@ -41,7 +41,6 @@ PATIENCE = 3  # deletions after which a basis function stays out: at the floor o
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
-Watch = Callable[[dict], object]
 
 
 @dataclass
@@ -246,9 +245,9 @@ def maximise_evidence(
         answer = state.model(iteration, Status.MAX_ITER)
         if watch is not None:
             seconds = time.perf_counter() - started
-            info = {"violation": 1.0, "tol": tol, "n_support": len(state.active), "seconds": seconds}
+            iterate = partial(replace, answer)
             try:
-                watch(info | {"iterate": partial(replace, answer)})
+                watch(Iteration(1.0, tol, n_support=len(state.active), seconds=seconds, iterate=iterate))
             except KeyboardInterrupt as interrupt:
                 return replace(answer, status=status_of(interrupt))
         if step is None and linear_term <= tol:

@@ -8,6 +8,7 @@ goes on from these multipliers.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from widemargin.gram.scores import Scores
 from widemargin.gram.source import Index, Parts, joined
 from widemargin.kernels import Kernel, Linear
 from widemargin.linalg.rows import DenseRows, SparseRows, rows_of
+from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.linear import Budget, Vector, Watch, linear_problem
+from widemargin.problems.linear import Budget, Vector, linear_problem
 from widemargin.problems.warm_start import restart
 from widemargin.solvers.linear.newton import PRIMAL_SIDE, Newton
 from widemargin.solvers.linear.solve import solve_linear
@@ -88,12 +90,13 @@ class LinearPath:
             beta[taking_part] = _feasible(problem.dual, values)
             return beta
 
-        def tell(info: dict[str, Any]) -> None:
+        def tell(now: Iteration) -> None:
             def point() -> tuple[Vector, Vector]:
-                beta = everywhere(info["multipliers"]())
+                assert now.multipliers is not None
+                beta = everywhere(now.multipliers())
                 return beta, _scores(self._rows_of(index), beta).values
 
-            watch({**info, "point": point})
+            watch(replace(now, point=point))
 
         budget = Budget(FIRST_GAP, deadline=stopping.deadline(), watch=tell)
         answer = solve_linear(problem, budget, accept=accept)

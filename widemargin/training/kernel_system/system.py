@@ -15,9 +15,7 @@ in the time of a Cholesky factor, and goes on without limit where a factor does 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +23,7 @@ from numpy.typing import NDArray
 from widemargin.gram.gram import symmetric_block
 from widemargin.gram.tiles import KernelTiles
 from widemargin.linalg.cholesky import NotPositiveDefinite, factor_in_place, solve_factored
+from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.parallel.tiles import single_threaded_blas
 from widemargin.solvers.kernel_system.conjugate_gradient import ShiftedKernel, descend
@@ -120,7 +119,7 @@ class KernelSystem(CheckedSystem):
         targets: Matrix,
         rule: Rule,
         solver: str = "auto",
-        watch: Callable[[dict[str, Any]], Any] | None = None,
+        watch: Watch | None = None,
     ) -> Solved:
         """Solve for the targets (n, m); a singular or indefinite matrix raises NotPositiveDefinite."""
         started = time.perf_counter()
@@ -184,7 +183,7 @@ class KernelSystem(CheckedSystem):
         targets: Matrix,
         rule: Rule,
         started: float,
-        watch: Callable[[dict[str, Any]], Any] | None,
+        watch: Watch | None,
         trial: bool,
     ) -> Solved:
         """By conjugate gradients, in rounds that begin with a fresh residual; a trial gives up if it is no bargain."""
@@ -207,9 +206,16 @@ class KernelSystem(CheckedSystem):
                 reached = rule.tol * float(np.sqrt(np.max(errors / np.where(goal > 0, goal, np.inf), initial=0.0)))
                 upper = lower + np.maximum(errors, 0.0)
                 watch(
-                    {"violation": reached, "tol": rule.tol, "lower": float(lower[0]), "upper": float(upper[0])}
-                    | {"iterations": steps + step, "rounds": steps + step, "n_support": len(noise), "seconds": seconds}
-                    | {"iterate": lambda: coefficients + found}
+                    Iteration(
+                        violation=reached,
+                        tol=rule.tol,
+                        iterations=steps + step,
+                        rounds=steps + step,
+                        n_support=len(noise),
+                        seconds=seconds,
+                        bounds=(float(lower[0]), float(upper[0])),
+                        iterate=lambda: coefficients + found,
+                    )
                 )
             if not trial or steps + step < PROMISE:
                 return False
