@@ -13,7 +13,7 @@ from sklearn.datasets import make_classification
 
 from widemargin import SVC, NuSVC, Status
 from widemargin.kernels import Gaussian
-from widemargin.monitor.interrupt import CtrlC
+from widemargin.monitor.interrupt import CtrlC, StopSignal
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
 from widemargin.training.fit import Task, Training
@@ -156,7 +156,7 @@ def test_tasks_nobody_waits_for_compute_nothing(problem):
     """After Ctrl-C, or when the time is over, the remaining pairs cost no kernel value."""
     X, y = problem
     for reason, status in (("cancelled", Status.INTERRUPTED), ("time", Status.TIME_LIMIT)):
-        cancelled = threading.Event()
+        cancelled = StopSignal()
         training = Training(Gaussian(0.5), X, cancelled=cancelled)
         if reason == "cancelled":
             cancelled.set()

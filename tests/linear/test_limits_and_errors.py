@@ -66,7 +66,7 @@ def test_time_limit(parameters):
 @pytest.mark.parametrize("solver", [solve_newton, solve_coordinates])
 def test_ctrl_c_returns_a_certified_model(solver):
     def stop_at_third(info):
-        if info["iterations"] >= 3:
+        if info.iterations >= 3:
             raise KeyboardInterrupt
 
     task = problem("hinge", 300, 30, C=10.0)

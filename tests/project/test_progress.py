@@ -6,11 +6,12 @@ import threading
 import pytest
 from rich.console import Console
 
+from widemargin.monitor.iteration import Iteration
 from widemargin.monitor.progress import Approach, ProgressBar
 
 
 def round_info(violation, *, seconds=0.0, n_support=7, **more):
-    return {"violation": violation, "tol": 1e-3, "n_support": n_support, "seconds": seconds, **more}
+    return Iteration(violation, 1e-3, n_support=n_support, seconds=seconds, **more)
 
 
 def plain_console():

@@ -118,10 +118,10 @@ def test_watchers_see_falling_objectives_and_their_errors_are_not_swallowed(name
     dual, K = small_problem("hinge", fixed=name in SINGLES)
     seen = []
     solution = ALL[name].solve(dual, FullGram(K), Stopping(tol=1e-3), watch=seen.append)
-    objectives = [info["objective"] for info in seen]
+    objectives = [info.objective for info in seen]
     assert all(b <= a + 1e-9 for a, b in zip(objectives, objectives[1:]))
-    assert seen[0]["rounds"] == 0 and seen[-1]["rounds"] == solution.rounds
-    assert seen[-1]["iterations"] == solution.iterations
+    assert seen[0].rounds == 0 and seen[-1].rounds == solution.rounds
+    assert seen[-1].iterations == solution.iterations
 
     def broken(info):
         raise RuntimeError("broken watcher")

@@ -153,7 +153,7 @@ def test_dual_objective_falls_over_blocks(precision, rng):
     X, dual = overlapping(N, rng, 100.0, d=4)
     seen = []
     Training(KERNELS["rbf"][0], X, n_jobs=1).train(
-        [Task(dual)], Stopping(tol=TOL), watch=lambda info: seen.append(info["objective"])
+        [Task(dual)], Stopping(tol=TOL), watch=lambda info: seen.append(info.objective)
     )
     rounding = 1e-6 if precision == np.float32 else 1e-13
     assert len(seen) > 5
@@ -165,7 +165,7 @@ def test_interrupted_between_blocks(precision, rng):
     K = KERNELS["rbf"][1](X, X)
 
     def watch(info):
-        if info["rounds"] == 3:
+        if info.rounds == 3:
             raise KeyboardInterrupt
 
     trained = Training(KERNELS["rbf"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=1e-8), watch=watch)[0]

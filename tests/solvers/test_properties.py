@@ -80,7 +80,7 @@ def test_dual_objective_never_rises(seed, machine, kernel):
     for budget in (3, 5, 20, 100, -1):  # small budgets make many rounds out of a problem that is solved in one
         stop = Stopping(tol=TOL, max_iter=budget, time_limit=60.0)
         trained = Training(GivenMatrix(K), None, n_jobs=1).train(
-            [Task(dual, start=beta)], stop, watch=lambda info: seen.append(info["objective"])
+            [Task(dual, start=beta)], stop, watch=lambda info: seen.append(info.objective)
         )[0]
         beta = trained.solution.beta
         seen.append(values_at(dual, K, beta).objective)

@@ -126,10 +126,10 @@ def test_a_round_inside_a_part_tells_of_the_whole(parts, rng):
     seen = []
 
     def watch(info):
-        beta, function = info["point"]()
-        seen.append((info["rounds"], info["n_support"] - np.count_nonzero(beta)))
+        beta, function = info.point()
+        seen.append((info.rounds, info.n_support - np.count_nonzero(beta)))
         np.testing.assert_allclose(function, K @ beta, atol=1e-8)
-        assert info["objective"] == pytest.approx(dual.objective(beta, function), rel=1e-9)
+        assert info.objective == pytest.approx(dual.objective(beta, function), rel=1e-9)
 
     answer = solve_blocks(dual, gram, Stopping(tol=TOL), watch=watch)
     assert parts and answer.status is Status.OPTIMAL
@@ -147,7 +147,7 @@ def test_a_part_ends_with_the_whole(ending, parts, rng):
 
     def watch(info):
         if parts:
-            began.append(info["iterations"])
+            began.append(info.iterations)
             if ending == "interrupt" and len(began) == 2:
                 raise KeyboardInterrupt
             if ending == "time":

@@ -155,18 +155,18 @@ def test_watch_is_told_the_truth(blocks, rng, monkeypatch):
     if blocks:
         solve_in_small_blocks(monkeypatch)
     trained = train(K, dual, tol=1e-6, watch=seen.append)
-    assert all(a["rounds"] < b["rounds"] for a, b in zip(seen, seen[1:]))
-    assert all(a["seconds"] <= b["seconds"] for a, b in zip(seen, seen[1:]))
+    assert all(a.rounds < b.rounds for a, b in zip(seen, seen[1:]))
+    assert all(a.seconds <= b.seconds for a, b in zip(seen, seen[1:]))
     if blocks:
         assert len(seen) > 3
-        assert seen[0]["iterations"] == 0 and seen[0]["n_support"] == 0 and seen[0]["objective"] == 0.0
-        assert seen[0]["violation"] == 2.0  # at beta = 0 the slopes are -y
+        assert seen[0].iterations == 0 and seen[0].n_support == 0 and seen[0].objective == 0.0
+        assert seen[0].violation == 2.0  # at beta = 0 the slopes are -y
     last = values_at(dual, K, trained.solution.beta)
-    assert seen[-1]["objective"] == pytest.approx(last.objective, rel=1e-12)
-    assert seen[-1]["violation"] == pytest.approx(last.violation, abs=1e-10)
-    assert seen[-1]["iterations"] == trained.solution.iterations
-    assert seen[-1]["n_support"] == np.count_nonzero(trained.solution.beta)
-    assert seen[-1]["n_free"] == trained.certificate.n_free > 0
+    assert seen[-1].objective == pytest.approx(last.objective, rel=1e-12)
+    assert seen[-1].violation == pytest.approx(last.violation, abs=1e-10)
+    assert seen[-1].iterations == trained.solution.iterations
+    assert seen[-1].n_support == np.count_nonzero(trained.solution.beta)
+    assert seen[-1].n_free == trained.certificate.n_free > 0
 
 
 @pytest.mark.parametrize("machine", MACHINES)

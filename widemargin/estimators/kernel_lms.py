@@ -17,23 +17,23 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
-from widemargin._sklearn import Interval, StrOptions, fit_context
-from widemargin.estimators.kernel_system_model import KernelSystemModel
+from widemargin._sklearn import fit_context
+from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel
+from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE, one_of, option, whole
+from widemargin.estimators.training_set import as_targets, stack_samples
 from widemargin.gram.tiles import cross_block
-from widemargin.kernels import KERNEL_NAMES, Kernel
 from widemargin.kernels.names import is_precomputed
 from widemargin.monitor.interrupt import status_of
+from widemargin.monitor.iteration import Iteration
 from widemargin.monitor.status import Status
 from widemargin.monitor.user_warning import warn_user
 from widemargin.parallel.tiles import resolve_n_jobs
@@ -47,7 +47,7 @@ Vector = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelLMS(RegressorMixin, KernelSystemModel):
+class KernelLMS(RegressorMixin, NamedKernel, LimitedFit):
     """Kernel least mean squares: gradient steps in the dual, all samples at once or one by one.
 
     For the limit itself `KernelRidge` is much faster; this one shows the way there, stops early as a form of
@@ -99,30 +99,14 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
     [1.0]
     """
 
-    method: str = "batch"
-    learning_rate: float | str = "auto"
-    noise_variance: float = 0.0
-    degree: int = 3
-    gamma: float | str = "scale"
-    coef0: float = 0.0
-    max_iter: int = 1000
+    method: str = option("batch", one_of("batch", "sgd"))
+    learning_rate: float | str = option("auto", POSITIVE, one_of("auto"))
+    noise_variance: float = option(0.0, NOT_NEGATIVE)
+    max_iter: int = option(1000, whole(1))
     tol: float = 1e-4
-    random_state: Any = None
+    random_state: Any = option(None, "random_state")
 
     _kept_private = ("_gamma", "_fitted_kernel")
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelSystemModel._parameter_constraints,
-        "method": [StrOptions({"batch", "sgd"})],
-        "learning_rate": [Interval(Real, 0.0, None, closed="neither"), StrOptions({"auto"})],
-        "noise_variance": [Interval(Real, 0.0, None, closed="left")],
-        "kernel": [StrOptions(set(KERNEL_NAMES)), Kernel, callable],
-        "degree": [Interval(Integral, 0, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-    _parameter_constraints.pop("solver")
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> KernelLMS:
@@ -138,29 +122,20 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
         -------
         self
         """
-        steps = self._begin_steps(X, y)
-        data, y = self._read_column(X, y)
-        self._fitted_kernel = self._make_kernel(data)
-        system = KernelSystem(self._fitted_kernel, data.X, self.cache_size, self.n_jobs)
-        bound = self._bound(system)
-        self.learning_rate_ = 1.0 / bound if self.learning_rate == "auto" else float(self.learning_rate)
-        self.X_fit_, self.dual_coef_ = data.X, np.zeros(len(y))
-        self.errors_: list[float] = []
-        with self._watching(steps, lambda shadow, found: setattr(shadow, "dual_coef_", found[0])) as watch:
-            self.status_ = self._walk(system, y, watch)
-        self.residual_ = self.errors_[-1] if self.errors_ else 0.0
-        self.n_iter_ = max(1, len(self.errors_))
-        self._say_how_it_ended(bound)
-        if steps is not None:
-            steps.finish()
+        with self._reporting(X, y) as steps:
+            data, y = self._read_column(X, y)
+            self._fitted_kernel = self._make_kernel(data)
+            system = KernelSystem(self._fitted_kernel, data.X, self.cache_size, self.n_jobs)
+            bound = self._bound(system)
+            self.learning_rate_ = 1.0 / bound if self.learning_rate == "auto" else float(self.learning_rate)
+            self.X_fit_, self.dual_coef_ = data.X, np.zeros(len(y))
+            self.errors_: list[float] = []
+            with self._watching(steps, lambda shadow, found: setattr(shadow, "dual_coef_", found[0])) as watch:
+                self.status_ = self._walk(system, y, watch)
+            self.residual_ = self.errors_[-1] if self.errors_ else 0.0
+            self.n_iter_ = max(1, len(self.errors_))
+            self._say_how_it_ended(bound)
         return self
-
-    def _read_column(self, X: Any, y: Any) -> tuple[Any, Vector]:
-        """Validated samples and one target per sample."""
-        data, targets, single = self._read_targets(X, y)
-        if not single:
-            targets = column_or_1d(targets, warn=True)
-        return data, targets.ravel().copy()
 
     def _bound(self, system: KernelSystem) -> float:
         """One over it is a rate at which nothing diverges."""
@@ -192,10 +167,7 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
                 self.errors_.append(relative)
                 if watch is not None:
                     seconds = time.perf_counter() - started
-                    watch(
-                        {"violation": relative, "tol": self.tol, "n_support": len(y), "seconds": seconds}
-                        | {"iterate": beta.copy}
-                    )
+                    watch(Iteration(relative, self.tol, n_support=len(y), seconds=seconds, iterate=beta.copy))
                 if relative <= self.tol:
                     return Status.OPTIMAL
                 if not relative <= DIVERGED:
@@ -257,8 +229,8 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
             self.learning_rate_ = 0.0
         else:
             check_consistent_length(X, y)
-            X, y = self._check_new(X), column_or_1d(self._as_targets(y)[0])
-            self.X_fit_ = _stack(self.X_fit_, X)
+            X, y = self._read_to_predict(X), as_targets(column_or_1d(y))[:, 0]
+            self.X_fit_ = stack_samples(self.X_fit_, X)
         kernel, before = self._fitted_kernel, len(self.dual_coef_)
         new, every = kernel.prepare_both(X, self.X_fit_)
         largest = float(kernel.diag(new).max(initial=0.0)) + self.noise_variance
@@ -280,8 +252,8 @@ class KernelLMS(RegressorMixin, KernelSystemModel):
 
     def predict(self, X: Any) -> Vector:
         """Predicted targets, shape (n_samples,)."""
-        X = self._check_new(X)
-        return self._values(X, self._fitted_kernel, self.X_fit_, self.dual_coef_[:, None])[:, 0]
+        X = self._read_to_predict(X)
+        return self._evaluate(X, self._fitted_kernel, self.X_fit_, self.dual_coef_[:, None])[:, 0]
 
 
 def largest_row_sum(system: KernelSystem) -> float:
@@ -292,12 +264,3 @@ def largest_row_sum(system: KernelSystem) -> float:
         rows = cross_block(system.kernel, system.samples.tile(start, stop), system.samples, system.n_threads)
         largest = max(largest, float(np.abs(rows).sum(axis=1).max()))
     return largest
-
-
-def _stack(known: Any, new: Any) -> Any:
-    """Samples one after the other: arrays, sparse matrices, or lists of objects."""
-    if sp.issparse(known):
-        return sp.vstack([known, new], format="csr")
-    if isinstance(known, np.ndarray):
-        return np.concatenate([known, np.asarray(new)])
-    return list(known) + list(new)

@@ -6,10 +6,10 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
-from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,16 +19,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from widemargin._sklearn import Interval, StrOptions
 from widemargin.certificate import Certificate, combine
 from widemargin.certificate.linear import prove_linear
 from widemargin.certificate.linear_judge import Judge
 from widemargin.estimators.notebook import ShowsCertificate
+from widemargin.estimators.parameters import POSITIVE, Constraints, one_of, option, whole
 from widemargin.estimators.plain_data import is_plain_matrix, is_plain_sparse
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless
 from widemargin.linalg.design import Design, design_of
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps
-from widemargin.monitor.progress import of_problem, watching
+from widemargin.monitor.iteration import of_problem
+from widemargin.monitor.progress import watching
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.monitor.user_warning import warn_user
@@ -55,31 +56,19 @@ class LinearTask(NamedTuple):
 class LinearMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
     """Shared face of LinearSVC and LinearSVR."""
 
-    tol: float = 1e-4
-    C: float = 1.0
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    dual: bool | str = "auto"
-    verbose: int = 0
-    random_state: Any = None
-    max_iter: int = 1000
-    penalize_intercept: bool = True
-    time_limit: float | None = None
-    n_jobs: int | None = None
+    tol: float = option(1e-4, POSITIVE)
+    C: float = option(1.0, POSITIVE)
+    fit_intercept: bool = option(True, "boolean")
+    intercept_scaling: float = option(1.0, POSITIVE)
+    dual: bool | str = option("auto", "boolean", one_of("auto"))
+    verbose: int = option(0, "verbose")
+    random_state: Any = option(None, "random_state")
+    max_iter: int = option(1000, whole(0))
+    penalize_intercept: bool = option(True, "boolean")
+    time_limit: float | None = option(None, POSITIVE, None)
+    n_jobs: int | None = option(None, Integral, None)
 
-    _parameter_constraints: ClassVar[dict] = {
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
-        "C": [Interval(Real, 0.0, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0.0, None, closed="neither")],
-        "penalize_intercept": ["boolean"],
-        "dual": ["boolean", StrOptions({"auto"})],
-        "verbose": ["verbose"],
-        "random_state": ["random_state"],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
-        "n_jobs": [Integral, None],
-    }
+    _parameter_constraints = Constraints()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -114,17 +103,13 @@ class LinearMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
             return 0
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
-    def _n_groups(self) -> int:
-        """Groups of the signed dual: an unpenalised intercept makes the multipliers sum to zero."""
-        return int(self.fit_intercept and not self.penalize_intercept)
-
     @abstractmethod
     def _expose(self, weights: Vector, rows: Design) -> None:
         """Set the attributes that predict, from one row of weights per model."""
 
     def _task(self, rows: Design, dual: SignedDual) -> LinearTask:
-        """The task of one signed dual."""
-        problem = linear_problem(rows, dual)
+        """The task of one signed dual; an unpenalised intercept makes its multipliers sum to zero."""
+        problem = linear_problem(rows, replace(dual, n_groups=int(self.fit_intercept and not self.penalize_intercept)))
         return LinearTask(
             partial(solve_linear, problem, to_rounding=True),
             partial(prove_linear, problem, self.tol),

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin._sklearn import StrOptions, fit_context
+from widemargin._sklearn import fit_context
 from widemargin.certificate.linear_joint import prove_joint
 from widemargin.certificate.linear_l1 import prove_l1
-from widemargin.estimators.classes import read_classes
+from widemargin.estimators.labels import OneAgainstRest
 from widemargin.estimators.linear_model import LinearMachine, LinearTask, Vector
+from widemargin.estimators.parameters import one_of, option
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.linalg.design import Design
-from widemargin.problems.dual import SignedDual
+from widemargin.problems.classification import hinge, squared_hinge
 from widemargin.solvers.linear.crammer_singer import solve_crammer_singer
 from widemargin.solvers.linear.l1 import solve_l1
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearSVC(ClassifierMixin, LinearMachine):
+class LinearSVC(OneAgainstRest, LinearMachine):
     """Linear support vector classification: the parameters of scikit-learn's LinearSVC, and some more.
 
         minimise  1/2 |w|^2 + C sum_i max(0, 1 - y_i (w'x_i + b))^p,     p = 1 for "hinge", 2 for "squared_hinge"
@@ -96,18 +95,10 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     True
     """
 
-    penalty: str = field(default="l2", kw_only=False)
-    loss: str = field(default="squared_hinge", kw_only=False)
-    multi_class: str = "ovr"
-    class_weight: dict | str | None = None
-
-    _parameter_constraints: ClassVar[dict] = {
-        **LinearMachine._parameter_constraints,
-        "penalty": [StrOptions({"l1", "l2"})],
-        "loss": [StrOptions({"hinge", "squared_hinge"})],
-        "multi_class": [StrOptions({"ovr", "crammer_singer"})],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-    }
+    penalty: str = option("l2", one_of("l1", "l2"), kw_only=False)
+    loss: str = option("squared_hinge", one_of("hinge", "squared_hinge"), kw_only=False)
+    multi_class: str = option("ovr", one_of("ovr", "crammer_singer"))
+    class_weight: dict | str | None = option(None, one_of("balanced"), dict, None)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
@@ -128,7 +119,7 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         self._check_combination()
         steps = self._begin_steps(X, y, sample_weight)
         data = self._read(X, y, sample_weight, are_plain_labels)
-        labels, weight = read_classes(self, data)
+        labels, weight = self._read_labels(data)
         rows, cost = self._rows(data.X), self.C * weight
         if not cost.min() > 0.0:
             raise ValueError("class_weight must give every class a positive weight: leave the class out instead.")
@@ -140,12 +131,13 @@ class LinearSVC(ClassifierMixin, LinearMachine):
             )
             self._train(rows, [joint], steps, _rows_per_class, (K,))
             return self
-        positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        signs = [np.where(labels == k, 1.0, -1.0) for k in positive]  # the second class, or each against the rest
+        signs = np.ascontiguousarray(self._signs(labels).T)
         if self.penalty == "l1":
             tasks = [LinearTask(partial(solve_l1, rows, y, cost), partial(prove_l1, rows, y, cost)) for y in signs]
-        else:
-            tasks = [self._task(rows, self._build(sign, cost)) for sign in signs]
+        elif self.loss == "hinge":
+            tasks = [self._task(rows, hinge(y, cost)) for y in signs]
+        else:  # LIBLINEAR charges C xi^2, not half of it
+            tasks = [self._task(rows, squared_hinge(y, 2.0 * cost)) for y in signs]
         self._train(rows, tasks, steps)
         return self
 
@@ -175,18 +167,6 @@ class LinearSVC(ClassifierMixin, LinearMachine):
                 "intercept_scaling, or penalty='l2'."
             )
 
-    def _build(self, sign: Vector, bound: Vector) -> SignedDual:
-        """The signed dual of one two-class problem; LIBLINEAR charges C xi^2, not half of it."""
-        squared = self.loss == "squared_hinge"
-        end = sign * np.inf if squared else sign * bound
-        return SignedDual(
-            linear_term=-sign,
-            lower=np.minimum(end, 0.0),
-            upper=np.maximum(end, 0.0),
-            diagonal=0.5 / bound if squared else None,  # type: ignore[arg-type]
-            n_groups=self._n_groups(),
-        )
-
     # ---- prediction
 
     def decision_function(self, X: Any) -> Vector:
@@ -203,12 +183,6 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         """
         values = self._values(X)
         return values[:, 0] if values.shape[1] == 1 else values
-
-    def predict(self, X: Any) -> NDArray:
-        """Class of each sample in X, shape (n_samples,)."""
-        values = self.decision_function(X)
-        number = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_.take(number)
 
     def sparsify(self) -> LinearSVC:
         """Make coef_ a sparse matrix, worth it where most weights are zero (penalty="l1")."""

@@ -61,7 +61,8 @@ class Expansion:
     ----------
     kernel : Kernel
     vectors : array, CSR matrix or sequence of n_SV samples
-        The support vectors; for a precomputed kernel, their columns in the matrix (int array of shape (n_SV,)).
+        The support vectors; for a precomputed kernel, their columns in the matrix (int array of shape (n_SV,), or a
+        slice).
     coefficients : float64 array of shape (n_outputs, n_SV)
         With `class_starts` of shape (n_classes - 1, n_SV), in LIBSVM's one-against-one layout.
     intercept : float64 array of shape (n_outputs,), or (n_pairs,) with `class_starts`

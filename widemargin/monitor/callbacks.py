@@ -14,7 +14,7 @@
 Each step is a task of the fit. The function given to `done` returns the fitted attributes of a half-trained machine; it
 is called only if a callback wants one (ScoringMonitor does). With an older scikit-learn the mixin does nothing.
 
-Where the loop is a solver's, a `StepListener` among those who watch it (monitor/progress.py) makes the calls of `done`.
+Where the loop is a solver's, a `StepListener` among its listeners (monitor/iteration.py) makes the calls of `done`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.monitor.interrupt import StopRequested
+from widemargin.monitor.iteration import Iteration
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -74,24 +75,36 @@ class Steps:
         self._root.call_on_fit_task_end(**self._common, reconstruction_attributes=dict)
 
 
+def iterate_of(iteration: Iteration) -> Any:
+    """The answer so far of a solver that reports it; None from one that does not."""
+    return None if iteration.iterate is None else iteration.iterate()
+
+
 class StepListener:
-    """Listener that reports every call as a step of the fit, and passes on the wish of a callback to stop.
+    """Listener that reports every round as a step of the fit, and raises StopRequested where a callback asks to stop.
 
     steps : the report of the fit; machine : the estimator that is fitted
     expose : sets the fitted attributes of the machine it is given, for the answers so far, one per problem
     start : the answers of problems that have not begun
+    answer_of : returns the answer so far; a round where it is None is not reported
     """
 
     def __init__(
-        self, steps: Steps, machine: Any, expose: Callable[[Any, list[Any]], None], start: Sequence[Any] = (None,)
+        self,
+        steps: Steps,
+        machine: Any,
+        expose: Callable[[Any, list[Any]], None],
+        start: Sequence[Any] = (None,),
+        answer_of: Callable[[Iteration], Any] = iterate_of,
     ) -> None:
-        self.steps, self.machine, self.expose = steps, machine, expose
+        self.steps, self.machine, self.expose, self.answer_of = steps, machine, expose, answer_of
         self.answers = list(start)
 
-    def __call__(self, info: dict[str, Any]) -> None:
+    def __call__(self, iteration: Iteration) -> None:
         """Take one call of `watch`, possibly from several threads; once stopped, all problems end at their next."""
-        if not self.steps.stopped:
-            self.answers[info.get("task", 0)] = info["iterate"]()
+        answer = None if self.steps.stopped else self.answer_of(iteration)
+        if answer is not None:
+            self.answers[iteration.task] = answer
             self.steps.done(self.attributes)
         if self.steps.stopped:
             raise StopRequested

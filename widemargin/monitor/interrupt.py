@@ -5,6 +5,9 @@ inside a callback of LLVM, which swallows the exception or turns it into an unre
 first Ctrl-C only raises a flag that the solvers look at once per round. A second one raises KeyboardInterrupt at once,
 and the fit passes it on.
 
+Every request to stop, from Ctrl-C, a callback or a listener, is one exception: a solver catches KeyboardInterrupt, ends
+with what it has, and reports `status_of` it. A `StopSignal` carries the request to the other problems of the fit.
+
 Signals belong to the main thread and to whoever installed a handler of their own: elsewhere nothing is changed, and
 an ordinary KeyboardInterrupt still ends the solver with what it has.
 """
@@ -19,12 +22,33 @@ from widemargin.monitor.status import Status
 
 
 class StopRequested(KeyboardInterrupt):
-    """Raised by a listener (progress.py) on behalf of a callback: solvers end as on Ctrl-C, with another status."""
+    """Raised inside `watch` to end a solver with this status; a callback's request is STOPPED."""
+
+    def __init__(self, status: Status = Status.STOPPED) -> None:
+        super().__init__()
+        self.status = status
 
 
 def status_of(interrupt: KeyboardInterrupt) -> Status:
-    """How a solver ended that caught this."""
-    return Status.STOPPED if isinstance(interrupt, StopRequested) else Status.INTERRUPTED
+    """The status of a solver that was ended by this exception."""
+    return interrupt.status if isinstance(interrupt, StopRequested) else Status.INTERRUPTED
+
+
+class StopSignal(threading.Event):
+    """Request to end a fit, shared by its threads; `status` is the one its solvers end with."""
+
+    status = Status.INTERRUPTED
+
+    def request(self, status: Status) -> None:
+        """Set the signal; the first request gives the status."""
+        if not self.is_set():
+            self.status = status
+        self.set()
+
+    def raise_if_set(self) -> None:
+        """End the solver that calls this from its `watch`."""
+        if self.is_set():
+            raise StopRequested(self.status)
 
 
 class CtrlC:
@@ -41,7 +65,7 @@ class CtrlC:
     """
 
     def __init__(self) -> None:
-        self.requested = threading.Event()
+        self.requested = StopSignal()
         self.presses = 0
         self._installed = False
 
@@ -54,7 +78,7 @@ class CtrlC:
 
     def _pressed(self, number: int, frame: FrameType | None) -> None:
         self.presses += 1
-        self.requested.set()
+        self.requested.request(Status.INTERRUPTED)
         if self.presses > 1:
             raise KeyboardInterrupt
 

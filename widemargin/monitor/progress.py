@@ -1,21 +1,7 @@
-"""Watching a long fit: the callback protocol of the solvers, and a bar that closes as the violation falls to `tol`.
+"""Watching a long fit: a bar that closes as the violation falls to `tol`.
 
-A solver calls `watch(info)` about once per round. `info` is a dict with
-
-    violation, tol      the largest violation of the optimality conditions, and where it may stop
-    objective           value of the minimised dual
-    iterations, rounds  two-variable steps and outer rounds so far
-    n_support, n_free   multipliers away from zero, and those strictly inside their box
-    seconds             time since the solver began
-
-    point               a function that returns (beta, F = K b) as they are
-    iterate             or, where the method has no such pair, one that returns its answer so far as a new object
-
-and, inside a fit, `task` and `n_tasks` (many classes are several problems) and `dual`, the problem. Any callable with
-one argument will do; what it returns is ignored, and a KeyboardInterrupt it raises ends the solver with what it has. It
-may be called from several threads.
-
-The violation falls over orders of magnitude, so the bar shows the share of the way on a logarithmic scale,
+It is a listener of the solvers (monitor/iteration.py). The violation falls over orders of magnitude, so the bar shows
+the share of the way on a logarithmic scale,
 
     log(v0 / v) / log(v0 / tol),    v0 = the largest violation seen,
 
@@ -27,9 +13,11 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
+
+from widemargin.monitor.iteration import Iteration, Watch, tell_all
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,9 +25,6 @@ if TYPE_CHECKING:
 
 SECONDS_PER_LINE = 5.0  # pace of the plain lines written where no live bar can be drawn: readable in a log, not a flood
 BAR_WIDTH = 12  # characters: the whole line then fits 110 columns
-
-
-Listener = Callable[[dict[str, Any]], Any]
 
 
 class Approach:
@@ -82,9 +67,10 @@ class ProgressBar:
 
     Examples
     --------
+    >>> from widemargin.monitor.iteration import Iteration
     >>> from widemargin.monitor.progress import ProgressBar
     >>> with ProgressBar("fit") as watch:
-    ...     watch({"violation": 0.1, "tol": 1e-3, "n_support": 12, "seconds": 0.5})
+    ...     watch(Iteration(violation=0.1, tol=1e-3, n_support=12, seconds=0.5))
     """
 
     def __init__(self, label: str = "training", *, always: bool = False, console: Console | None = None) -> None:
@@ -96,30 +82,26 @@ class ProgressBar:
         self.enabled = self.live or always
         self._lock = threading.Lock()
         self._tasks: dict[int, Approach] = {}
-        self._support: dict[int, int] = {}
         self._progress: Progress | None = None
         self._bar: Any = None
         self._next_line = 0.0  # seconds of fit at which the next plain line is due
 
-    def __call__(self, info: Mapping[str, Any]) -> None:
+    def __call__(self, now: Iteration) -> None:
         if not self.enabled:
             return
         with self._lock:
-            task, n_tasks = int(info.get("task", 0)), int(info.get("n_tasks", 1))
-            violation, tol = float(info["violation"]), float(info["tol"])
-            self._tasks.setdefault(task, Approach()).update(violation, tol)
-            self._support[task] = int(info.get("n_support", 0))
-            fraction = sum(way.fraction for way in self._tasks.values()) / max(n_tasks, len(self._tasks))
+            self._tasks.setdefault(now.task, Approach()).update(now.violation, now.tol)
+            fraction = sum(way.fraction for way in self._tasks.values()) / max(now.n_tasks, len(self._tasks))
             finished = sum(way.fraction >= 1.0 for way in self._tasks.values())
             fields: dict[str, Any] = {
-                "violation": f"violation {violation:.1e} -> {tol:.0e}",
-                "values": _values(info),
-                "support": f"problem {finished}/{n_tasks}" if n_tasks > 1 else f"{self._support[task]:,} SV",
+                "violation": f"violation {now.violation:.1e} -> {now.tol:.0e}",
+                "values": _values(now),
+                "support": f"problem {finished}/{now.n_tasks}" if now.n_tasks > 1 else f"{now.n_support:,} SV",
             }
             if self.live:
                 self._draw(fraction, fields)
             else:
-                self._write_line(fraction, fields, float(info.get("seconds", 0.0)))
+                self._write_line(fraction, fields, now.seconds)
 
     def _draw(self, fraction: float, fields: dict[str, Any]) -> None:
         """Create the bar at the first call, so that fits too short for one round draw nothing."""
@@ -153,47 +135,28 @@ class ProgressBar:
         self.close()
 
 
-def tell_all(listeners: list[Listener]) -> Listener | None:
-    """One listener that tells all of them; None for none, so that nothing is called."""
-    if len(listeners) <= 1:
-        return listeners[0] if listeners else None
-
-    def tell(info: dict[str, Any]) -> None:
-        for listener in listeners:
-            listener(info)
-
-    return tell
-
-
-def of_problem(listener: Listener | None, number: int, n_problems: int) -> Listener | None:
-    """A listener that adds the number of the problem to every report."""
-    if listener is None:
-        return None
-    return lambda info: listener(info | {"task": number, "n_tasks": n_problems})
-
-
-def watching(label: str, verbose: Any, *listeners: Listener | None) -> AbstractContextManager[Listener | None]:
+def watching(label: str, verbose: Any, *listeners: Watch | None) -> AbstractContextManager[Watch | None]:
     """Context manager that combines the progress bar (if `verbose`) and other listeners into one."""
     present = [listener for listener in listeners if listener is not None]
     return _with_bar(label, present) if verbose else nullcontext(tell_all(present))
 
 
 @contextmanager
-def _with_bar(label: str, listeners: list[Listener]) -> Iterator[Listener | None]:
+def _with_bar(label: str, listeners: list[Watch]) -> Iterator[Watch | None]:
     """A bar before the others: it shows also the step at which one of them asks to stop."""
     with ProgressBar(label) as bar:
         yield tell_all([bar, *listeners])
 
 
-def _values(info: Mapping[str, Any]) -> str:
+def _values(now: Iteration) -> str:
     """Objective, gap and kernel rows of a round, as far as they are known."""
     words = []
-    if "objective" in info:
-        words.append(f"objective {info['objective']:.4g}")
-    if "measure" in info:
-        words.append(f"gap {info['measure']()['gap']:.1e}")
-    if "rows_computed" in info:
-        words.append(f"{info['rows_computed']:,} rows")
+    if not math.isnan(now.objective):
+        words.append(f"objective {now.objective:.4g}")
+    if now.measure is not None:
+        words.append(f"gap {now.measure()['gap']:.1e}")
+    if now.rows_computed is not None:
+        words.append(f"{now.rows_computed:,} rows")
     return "  ".join(words)
 
 

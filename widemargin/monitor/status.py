@@ -48,3 +48,8 @@ class Status(Enum):
     @property
     def converged(self) -> bool:
         return self is Status.OPTIMAL
+
+    @property
+    def on_request(self) -> bool:
+        """Whether Ctrl-C or a callback ended the fit (monitor/interrupt.py)."""
+        return self in (Status.INTERRUPTED, Status.STOPPED)

@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.linalg.design import Design
+from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
 
 Vector = NDArray[np.float64]
-Watch = Callable[[dict[str, Any]], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ class LinearRun:
     Attributes
     ----------
     stopping : tol is the relative gap (P - D) / P to reach, max_iter limits Newton steps and passes together
-    watch : called once per step or pass, with the keys of widemargin.monitor.progress
+    watch : called once per step or pass (monitor/iteration.py)
     decide : asked when the gap meets the tolerance, and again whenever it has shrunk by NEXT
     seed : of the random order of visits
     began : on time.perf_counter()
@@ -144,16 +144,15 @@ class LinearRun:
         """Call the listener; the gap is reported as the violation."""
         if self.watch is not None:
             self.watch(
-                {
-                    "violation": gap,
-                    "tol": self.stopping.tol,
-                    "objective": -primal,
-                    "iterations": iterations,
-                    "rounds": iterations,
-                    "n_support": 0 if beta is None else int(np.count_nonzero(beta)),
-                    "n_free": 0,
-                    "seconds": time.perf_counter() - self.began,
-                    "iterate": weights.copy,
-                    "multipliers": (lambda: None) if beta is None else beta.copy,
-                }
+                Iteration(
+                    violation=gap,
+                    tol=self.stopping.tol,
+                    objective=-primal,
+                    iterations=iterations,
+                    rounds=iterations,
+                    n_support=0 if beta is None else int(np.count_nonzero(beta)),
+                    seconds=time.perf_counter() - self.began,
+                    iterate=weights.copy,
+                    multipliers=None if beta is None else beta.copy,
+                )
             )

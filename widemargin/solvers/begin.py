@@ -20,6 +20,8 @@ from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram
 from widemargin.gram.pair import PairGram
 from widemargin.gram.scores import Scores
+from widemargin.monitor.interrupt import status_of
+from widemargin.monitor.iteration import Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
@@ -36,7 +38,7 @@ def solve_blocks(
     stopping: Stopping,
     start: NDArray | None = None,
     function: NDArray | Scores | None = None,
-    watch: block.Watch | None = None,
+    watch: Watch | None = None,
 ) -> Solution:
     """Solve a signed dual; `function` is F = K start when the caller knows it, with its error if that is known too."""
     beta, scores = starting_point(dual, gram, start, function)
@@ -50,8 +52,8 @@ def solve_blocks(
             try:
                 if watch is not None:
                     watch(solver.report(solver.table, solution.objective))
-            except KeyboardInterrupt:
-                solution.status = Status.INTERRUPTED
+            except KeyboardInterrupt as interrupt:
+                solution.status = status_of(interrupt)
             return solution
     return solver.run(beta, function, watch)
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,8 @@ from numpy.typing import NDArray
 from widemargin.gram.gram import Gram
 from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.scores import Scores
+from widemargin.monitor.interrupt import StopRequested, status_of
+from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
@@ -64,8 +65,6 @@ STALL_ROUNDS = 3  # rounds without progress before the function is recomputed, a
 REFRESHES = 3  # times the function is recomputed in one solve
 LARGEST_SINGLE = 1e15  # slopes beyond this leave float32's range in a product: such a block is solved in float64
 SMALLEST_MARGIN2 = 1e-10  # squared margin over the largest K_ii below which a hard margin counts as impossible
-
-Watch = Callable[[dict[str, Any]], None]
 
 
 class BlockSolver:
@@ -119,7 +118,6 @@ class BlockSolver:
         self.row = self.dual.row if self.dual.row is not None else np.arange(len(self.dual), dtype=np.int64)
         self.selector = Selector(self.dual)
         self.changed_before = np.zeros(len(self.gram), np.bool_)
-        status = Status.INTERRUPTED
         size = FIRST_BLOCK
         stalled = 0
         objective = np.inf
@@ -153,8 +151,8 @@ class BlockSolver:
                 self.improve(self.choose(f, table, size, cap, free), f, table)
                 size = min(2 * size, cap)
                 self.rounds += 1
-        except KeyboardInterrupt:
-            pass
+        except KeyboardInterrupt as interrupt:
+            status = status_of(interrupt)
         return self.solution(status, self.stand()[1])
 
     def solution(self, status: Status, table: NDArray) -> Solution:
@@ -354,9 +352,9 @@ class BlockSolver:
         solver = self.for_part(active_part(dual, active, self.beta, f, objective), gram)
         before = self.report(table, objective)
 
-        def tell(info: dict[str, Any]) -> None:
-            if watch is not None and info["rounds"]:  # at the start nothing is new
-                watch(shrunk.report(info, before))
+        def tell(now: Iteration) -> None:
+            if watch is not None and now.rounds:  # at the start nothing is new
+                watch(shrunk.report(now, before))
 
         answer = solver.run(self.beta[active], self.function[active], tell)
         self.note_rows(active, solver.moved, solver.rows_added + len(active))
@@ -366,8 +364,8 @@ class BlockSolver:
         self.rounds += answer.rounds + 1
         self.lowest_curvature, self.newton_wait = solver.lowest_curvature, solver.newton_wait
         self.may_shrink, self.shrunk_at = answer.status is Status.OPTIMAL, violation
-        if answer.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
+        if answer.status.on_request:
+            raise StopRequested(answer.status)
         return True
 
     def for_part(self, part: SignedDual, gram: Gram) -> BlockSolver:
@@ -434,20 +432,20 @@ class BlockSolver:
         middle[movable] = 0.5 * (table[movable, 0] + table[movable, 1])
         return middle
 
-    def report(self, table: NDArray, objective: float) -> dict[str, Any]:
+    def report(self, table: NDArray, objective: float) -> Iteration:
         """Progress report of a round."""
-        return {
-            "rounds": self.rounds,
-            "iterations": self.iterations,
-            "violation": violation_of(table, self.dual.n_groups),
-            "tol": self.stopping.tol,
-            "objective": objective,
-            "n_support": int(np.count_nonzero(self.beta)),
-            "n_free": int(table[:, 3].sum()),
-            "rows_computed": self.gram.rows_computed,
-            "seconds": time.perf_counter() - self.began,
-            "point": lambda: (self.beta, self.function),
-        }
+        return Iteration(
+            violation=violation_of(table, self.dual.n_groups),
+            tol=self.stopping.tol,
+            objective=objective,
+            iterations=self.iterations,
+            rounds=self.rounds,
+            n_support=int(np.count_nonzero(self.beta)),
+            n_free=int(table[:, 3].sum()),
+            rows_computed=self.gram.rows_computed,
+            seconds=time.perf_counter() - self.began,
+            point=lambda: (self.beta, self.function),
+        )
 
 
 def has_infinite_box(dual: SignedDual) -> bool:

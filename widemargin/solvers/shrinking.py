@@ -14,14 +14,14 @@ See      Joachims (1999) for shrinking; here the variables return all at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.gram.gram import Gram
+from widemargin.monitor.iteration import Iteration
 from widemargin.problems.dual import SignedDual, Vector
 
 
@@ -88,13 +88,19 @@ class Shrunk:
         """Rows evaluated for the part, by their length."""
         return round(self.part.rows_computed * len(self.part) / len(self.gram))
 
-    def report(self, info: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    def report(self, now: Iteration, before: Iteration) -> Iteration:
         """Progress report of a round of the part, given the last report on the whole."""
-        point = info["point"]
-        more = {name: info[name] + before[name] for name in ("rounds", "iterations", "seconds")}
-        more["n_support"] = info["n_support"] + int(np.count_nonzero(self.beta[self.others]))
-        more["rows_computed"] = before["rows_computed"] + self.rows_computed
-        return {**info, **more, "point": lambda: self.joined(*point())}
+        point, rows_before = now.point, before.rows_computed
+        assert point is not None and rows_before is not None
+        return replace(
+            now,
+            rounds=now.rounds + before.rounds,
+            iterations=now.iterations + before.iterations,
+            seconds=now.seconds + before.seconds,
+            n_support=now.n_support + int(np.count_nonzero(self.beta[self.others])),
+            rows_computed=rows_before + self.rows_computed,
+            point=lambda: self.joined(*point()),
+        )
 
 
 @jit

@@ -6,7 +6,6 @@ some of the samples: one for a binary machine or a regression, one per pair or p
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -26,6 +25,8 @@ from widemargin.gram.scores import Scores
 from widemargin.gram.source import GramSource, Index, Parts
 from widemargin.kernels import FeatureKernel, Linear
 from widemargin.kernels.kernel import Kernel
+from widemargin.monitor.interrupt import StopSignal, status_of
+from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.parallel.tiles import resolve_n_jobs, run_tiles, single_threaded_blas
@@ -53,7 +54,6 @@ EPS = float(np.finfo(np.float64).eps)
 INNER_SHARE = 0.5  # of it, up to which the variables with rows are solved
 OUTSIDE_TOL = 0.9  # violation by variables without rows from which they take part too: below, A changes by 1-2 %
 
-Watch = Callable[[dict[str, Any]], None]
 Vector = NDArray[np.float64]
 
 
@@ -108,7 +108,7 @@ class Training:
         "auto" (the fast block solver), the name of another solver, or a function or object with its signature. One with
         `fixed_bias` set (Adatron and similar) is given the machine without equality constraint on the kernel K + tau^2,
         tau the largest |x| in feature space; that machine, with its penalised bias, is what the certificate is about.
-    cancelled : threading.Event or None
+    cancelled : StopSignal or None
         Where it is set, every problem ends at its next round with what it has (widemargin.monitor.interrupt).
     in_memory : int or None
         Samples up to which the whole kernel matrix is held in float64; None means gram.source.FULL. With 0 the smallest
@@ -123,7 +123,7 @@ class Training:
         cache_size: float | None = None,
         n_jobs: int | None = None,
         solver: str | Callable[..., Solution] = "auto",
-        cancelled: threading.Event | None = None,
+        cancelled: StopSignal | None = None,
         in_memory: int | None = None,
     ) -> None:
         self.n_threads = resolve_n_jobs(n_jobs)
@@ -140,7 +140,7 @@ class Training:
             from widemargin.training.linear_path import LinearPath  # imported only when needed
 
             self.linear = LinearPath(X) if LinearPath.suits(kernel, X) else None
-        self.cancelled = threading.Event() if cancelled is None else cancelled
+        self.cancelled = StopSignal() if cancelled is None else cancelled
         self._forgets = cancelled is None  # an interrupt of one call of `train` is over when the next begins
 
     def train(self, tasks: Sequence[Task], stopping: Stopping, watch: Watch | None = None) -> list[Trained]:
@@ -158,19 +158,21 @@ class Training:
             tasks = [replace(task, dual=without_bias(task.dual)) for task in tasks]
 
         def run(number: int) -> None:
-            def report(info: dict[str, Any]) -> None:
-                if self.cancelled.is_set():
-                    raise KeyboardInterrupt
-                if watch is not None:
-                    dual = tasks[number].dual
-                    about = {"task": number, "n_tasks": len(tasks), "dual": dual, "tol": stopping.tol}
-                    if "point" in info:
-                        about["measure"] = lambda: measure(dual, *info["point"]())
-                    watch({**info, **about})
+            def report(now: Iteration) -> None:
+                self.cancelled.raise_if_set()
+                if watch is None:
+                    return
+                dual, point = tasks[number].dual, now.point
+                measured = None if point is None else lambda: measure(dual, *point())
+                try:
+                    watch(replace(now, tol=stopping.tol, task=number, n_tasks=len(tasks), dual=dual, measure=measured))
+                except KeyboardInterrupt as interrupt:
+                    self.cancelled.request(status_of(interrupt))
+                    raise
 
             left = stopping if stopping.time_limit is None else stopping.until(deadline)
             if self.cancelled.is_set() or left.time_limit == 0.0:
-                status = Status.INTERRUPTED if self.cancelled.is_set() else Status.TIME_LIMIT
+                status = self.cancelled.status if self.cancelled.is_set() else Status.TIME_LIMIT
                 results[number] = self._leave_at_start(tasks[number], left, status)
             if results[number] is None:
                 quick = self._train_pair(tasks[number], left, None if watch is None else report)
@@ -185,8 +187,8 @@ class Training:
                 run_tiles(
                     lambda place: run(large_first[place]), len(tasks), self.n_threads if work > WORTH_THREADS else 1
                 )
-            except KeyboardInterrupt:
-                self.cancelled.set()
+            except KeyboardInterrupt as interrupt:
+                self.cancelled.request(status_of(interrupt))
             for number in range(len(tasks)):  # what an interrupt left out ends at once, at its start
                 if results[number] is None:
                     run(number)
@@ -228,9 +230,9 @@ class Training:
         if watch is not None:
             try:
                 watch(solution_report(solution, certificate))
-            except KeyboardInterrupt:
-                solution.status = Status.INTERRUPTED
-                certificate = replace(certificate, status=Status.INTERRUPTED)
+            except KeyboardInterrupt as interrupt:
+                solution.status = status_of(interrupt)
+                certificate = replace(certificate, status=solution.status)
         return Trained(solution, certificate, self._train_without(task, gram, solution, stopping))
 
     def _train_one(self, task: Task, stopping: Stopping, watch: Watch) -> Trained:
@@ -239,10 +241,10 @@ class Training:
             answer = self.linear.train(task.dual, task.index, stopping, watch)
             if answer is not None:
                 solution, certificate = answer
-                if certificate.holds and solution.status is not Status.INTERRUPTED:
+                if certificate.holds and not solution.status.on_request:
                     solution.status = Status.OPTIMAL  # it may have stalled where it had come near enough
                     certificate = replace(certificate, status=Status.OPTIMAL)
-                if certificate.holds or solution.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
+                if certificate.holds or solution.status is Status.TIME_LIMIT or solution.status.on_request:
                     return Trained(solution, certificate, self._train_linear_without(task, solution, stopping, watch))
                 task = replace(task, start=solution.beta)
         return self._solve_and_certify(task, stopping, watch)
@@ -268,7 +270,7 @@ class Training:
             aim = aiming(stopping, gram, certificate)
             solution = resume(self.solve, task.dual, gram, aim, solution, watch)
             certificate = self._certify(task, gram, solution, stopping)
-        if certificate.holds and solution.status is not Status.INTERRUPTED:
+        if certificate.holds and not solution.status.on_request:
             solution.status = Status.OPTIMAL  # solvers aim at less than tol, and may have come near enough
         elif solution.status in (Status.OPTIMAL, Status.STALLED):
             is_finite = bool(np.isfinite(gram.diag).all())
@@ -308,9 +310,8 @@ class Training:
     def _leave_out(self, without: Without, number: int, rule: Stopping) -> Solution:
         """One machine without a fold, on all variables."""
 
-        def stop_if_cancelled(info: dict[str, Any]) -> None:
-            if self.cancelled.is_set():
-                raise KeyboardInterrupt
+        def stop_if_cancelled(now: Iteration) -> None:
+            self.cancelled.raise_if_set()
 
         start = without.start(number)
         if start is None:
@@ -349,8 +350,8 @@ class Training:
         Rows in memory are summed afresh; else the function is the solver's own, if it kept track of its error. What
         that leaves open is computed in float64, unless the user will not wait for it.
         """
-        if solution.status is Status.INTERRUPTED:
-            self.cancelled.set()
+        if solution.status.on_request:
+            self.cancelled.request(solution.status)
         if takes(task.dual, gram, stopping.criterion):
             is_psd = self.source.kernel.is_psd
             certificate, scores = certify_rows(task.dual, gram, solution, stopping.tol, is_psd)  # type: ignore[arg-type]
@@ -391,9 +392,9 @@ class Training:
                 task.dual, solution.beta, scores, lambda at: self.source.exactly(coefficients, task.index, at),
                 stopping.tol, stopping.criterion,
             )  # fmt: skip
-        except KeyboardInterrupt:
-            self.cancelled.set()
-            solution.status = Status.INTERRUPTED
+        except KeyboardInterrupt as interrupt:
+            self.cancelled.request(status_of(interrupt))
+            solution.status = self.cancelled.status
             return scores, np.nan
 
     def _certify_scores(
@@ -441,20 +442,20 @@ def nothing_held_out(task: Task) -> HeldOut:
     return HeldOut(np.zeros(task.dual.n_samples), np.zeros((n_folds, max(1, task.dual.n_groups))))
 
 
-def solution_report(solution: Solution, certificate: Certificate) -> dict[str, Any]:
-    """Progress report of a problem that was solved at once, with the keys of a round of the solver."""
-    return {
-        "rounds": solution.rounds,
-        "iterations": solution.iterations,
-        "violation": certificate.violation,
-        "tol": certificate.tol,
-        "objective": solution.objective,
-        "n_support": certificate.n_support,
-        "n_free": certificate.n_free,
-        "rows_computed": solution.rows_computed,
-        "seconds": solution.seconds,
-        "point": lambda: (solution.beta, solution.function),
-    }
+def solution_report(solution: Solution, certificate: Certificate) -> Iteration:
+    """Progress report of a problem that was solved at once, as after a round of the solver."""
+    return Iteration(
+        violation=certificate.violation,
+        tol=certificate.tol,
+        objective=solution.objective,
+        iterations=solution.iterations,
+        rounds=solution.rounds,
+        n_support=certificate.n_support,
+        n_free=certificate.n_free,
+        rows_computed=solution.rows_computed,
+        seconds=solution.seconds,
+        point=lambda: (solution.beta, solution.function),
+    )
 
 
 def rounding_of(dual: SignedDual, diag: Vector, n_support: int) -> float:

@@ -8,6 +8,7 @@ goes on from these multipliers.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,11 @@ from widemargin.gram.scores import Scores
 from widemargin.gram.source import Index, Parts, joined
 from widemargin.kernels import Kernel, Linear
 from widemargin.linalg.design import Design, design_of
+from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.linear import LinearAnswer, LinearRun, Vector, Watch, linear_problem, part_of
+from widemargin.problems.linear import LinearAnswer, LinearRun, Vector, linear_problem, part_of
 from widemargin.problems.warm_start import restart
 from widemargin.solvers.linear.proximal_newton import PRIMAL_SIDE
 from widemargin.solvers.linear.solve import solve_linear
@@ -88,12 +90,13 @@ class LinearPath:
             beta[taking_part] = _feasible(problem.dual, values)
             return beta
 
-        def tell(info: dict[str, Any]) -> None:
+        def tell(now: Iteration) -> None:
             def point() -> tuple[Vector, Vector]:
-                beta = everywhere(info["multipliers"]())
+                assert now.multipliers is not None
+                beta = everywhere(now.multipliers())
                 return beta, _scores(all_rows, beta).values
 
-            watch({**info, "point": point})
+            watch(replace(now, point=point))
 
         limits = Stopping(FIRST_GAP, "gap", MOST_STEPS, stopping.time_limit)
         answer = solve_linear(problem, LinearRun(limits, tell, decide))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.monitor.history import COLUMNS, Record
+from widemargin.monitor.history import COLUMNS, History
+from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.measure import measure
 from widemargin.solvers import Solution, solver_named
 
 
-class Trace:
+class Trace(History):
     """Records the passes of a solver; wrap the solver with `of` and give it to an estimator or call it.
 
     The columns `passes`, `iterations`, `seconds`, `objective`, `gap`, `violation`, `margin`, `n_support` and `n_free`
@@ -32,21 +34,9 @@ class Trace:
     (True, 1.414)
     """
 
-    def __init__(self) -> None:
-        self.records: list[Record] = []
-
     def of(self, solver: str | Callable[..., Solution] = "auto") -> Traced:
         """The same solver, recorded by this trace."""
         return Traced(solver_named(solver), self)
-
-    def record_of(self, dual: SignedDual) -> Record:
-        """The record of a problem: the one it has when a solver goes on with it, else a new one."""
-        for record in self.records:
-            if record.dual is dual:
-                record.resume()
-                return record
-        self.records.append(Record(dual))
-        return self.records[-1]
 
     def __len__(self) -> int:
         return len(self.records[-1].rows) if self.records else 0
@@ -58,11 +48,12 @@ class Trace:
         return np.array([row[name] for row in rows])
 
 
+@dataclass(frozen=True)
 class Traced:
-    """A solver that reports to a trace as well as to its own watcher."""
+    """A solver that reports to a trace as well as to its own listener."""
 
-    def __init__(self, solve: Callable[..., Solution], trace: Trace) -> None:
-        self.solve, self.trace = solve, trace
+    solve: Callable[..., Solution]
+    trace: Trace
 
     @property
     def fixed_bias(self) -> bool:
@@ -76,14 +67,16 @@ class Traced:
         stopping: Any,
         start: NDArray | None = None,
         function: NDArray | None = None,
-        watch: Callable[[dict[str, Any]], None] | None = None,
+        watch: Watch | None = None,
     ) -> Solution:
         """Solve and record."""
-        record = self.trace.record_of(dual)
 
-        def both(info: dict[str, Any]) -> None:
-            record.note(info | {"measure": lambda: measure(dual, *info["point"]())} if "point" in info else info)
+        def both(seen: Iteration) -> None:
+            point = seen.point
+            self.trace.note(
+                replace(seen, dual=dual, measure=None if point is None else lambda: measure(dual, *point()))
+            )
             if watch is not None:
-                watch(info)
+                watch(seen)
 
         return self.solve(dual, gram, stopping, start=start, function=function, watch=both)

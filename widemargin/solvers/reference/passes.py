@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from collections.abc import Generator
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.gram.gram import Gram
+from widemargin.monitor.interrupt import status_of
+from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
@@ -36,7 +38,6 @@ SMALLEST_MARGIN2 = 1e-10  # squared margin over the largest K_ii below which a h
 UNLIMITED = 2**62  # steps: "no max_iter" in compiled loops
 
 Vector = NDArray[np.float64]
-Watch = Callable[[dict[str, Any]], None]
 
 
 class Turn(Enum):
@@ -147,21 +148,21 @@ class Run:
         norm2 = float(self.dual.per_sample(self.beta) @ self.function) + float(self.dual.diagonal @ self.beta**2)
         return total > 0.0 and 4.0 * norm2 <= SMALLEST_MARGIN2 * float(self.gram.diag.max()) * total * total
 
-    def report(self, violation: float, objective: float) -> dict[str, Any]:
+    def report(self, violation: float, objective: float) -> Iteration:
         """Progress report; `point` computes (beta, F) on request."""
         beta, dual = self.beta, self.dual
         free = (beta > dual.lower) & (beta < dual.upper) & ((beta != 0.0) | (dual.epsilon == 0.0))
-        return {
-            "rounds": self.rounds,
-            "iterations": self.iterations,
-            "violation": violation,
-            "tol": self.stopping.tol,
-            "objective": objective,
-            "n_support": int(np.count_nonzero(beta)),
-            "n_free": int(np.count_nonzero(free)),
-            "seconds": time.perf_counter() - self.began,
-            "point": lambda: (self.beta, self.function),
-        }
+        return Iteration(
+            violation=violation,
+            tol=self.stopping.tol,
+            objective=objective,
+            iterations=self.iterations,
+            rounds=self.rounds,
+            n_support=int(np.count_nonzero(beta)),
+            n_free=int(np.count_nonzero(free)),
+            seconds=time.perf_counter() - self.began,
+            point=lambda: (self.beta, self.function),
+        )
 
 
 @dataclass(frozen=True)
@@ -201,8 +202,8 @@ class ReferenceSolver(ABC):
         rows_before = gram.rows_computed
         try:
             status = self._drive(run, watch)
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
+        except KeyboardInterrupt as interrupt:
+            status = status_of(interrupt)
         table = run.table()
         return Solution(
             beta=run.beta,
@@ -225,9 +226,9 @@ class ReferenceSolver(ABC):
         previous, stalled = np.inf, 0
         passes = self.passes(run)
         while True:
-            info = run.report(violation, objective)
+            now = run.report(violation, objective)
             if watch is not None:
-                watch(info)
+                watch(now)
             if run.has_no_margin():
                 return self._without_bound(run)
             if run.meets(violation, objective, previous):
@@ -245,7 +246,7 @@ class ReferenceSolver(ABC):
                     if next(passes) is PASS:
                         break
                     if watch is not None:
-                        watch({**info, "iterations": run.iterations, "seconds": time.perf_counter() - run.began})
+                        watch(replace(now, iterations=run.iterations, seconds=time.perf_counter() - run.began))
             except StopIteration as end:
                 return self._judge(run, previous, end.value)
             run.rounds += 1

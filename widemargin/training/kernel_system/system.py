@@ -15,9 +15,7 @@ in the time of a Cholesky factor, and goes on without limit where a factor does 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +23,11 @@ from numpy.typing import NDArray
 from widemargin.gram.gram import symmetric_block
 from widemargin.gram.tiles import KernelTiles
 from widemargin.linalg.cholesky import NotPositiveDefinite, factor_in_place, solve_factored
+from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.parallel.tiles import single_threaded_blas
-from widemargin.solvers.kernel_system.conjugate_gradient import descend
-from widemargin.training.kernel_system.checked import CheckedSystem, Rule, Solved
+from widemargin.solvers.kernel_system.conjugate_gradient import ShiftedKernel, descend
+from widemargin.training.kernel_system.checked import CheckedSystem, Found, Rule, Solved
 
 SOLVERS = ("auto", "cholesky", "cg")
 ENDED_BY_THE_USER = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED)
@@ -43,6 +42,7 @@ ROUND_FACTOR = 1e-8  # of r'M^-1 r per round of float32 steps: four digits, safe
 LEAST_PROGRESS = 0.25  # of r'M^-1 r: a round that leaves more than this was stopped by rounding
 SAFE_SHARE = 0.1  # of the least noise: float32 tiles are used while their rounding, as a matrix, stays below
 NO_BETTER = 100.0  # of tol: conjugate gradients stopped by rounding so close to it leave a factor nothing to improve
+LEAST_SQUARES_SAMPLES = 5000  # up to which a singular system is solved by eigenvalues: half a minute
 TINY_NOISE = 1e-12  # of the largest diagonal entry: below, the matrix is singular in floating point
 
 Vector = NDArray[np.float64]
@@ -98,6 +98,10 @@ class KernelSystem(CheckedSystem):
                 self._tiles = KernelTiles(self.kernel, self.samples, double, self.budget, self.n_threads)
         return self._tiles
 
+    def shifted(self, noise: Vector) -> ShiftedKernel:
+        """K + D for conjugate gradients."""
+        return ShiftedKernel(self.tiles(float(noise.min())), self.preconditioner(noise))
+
     def _float32_is_safe(self, least_noise: float) -> bool:
         """Whether rounding of the entries, independent of each other, moves eigenvalues by much less than the noise."""
         return 2.0 * self.rounding * np.sqrt(len(self)) <= SAFE_SHARE * least_noise
@@ -115,7 +119,7 @@ class KernelSystem(CheckedSystem):
         targets: Matrix,
         rule: Rule,
         solver: str = "auto",
-        watch: Callable[[dict[str, Any]], Any] | None = None,
+        watch: Watch | None = None,
     ) -> Solved:
         """Solve for the targets (n, m); a singular or indefinite matrix raises NotPositiveDefinite."""
         started = time.perf_counter()
@@ -143,7 +147,35 @@ class KernelSystem(CheckedSystem):
         with np.errstate(over="ignore", invalid="ignore"):
             step = solve_factored(L, residual.value, self.blas_threads)
             energy = np.einsum("ij,ij->j", residual.value, step)
-        return self.certify(noise, targets, coefficients, residual, energy, rule, "cholesky", started, factor=L)
+        found = Found(method="cholesky", coefficients=coefficients, residual=residual, energy=energy, factor=L)
+        return self.certify(noise, targets, rule, found, started)
+
+    def least_squares(self, noise: Vector, targets: Matrix, rule: Rule, why: NotPositiveDefinite) -> Solved:
+        """The solution of least norm, where the matrix is singular or the kernel indefinite."""
+        if len(self) > LEAST_SQUARES_SAMPLES:
+            raise NotPositiveDefinite(
+                f"The kernel matrix is singular or indefinite ({why}), and {len(self)} samples are too many for a "
+                "solution of least squares: raise alpha, or use another kernel (rbf is always valid)."
+            ) from why
+        started = time.perf_counter()
+        K = self.matrix()
+        K[np.diag_indices_from(K)] += noise
+        values, vectors = np.linalg.eigh(K)
+        usable = np.abs(values) > len(K) * np.finfo(float).eps * np.abs(values).max(initial=0.0)
+        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=usable)
+        coefficients = vectors @ (inverse[:, None] * (vectors.T @ targets))
+        residual = self.residual(noise, targets, coefficients)
+        with np.errstate(over="ignore", invalid="ignore"):
+            energy = (inverse[:, None] * np.square(vectors.T @ residual.value)).sum(axis=0)
+        negative = not self.kernel.is_psd and bool((values[usable] < 0.0).any())
+        found = Found(
+            method="least squares",
+            coefficients=coefficients,
+            residual=residual,
+            energy=energy,
+            ended=Status.INDEFINITE if negative else None,
+        )
+        return self.certify(noise, targets, rule, found, started)
 
     def _descend(
         self,
@@ -151,43 +183,41 @@ class KernelSystem(CheckedSystem):
         targets: Matrix,
         rule: Rule,
         started: float,
-        watch: Callable[[dict[str, Any]], Any] | None,
+        watch: Watch | None,
         trial: bool,
     ) -> Solved:
         """By conjugate gradients, in rounds that begin with a fresh residual; a trial gives up if it is no bargain."""
         deadline = float("inf") if rule.time_limit is None else started + rule.time_limit
         allowed = rule.max_iter if rule.max_iter >= 0 else MOST_STEPS
         bargain = max(PROMISE, int(STEPS_PER_FACTOR * len(self))) if trial else allowed
-        tiles = self.tiles(float(noise.min()))
-        M = self.preconditioner(noise)
+        A = self.shifted(noise)
+        tiles, M = A.tiles, A.M
         coefficients = np.zeros_like(targets)
         rest, error = targets, np.einsum("ij,ij->j", targets, M.solve(targets))
         # Where k(x, x) is next to nothing any coefficients predict well, but a bias is made of the coefficients.
         goal = goal_of_round = np.minimum(self.goal(targets, noise, rule), rule.tol * error)
         history: list[tuple[float, float]] = []
-        steps, status = 0, Status.OPTIMAL
+        begin, steps, status = error.copy(), 0, Status.OPTIMAL
 
-        def multiply(V: Matrix) -> Matrix:
-            out = tiles.product(V)
-            out += noise[:, None] * V
-            return out
-
-        def show(step: int, lower: Vector, errors: Vector, found: Matrix) -> None:
+        def look(step: int, lower: Vector, errors: Vector, found: Matrix) -> bool:
+            """Report a step; True if the rate of convergence so far needs more steps than a factor is worth."""
             if watch is not None:
                 seconds = time.perf_counter() - started
                 reached = rule.tol * float(np.sqrt(np.max(errors / np.where(goal > 0, goal, np.inf), initial=0.0)))
                 upper = lower + np.maximum(errors, 0.0)
                 watch(
-                    {"violation": reached, "tol": rule.tol, "lower": float(lower[0]), "upper": float(upper[0])}
-                    | {"iterations": steps + step, "rounds": steps + step, "n_support": len(noise), "seconds": seconds}
-                    | {"iterate": lambda: coefficients + found}
+                    Iteration(
+                        violation=reached,
+                        tol=rule.tol,
+                        iterations=steps + step,
+                        rounds=steps + step,
+                        n_support=len(noise),
+                        seconds=seconds,
+                        bounds=(float(lower[0]), float(upper[0])),
+                        iterate=lambda: coefficients + found,
+                    )
                 )
-
-        begin = error.copy()
-
-        def hopeless(step: int, errors: Vector) -> bool:
-            """Whether the rate of convergence so far would need more steps than a factor is worth."""
-            if steps + step < PROMISE:
+            if not trial or steps + step < PROMISE:
                 return False
             done = np.log(np.maximum(begin, 1e-300) / np.maximum(errors, 1e-300))
             needed = np.log(np.maximum(begin, 1e-300) / np.maximum(goal, 1e-300))
@@ -199,17 +229,8 @@ class KernelSystem(CheckedSystem):
                 if tiles.dtype == np.float32:
                     goal_of_round = np.maximum(goal, ROUND_FACTOR * error)
                 lower = np.einsum("ij,ij->j", targets + rest, coefficients)
-                run = descend(
-                    multiply,
-                    M.solve,
-                    rest,
-                    goal_of_round,
-                    lower=lower,
-                    max_iter=allowed - steps,
-                    deadline=deadline,
-                    watch=show if watch is not None else None,
-                    hopeless=hopeless if trial else None,
-                )
+                left = allowed - steps
+                run = descend(A, rest, goal_of_round, lower=lower, max_iter=left, deadline=deadline, watch=look)
                 steps += run.iterations
                 history += run.history
                 before = error
@@ -233,6 +254,14 @@ class KernelSystem(CheckedSystem):
                 if (error[error > goal] > LEAST_PROGRESS * before[error > goal]).any() or not run.iterations:
                     status = Status.STALLED
                     break
-        return self.certify(
-            noise, targets, coefficients, residual, error, rule, "cg", started, steps, M.factor.rank, history, status
+        found = Found(
+            method="cg",
+            coefficients=coefficients,
+            residual=residual,
+            energy=error,
+            ended=status,
+            iterations=steps,
+            rank=M.factor.rank,
+            history=history,
         )
+        return self.certify(noise, targets, rule, found, started)

@@ -1,0 +1,84 @@
+"""The progress record that solvers pass to their listeners, and the ways to combine listeners.
+
+A solver calls `watch(iteration)` about once per round with an `Iteration`. Any callable with one argument will do; what
+it returns is ignored, and a KeyboardInterrupt it raises ends the solver with what it has (monitor/interrupt.py). It may
+be called from several threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Iteration:
+    """State of a solver after a round; a field keeps its default where a method has no such quantity.
+
+    Attributes
+    ----------
+    violation : largest violation of the optimality conditions, or the measure of error the method stops by
+    tol : where it may stop
+    objective : value of the minimised dual
+    iterations, rounds : steps and outer rounds so far
+    n_support, n_free : multipliers away from zero, and those strictly inside their box
+    rows_computed : kernel rows evaluated so far
+    seconds : time since the solver began
+    bounds : lower and upper bound on the energy of a kernel system
+    point : returns (beta, F = K b) as they are
+    multipliers : returns a copy of beta, where F is not kept
+    iterate : returns the answer so far as a new object, for callbacks that want a half-trained model
+    task, n_tasks : number of the problem, and how many the fit has (many classes are several problems)
+    dual : the problem, inside a fit
+    measure : returns what has to be computed at the point (problems/measure.py)
+
+    Examples
+    --------
+    >>> from widemargin.monitor.iteration import Iteration
+    >>> Iteration(violation=0.1, tol=1e-3, n_support=12).n_support
+    12
+    """
+
+    violation: float
+    tol: float
+    objective: float = np.nan
+    iterations: int = 0
+    rounds: int = 0
+    n_support: int = 0
+    n_free: int = 0
+    rows_computed: int | None = None
+    seconds: float = 0.0
+    bounds: tuple[float, float] | None = None
+    point: Callable[[], tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
+    multipliers: Callable[[], NDArray[np.float64]] | None = None
+    iterate: Callable[[], Any] | None = None
+    task: int = 0
+    n_tasks: int = 1
+    dual: Any = None
+    measure: Callable[[], dict[str, float]] | None = None
+
+
+Watch = Callable[[Iteration], Any]
+
+
+def tell_all(listeners: Sequence[Watch]) -> Watch | None:
+    """Combine listeners into one; None where there are none, so that nothing is called."""
+    if len(listeners) <= 1:
+        return listeners[0] if listeners else None
+
+    def tell(iteration: Iteration) -> None:
+        for listener in listeners:
+            listener(iteration)
+
+    return tell
+
+
+def of_problem(listener: Watch | None, number: int, n_problems: int) -> Watch | None:
+    """Listener that adds the number of the problem to every record."""
+    if listener is None:
+        return None
+    return lambda iteration: listener(replace(iteration, task=number, n_tasks=n_problems))
