@@ -26,7 +26,7 @@ from widemargin.solvers.linear.crammer_singer import balance
 from widemargin.solvers.linear.descent import arrange
 from widemargin.solvers.linear.dual_descent import solve_coordinates
 from widemargin.solvers.linear.proximal_newton import solve_newton
-from widemargin.solvers.linear.responses import bias_change, respond_linear, smoothed_losses
+from widemargin.solvers.linear.responses import bias_change, respond, smoothed_losses
 from widemargin.solvers.linear.solve import solve_linear
 
 GAP = 1e-6
@@ -55,7 +55,7 @@ def test_methods_agree(loss, shape, C, monkeypatch):
     expected = certified(task, solve_newton(task, run))
     assert certified(task, solve_coordinates(task, run)) == pytest.approx(expected, rel=2 * GAP)
     assert certified(task, solve_linear(task, run)) == pytest.approx(expected, rel=2 * GAP)
-    monkeypatch.setattr(proximal_newton, "ALWAYS_FEATURES", 0)
+    monkeypatch.setattr(proximal_newton, "FEW_FEATURES", 0)
     monkeypatch.setattr(proximal_newton, "PRIMAL_SIDE", 0)
     assert certified(task, solve_newton(task, run)) == pytest.approx(expected, rel=2 * GAP)
     monkeypatch.setattr(newton_system, "MOST_FREE", 0)
@@ -76,7 +76,7 @@ def test_unpenalised_bias_by_both_newton_systems(loss, sparse, monkeypatch):
     task = problem(loss, 80, 12, C=3.0, free=True, sparse=sparse)
     run = run_to(GAP)
     expected = certified(task, solve_newton(task, run))
-    monkeypatch.setattr(proximal_newton, "ALWAYS_FEATURES", 0)
+    monkeypatch.setattr(proximal_newton, "FEW_FEATURES", 0)
     monkeypatch.setattr(proximal_newton, "PRIMAL_SIDE", 0)
     monkeypatch.setattr(newton_system, "MOST_KEPT", 20)  # inner products are thrown away and computed again
     assert certified(task, solve_newton(task, run)) == pytest.approx(expected, rel=2 * GAP)
@@ -90,7 +90,7 @@ def test_every_start_of_the_rules_is_taken_and_agrees(loss, free, monkeypatch):
     task = problem(loss, 600, 5, C=1.0, free=free)
     expected = certified(task, solve_newton(task, run_to(GAP)))
     monkeypatch.setattr(solve, "SMALL", 0)
-    for name, value in (("SAMPLES_PER_FEATURE", {True: 1, False: 1}), ("WIDE", 0), ("PRIMAL_SIDE", 0)):
+    for name, value in (("SAMPLES_PER_FEATURE", {True: 1, False: 1}), ("FEW_FEATURES", 0), ("PRIMAL_SIDE", 0)):
         monkeypatch.setattr(solve, name, value)
         assert certified(task, solve_linear(task, run_to(GAP))) == pytest.approx(expected, rel=2 * GAP), name
 
@@ -155,7 +155,7 @@ def test_bias_change_brings_the_sum_to_zero(seed, loss, s):
     s = 1.0 if task.squared else s
     u = 10.0 * np.random.default_rng(seed).normal(size=30)
     smoothed = smoothed_losses(task.dual, np.zeros(30), s * task.rate)
-    beta = respond_linear(smoothed, u + bias_change(smoothed, u))[0]
+    beta = respond(smoothed, u + bias_change(smoothed, u), task.squared)[0]
     assert abs(beta.sum()) <= 1e-9 * max(np.abs(beta).sum(), s * task.rate.max())
     assert (beta >= task.dual.lower).all() and (beta <= task.dual.upper).all()
 

@@ -13,7 +13,6 @@ data have the same products, each about one pass over the rows concerned:
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -53,46 +52,15 @@ def design_of(X: Any, column: float) -> Design:
     return SparseDesign(sp.csr_array(X, dtype=np.float64), column)
 
 
-class Design(ABC):
-    """Rows of a matrix and a constant column."""
+class Rows:
+    """What dense and sparse rows share: the matrix X, the value of the constant column, and their sizes."""
+
+    squared_norms: Vector  # |x_i|^2 without the constant column
 
     def __init__(self, X: Any, column: float) -> None:
         self.X, self.column = X, column
         self.n, self.d = X.shape
         self.entries = X.size
-
-    @abstractmethod
-    def times(self, w: Vector) -> Vector:
-        """X w."""
-
-    @abstractmethod
-    def add_transposed(self, rows: Index, weights: Vector, total: Vector) -> None:
-        """total += X_I' weights."""
-
-    @abstractmethod
-    def add_gram(self, rows: Index, weights: Vector, gram: NDArray) -> None:
-        """Lower triangle of gram += X_I' diag(weights) X_I."""
-
-    @abstractmethod
-    def inner(self, rows: Index, others: Index) -> Vector:
-        """X_I X_J' without the constant column."""
-
-    @abstractmethod
-    def terms(self) -> Vector:
-        """Number of entries of each row."""
-
-    @abstractmethod
-    def absolute(self) -> Design:
-        """The rows |x_i|."""
-
-    @abstractmethod
-    def as_sparse(self) -> SparseDesign:
-        """The same rows for coordinate descent, which reads one at a time."""
-
-    @cached_property
-    @abstractmethod
-    def squared_norms(self) -> Vector:
-        """|x_i|^2 without the constant column."""
 
     def mean_square(self) -> float:
         """Mean of |x|^2."""
@@ -103,11 +71,10 @@ class Design(ABC):
         return (self.X**2).T @ weights
 
     def take(self, rows: Any) -> Design:
-        """The rows I as data of their own."""
         return design_of(self.X[rows], self.column)
 
 
-class DenseDesign(Design):
+class DenseDesign(Rows):
     """Rows of a dense matrix; the products are BLAS calls."""
 
     def times(self, w: Vector) -> Vector:
@@ -135,20 +102,22 @@ class DenseDesign(Design):
         return self.X[rows] @ self.X[others].T
 
     @cached_property
-    def squared_norms(self) -> Vector:
+    def squared_norms(self) -> Vector:  # type: ignore[override]
         return np.einsum("ij,ij->i", self.X, self.X)
 
     def terms(self) -> Vector:
+        """Number of entries of each row."""
         return np.full(self.n, float(self.d))
 
     def absolute(self) -> Design:
         return DenseDesign(np.abs(self.X), abs(self.column))
 
     def as_sparse(self) -> SparseDesign:
+        """The same rows for coordinate descent, which reads one at a time."""
         return SparseDesign(sp.csr_array(self.X), self.column)
 
 
-class SparseDesign(Design):
+class SparseDesign(Rows):
     """Rows of a CSR matrix with sorted indices."""
 
     def __init__(self, X: sp.csr_array, column: float) -> None:
@@ -179,10 +148,11 @@ class SparseDesign(Design):
         return out
 
     @cached_property
-    def squared_norms(self) -> Vector:
+    def squared_norms(self) -> Vector:  # type: ignore[override]
         return square_rows(self.csr)
 
     def terms(self) -> Vector:
+        """Number of entries of each row."""
         return np.diff(self.csr.indptr).astype(np.float64)
 
     def absolute(self) -> Design:
@@ -191,6 +161,9 @@ class SparseDesign(Design):
 
     def as_sparse(self) -> SparseDesign:
         return self
+
+
+Design = DenseDesign | SparseDesign
 
 
 # Loops over the entries of a row are written out wherever they are needed: a compiled helper that takes the arrays

@@ -59,21 +59,16 @@ class LinearProblem:
 
     def every(self, stride: int) -> LinearProblem:
         """The problem of each stride-th sample with C raised so that the optimum is about the same."""
-        some = slice(None, None, stride)
-        dual = part_of(self.dual, some, stride)
+        some, d = slice(None, None, stride), self.dual
+        dual = SignedDual(
+            linear_term=d.linear_term[some],
+            lower=d.lower[some] * stride,
+            upper=d.upper[some] * stride,
+            diagonal=d.diagonal[some] / stride,
+            epsilon=d.epsilon[some],
+            n_groups=d.n_groups,
+        )
         return replace(self, rows=self.rows.take(some), dual=dual, rate=self.rate[some] * stride)
-
-
-def part_of(dual: SignedDual, samples: Any, factor: float = 1.0) -> SignedDual:
-    """The dual of some of the samples, with C times `factor`."""
-    return SignedDual(
-        linear_term=dual.linear_term[samples],
-        lower=dual.lower[samples] * factor,
-        upper=dual.upper[samples] * factor,
-        diagonal=dual.diagonal[samples] / factor,
-        epsilon=dual.epsilon[samples],
-        n_groups=dual.n_groups,
-    )
 
 
 def linear_problem(rows: Design, dual: SignedDual) -> LinearProblem:

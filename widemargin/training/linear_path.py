@@ -25,7 +25,7 @@ from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.linear import LinearAnswer, LinearRun, Vector, linear_problem, part_of
+from widemargin.problems.linear import LinearAnswer, LinearRun, Vector, linear_problem
 from widemargin.problems.warm_start import restart
 from widemargin.solvers.linear.proximal_newton import PRIMAL_SIDE
 from widemargin.solvers.linear.solve import solve_linear
@@ -49,10 +49,6 @@ class LinearPath:
             return False
         return X.shape[0] >= FEWEST and (X.shape[1] <= PRIMAL_SIDE or (sp.issparse(X) and X.format == "csr"))
 
-    def _rows_of(self, index: Index | Parts | None) -> Design:
-        """The samples of a problem."""
-        return self.rows if index is None else self.rows.take(joined(index))
-
     def train(
         self, dual: SignedDual, index: Index | Parts | None, stopping: Stopping, watch: Watch
     ) -> tuple[Solution, Certificate] | None:
@@ -60,49 +56,39 @@ class LinearPath:
         if len(dual) < FEWEST or stopping.max_iter >= 0 or stopping.criterion == "objective" or not _is_linear(dual):
             return None
         began = time.perf_counter()
-        all_rows, taking_part = self._rows_of(index), np.flatnonzero(dual.upper > dual.lower)
-        rows, problem_dual = all_rows, dual
-        if len(taking_part) < len(dual):  # samples without weight stay at zero
-            rows, problem_dual = all_rows.take(taking_part), part_of(dual, taking_part)
+        rows = self.rows if index is None else self.rows.take(joined(index))
         largest_square = float(np.max(rows.squared_norms, initial=0.0))
-        problem = linear_problem(rows, problem_dual)
-
         scores = Scores(np.empty(0), np.empty(0))
 
         def decide(answer: LinearAnswer) -> Status | None:
             nonlocal scores
-            point = _feasible(problem.dual, answer.beta)
+            point = _feasible(dual, answer.beta)
             scores = _scores(rows, point)
             if stopping.criterion == "kkt":
-                holds = proven_violation(problem.dual, point, scores) <= stopping.tol
+                holds = proven_violation(dual, point, scores) <= stopping.tol
             else:
-                holds = certified(problem.dual, point, scores).holds
+                holds = certified(point, scores).holds
             return Status.OPTIMAL if holds else None
 
-        def certified(dual: SignedDual, beta: Vector, scores: Scores, solution: Solution | None = None) -> Certificate:
+        def certified(beta: Vector, scores: Scores, solution: Solution | None = None) -> Certificate:
             return certify_function(
                 dual, beta, scores.values, stopping.tol, error=scores.error, criterion=stopping.criterion,
                 diagonal=largest_square, solution=solution,
             )  # fmt: skip
 
-        def everywhere(values: Vector) -> Vector:
-            beta = np.zeros(len(dual))
-            beta[taking_part] = _feasible(problem.dual, values)
-            return beta
-
         def tell(now: Iteration) -> None:
             def point() -> tuple[Vector, Vector]:
                 assert now.multipliers is not None
-                beta = everywhere(now.multipliers())
-                return beta, _scores(all_rows, beta).values
+                beta = _feasible(dual, now.multipliers())
+                return beta, _scores(rows, beta).values
 
             watch(replace(now, point=point))
 
         limits = Stopping(FIRST_GAP, "gap", MOST_STEPS, stopping.time_limit)
-        answer = solve_linear(problem, LinearRun(limits, tell, decide))
-        beta = everywhere(answer.beta)
-        if len(taking_part) < len(dual) or not answer.status.converged:  # else it was computed to be accepted
-            scores = _scores(all_rows, beta)
+        answer = solve_linear(linear_problem(rows, dual), LinearRun(limits, tell, decide))
+        beta = _feasible(dual, answer.beta)
+        if not answer.status.converged:  # else it was computed to be accepted
+            scores = _scores(rows, beta)
         solution = Solution(
             beta=beta,
             function=scores.values,
@@ -116,7 +102,7 @@ class LinearPath:
             seconds=time.perf_counter() - began,
             error=scores.error,
         )
-        certificate = certified(dual, beta, scores, solution)
+        certificate = certified(beta, scores, solution)
         solution.level, solution.violation = np.array(certificate.level), certificate.violation
         return solution, certificate
 
@@ -131,10 +117,8 @@ def _is_linear(dual: SignedDual) -> bool:
     """Whether a problem is a C-machine with bias: one sum that is zero, losses all linear or all squared."""
     if dual.n_groups != 1 or dual.row is not None or dual.sign is not None or dual.start.any():
         return False
-    taking_part = dual.upper > dual.lower
-    finite = np.isfinite(dual.upper[taking_part]) & np.isfinite(dual.lower[taking_part])
-    squared = dual.diagonal[taking_part] > 0.0
-    return bool(taking_part.any() and ((finite & ~squared).all() or squared.all()))
+    finite, squared = np.isfinite(dual.upper) & np.isfinite(dual.lower), dual.diagonal > 0.0
+    return bool((dual.upper > dual.lower).any() and ((finite & ~squared).all() or squared.all()))
 
 
 def _scores(rows: Design, beta: Vector) -> Scores:

@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 from widemargin._jit import jit
 from widemargin.linalg.design import Design
 from widemargin.problems.linear import LinearAnswer, LinearRun, Vector
-from widemargin.solvers.linear.descent import CURVATURE_FLOOR, SHRUNK, Descent, Order, arrange, descend
-
-NO_STEP = 1e-12  # violations below this are rounding
+from widemargin.solvers.linear.descent import CURVATURE_FLOOR, NO_STEP, SHRUNK, Descent, Order, arrange, descend
 
 
 class Samples(NamedTuple):

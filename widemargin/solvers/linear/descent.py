@@ -28,6 +28,7 @@ MIXED = 16  # blocks among which the order is random: sorted data would be visit
 NEXT = 0.2  # how much smaller the gap must be before a further condition is looked at again
 SEED = 88172645463325252  # state of the generator that `seed` is mixed into
 CURVATURE_FLOOR = 1e-12  # of an empty row or column
+NO_STEP = 1e-12  # slopes below this move nothing worth the write
 
 Index = NDArray[np.int64]
 

@@ -33,6 +33,7 @@ from widemargin.solvers.linear.descent import (
     ACTIVE,
     CURVATURE_FLOOR,
     NEAR_OPTIMAL,
+    NO_STEP,
     SHRUNK,
     Descent,
     Index,
@@ -56,7 +57,6 @@ SETTLED = 60.0  # passes' worth of work after which the rate of the gap can be b
 NEARLY = 1.0 / 3.0  # gap at the end of a pass over its estimate on the way, which is mostly that of its beginning
 ENTRY = 1.6e-9  # seconds a pass takes for each entry of the data
 TINY = float(np.finfo(float).tiny)
-NO_STEP = 1e-12  # slopes below this move nothing worth the write
 
 
 @intrinsic

@@ -32,10 +32,8 @@ from widemargin.solvers.linear.proximal_newton import PRIMAL_SIDE
 ENOUGH = 0.01  # share of the predicted decrease that a step must bring
 HALVINGS = 30
 NEWTON_HALVINGS = 8
-NEWTON_SHARE = 5.0  # work of Newton steps, as a multiple of the work of the passes
-PASS_COST = 6.0  # operations per entry of a pass
+CREDIT = 30.0  # operations of Newton steps for each entry of a pass, which are five times those of the pass
 LEAST_CREDIT = 0.1  # of a whole pass: late passes over few weights still earn Newton steps
-MOST_WEIGHTS = 1500  # nonzero weights up to which they are solved for together
 RIDGE = 1e-10  # relative: features may be copies of each other
 
 
@@ -121,7 +119,7 @@ class L1Descent(Descent):
         order.active = visits = arrange(order.active, 1, order.state)
         threshold /= len(visits)
         worst = visit_weights(self.csr, self.cost, self.slack, self.w, visits, order.marks, threshold)
-        self.credit += NEWTON_SHARE * PASS_COST * self.columns.nnz * max(len(visits) / self.n, LEAST_CREDIT)
+        self.credit += CREDIT * self.columns.nnz * max(len(visits) / self.n, LEAST_CREDIT)
         self.largest = max(self.largest, worst)
         return worst
 
@@ -156,7 +154,7 @@ class L1Descent(Descent):
     def _newton_cost(self) -> float:
         """Operations of a Newton step: the Gram matrix of the support, its share of each row, and its factor."""
         size = int(np.count_nonzero(self.w))
-        if not 0 < size <= MOST_WEIGHTS:
+        if not 0 < size <= PRIMAL_SIDE:
             return np.inf
         entries = self.row_lengths[self.slack > 0.0] * (size / self.n)
         return float(entries @ entries) + size**3 / 3.0

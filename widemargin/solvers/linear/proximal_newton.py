@@ -25,18 +25,10 @@ from widemargin.monitor.status import Status
 from widemargin.problems.linear import LinearAnswer, LinearProblem, LinearRun, Vector
 from widemargin.solvers.linear.descent import NEXT
 from widemargin.solvers.linear.newton_system import MOST_FREE, FeatureGram, SampleGram
-from widemargin.solvers.linear.responses import (
-    bias_change,
-    changes,
-    find_free,
-    line_minimum,
-    respond_linear,
-    respond_squared,
-    smoothed_losses,
-)
+from widemargin.solvers.linear.responses import bias_change, find_free, line_minimum, respond, smoothed_losses
 
 PRIMAL_SIDE = 1500  # features up to which H itself may be factored; beyond, only the system of the free samples is
-ALWAYS_FEATURES = 200  # features up to which H is so small that it always is
+FEW_FEATURES = 200  # up to which H is so small that it always is
 SAMPLE_SIDE = 0.6  # free samples per feature up to which their system is the cheaper one
 LARGEST = 1e10  # s in units of 1 / margin: beyond, rounding of a margin moves multipliers by more than the tolerance
 INNER = 0.3  # a round ends when |g|^2 / 2 falls below this share of the complementarity term
@@ -104,9 +96,9 @@ class Newton:
     def respond(self) -> None:
         """Multipliers, X'b and gap for the present margins."""
         p = self.problem
-        beta, losses, comp = (respond_squared if p.squared else respond_linear)(self.smoothed, self.u)
-        moved, delta = changes(beta, self.beta)
-        p.rows.add_transposed(moved, delta, self.total)
+        beta, losses, comp = respond(self.smoothed, self.u, p.squared)
+        moved = np.flatnonzero(beta != self.beta)
+        p.rows.add_transposed(moved, beta[moved] - self.beta[moved], self.total)
         self.beta = beta
         weights = p.penalty * self.w
         self.g = weights - self.total
@@ -156,7 +148,7 @@ class Newton:
     def direction(self) -> Vector:
         """-H^-1 g, from the smaller of the two systems."""
         d, free = self.problem.rows.d, find_free(self.smoothed, self.beta)
-        by_features = d <= ALWAYS_FEATURES or (d <= PRIMAL_SIDE and np.count_nonzero(free) > SAMPLE_SIDE * d)
+        by_features = d <= FEW_FEATURES or (d <= PRIMAL_SIDE and np.count_nonzero(free) > SAMPLE_SIDE * d)
         return self.systems[0 if by_features else 1].direction(self.g, free, self.s)
 
     def answer(self) -> LinearAnswer:

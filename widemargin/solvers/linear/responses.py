@@ -28,9 +28,8 @@ from numpy.typing import NDArray
 from widemargin._jit import REASSOCIATE, jit
 from widemargin.problems.dual import SignedDual
 
-LINE_STEPS = 60  # bracketed Newton; two or three are usual
 ROUNDING = 1e-15  # relative, of a sum: beyond, the bracket would be halved to its last bit for nothing
-BIAS_STEPS = 200  # bracketed Newton on a monotone piecewise linear function; a handful is usual
+BRACKET_STEPS = 200  # of Newton's method inside a bracket; a handful is usual
 
 Vector = NDArray[np.float64]
 
@@ -60,8 +59,8 @@ def multiplier(z, centre, step, epsilon, lower, upper):
 
 
 @jit(fastmath=REASSOCIATE)
-def respond_linear(smoothed, u):
-    """Multipliers for linear losses, sum of losses and sum of comp."""
+def respond(smoothed, u, squared):
+    """Multipliers, sum of losses and sum of comp; squared losses are (|z| - e)^2 r / 2 = b^2 / (2 r), and comp is 0."""
     centre, step, linear_term, epsilon, lower, upper = smoothed
     beta = np.empty_like(u)
     losses = comp = 0.0
@@ -69,37 +68,15 @@ def respond_linear(smoothed, u):
         z = -(u[i] + linear_term[i])
         b = multiplier(z, centre[i], step[i], epsilon[i], lower[i], upper[i])
         beta[i] = b
-        above, below = z - epsilon[i], -z - epsilon[i]
-        inside = 2.0 * epsilon[i]
-        losses += max(above, 0.0) * upper[i] - max(below, 0.0) * lower[i]
-        comp += max(above, 0.0) * (upper[i] - b) + max(below, 0.0) * (b - lower[i])
-        comp += max(b, 0.0) * max(min(-above, inside), 0.0) + max(-b, 0.0) * max(min(-below, inside), 0.0)
+        if squared:
+            losses += 0.5 * b * b / step[i]
+        else:
+            above, below = z - epsilon[i], -z - epsilon[i]
+            inside = 2.0 * epsilon[i]
+            losses += max(above, 0.0) * upper[i] - max(below, 0.0) * lower[i]
+            comp += max(above, 0.0) * (upper[i] - b) + max(below, 0.0) * (b - lower[i])
+            comp += max(b, 0.0) * max(min(-above, inside), 0.0) + max(-b, 0.0) * max(min(-below, inside), 0.0)
     return beta, losses, comp
-
-
-@jit(fastmath=REASSOCIATE)
-def respond_squared(smoothed, u):
-    """Multipliers for squared losses and the sum of the losses (|z| - e)^2 r / 2 = b^2 / (2 r); comp is zero."""
-    centre, step, linear_term, epsilon, lower, upper = smoothed
-    beta = np.empty_like(u)
-    losses = 0.0
-    for i in range(u.shape[0]):
-        b = multiplier(-(u[i] + linear_term[i]), centre[i], step[i], epsilon[i], lower[i], upper[i])
-        beta[i] = b
-        losses += 0.5 * b * b / step[i]
-    return beta, losses, 0.0
-
-
-@jit
-def changes(beta, before):
-    """The samples whose multipliers changed, and by how much."""
-    moved, delta = np.empty(beta.shape[0], np.int64), np.empty_like(beta)
-    n_moved = 0
-    for i in range(beta.shape[0]):
-        if beta[i] != before[i]:
-            moved[n_moved], delta[n_moved] = i, beta[i] - before[i]
-            n_moved += 1
-    return moved[:n_moved], delta[:n_moved]
 
 
 @jit
@@ -151,7 +128,7 @@ def bias_change(smoothed, u, change=0.0):
     """
     low, high = -np.inf, np.inf
     reach = 1.0
-    for _ in range(BIAS_STEPS):
+    for _ in range(BRACKET_STEPS):
         total, slope, size = sum_multipliers(smoothed, u, change)
         if abs(total) <= ROUNDING * size:
             break
@@ -184,7 +161,7 @@ def line_minimum(smoothed, u, q, slope0, linear, quadratic, free_bias):
     """
     t, low, high = 1.0, 0.0, np.inf
     bias = 0.0
-    for _ in range(LINE_STEPS):
+    for _ in range(BRACKET_STEPS):
         if free_bias:
             moved = u + t * q
             bias = bias_change(smoothed, moved, bias)

@@ -4,7 +4,8 @@
 
 few features (d <= PRIMAL_SIDE)
     easy problems       (hard below EASY) coordinate descent
-    others              Newton; where d > WIDE a few passes of coordinate descent first, which make the free set small
+    others              Newton; where d > FEW_FEATURES a few passes of coordinate descent first, which make the free set
+                        small
     many samples        Newton starts from the optimum of every 16th sample
 many features           coordinate descent; Newton takes over when the passes predicted to be left would take longer
 unpenalised bias        Newton, for many features from a few passes on the model with penalised bias
@@ -22,10 +23,9 @@ import numpy as np
 from widemargin.monitor.status import Status
 from widemargin.problems.linear import LinearAnswer, LinearProblem, LinearRun
 from widemargin.solvers.linear.dual_descent import solve_coordinates
-from widemargin.solvers.linear.proximal_newton import PRIMAL_SIDE, seconds_from, solve_newton
-from widemargin.solvers.linear.responses import respond_linear, smoothed_losses
+from widemargin.solvers.linear.proximal_newton import FEW_FEATURES, PRIMAL_SIDE, seconds_from, solve_newton
+from widemargin.solvers.linear.responses import respond, smoothed_losses
 
-WIDE = 200  # features: below, the Gram matrix of all samples costs less than a few passes
 EASY = 3.0  # hardness below which coordinate descent needs only a few passes over wide rows
 EASY_NARROW = 1.0  # the same below NARROW features
 NARROW = 100
@@ -52,7 +52,7 @@ def solve_linear(problem: LinearProblem, run: LinearRun, *, to_rounding: bool = 
     hard = float(problem.rate.mean()) * (0.5 if problem.squared else 1.0) * (rows.mean_square() + 1.0)
     if not problem.free_bias and hard < (EASY_NARROW if rows.d < NARROW else EASY):
         return _passes(problem, run)
-    if not problem.free_bias and rows.d > WIDE:
+    if not problem.free_bias and rows.d > FEW_FEATURES:
         passes = (8 if rows.d > 500 else 3) if problem.squared else 4
         found = solve_coordinates(problem, _at_most(run, passes))
         return solve_newton(problem, run, found) if found.status in GO_ON else found
@@ -129,5 +129,5 @@ def _from_subsample(problem: LinearProblem, run: LinearRun) -> LinearAnswer:
         return solve_newton(problem, run, few)
     dual, s = problem.dual, 10.0
     middle = smoothed_losses(dual, 0.5 * (dual.lower + dual.upper), 0.5 * s / problem.scale * problem.rate)
-    centre = respond_linear(middle, problem.rows.times(few.weights))[0]
+    centre = respond(middle, problem.rows.times(few.weights), problem.squared)[0]
     return solve_newton(problem, run, replace(few, beta=centre), s=s, growth=6.0)
