@@ -56,7 +56,7 @@ class Rule:
     bias: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Found:
     """What a method found, before it is judged.
 

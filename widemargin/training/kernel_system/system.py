@@ -147,7 +147,7 @@ class KernelSystem(CheckedSystem):
         with np.errstate(over="ignore", invalid="ignore"):
             step = solve_factored(L, residual.value, self.blas_threads)
             energy = np.einsum("ij,ij->j", residual.value, step)
-        found = Found(method="cholesky", coefficients=coefficients, residual=residual, energy=energy, factor=L)
+        found = Found("cholesky", coefficients, residual, energy, factor=L)
         return self.certify(noise, targets, rule, found, started)
 
     def least_squares(self, noise: Vector, targets: Matrix, rule: Rule, why: NotPositiveDefinite) -> Solved:
@@ -168,13 +168,7 @@ class KernelSystem(CheckedSystem):
         with np.errstate(over="ignore", invalid="ignore"):
             energy = (inverse[:, None] * np.square(vectors.T @ residual.value)).sum(axis=0)
         negative = not self.kernel.is_psd and bool((values[usable] < 0.0).any())
-        found = Found(
-            method="least squares",
-            coefficients=coefficients,
-            residual=residual,
-            energy=energy,
-            ended=Status.INDEFINITE if negative else None,
-        )
+        found = Found("least squares", coefficients, residual, energy, Status.INDEFINITE if negative else None)
         return self.certify(noise, targets, rule, found, started)
 
     def _descend(
@@ -254,14 +248,5 @@ class KernelSystem(CheckedSystem):
                 if (error[error > goal] > LEAST_PROGRESS * before[error > goal]).any() or not run.iterations:
                     status = Status.STALLED
                     break
-        found = Found(
-            method="cg",
-            coefficients=coefficients,
-            residual=residual,
-            energy=error,
-            ended=status,
-            iterations=steps,
-            rank=M.factor.rank,
-            history=history,
-        )
+        found = Found("cg", coefficients, residual, error, status, steps, M.factor.rank, history)
         return self.certify(noise, targets, rule, found, started)
