@@ -20,7 +20,7 @@ from widemargin._sklearn import num_samples
 from widemargin.estimators.notebook import ShowsCertificate
 from widemargin.estimators.parameters import FINITE, NOT_NEGATIVE, POSITIVE, Constraints, one_of, option, whole
 from widemargin.estimators.plain_data import are_plain_targets, is_plain_matrix, is_plain_sparse
-from widemargin.estimators.training_set import TrainingSet, as_targets, leave_out_weightless, resolve_gamma
+from widemargin.estimators.training_set import FLOATS, TrainingSet, as_targets, leave_out_weightless, resolve_gamma
 from widemargin.kernels import KERNEL_NAMES, Kernel, Precomputed, make_kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.models.expansion import Expansion
@@ -29,7 +29,6 @@ from widemargin.monitor.iteration import Watch
 from widemargin.monitor.progress import watching
 
 WITHOUT_GAMMA = {"linear", "cosine", "precomputed"}  # no pass over X for a number they do not use
-FLOATS = (np.float64, np.float32)  # float32 stays as it is: no second copy of the data in double precision
 
 Vector = NDArray[np.float64]
 

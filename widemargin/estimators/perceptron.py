@@ -11,11 +11,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from widemargin._sklearn import fit_context, num_samples, safe_indexing
+from widemargin.estimators.fitted import checked_vectors, finite_matrix
 from widemargin.estimators.kernel_estimator import NamedKernel
 from widemargin.estimators.labels import OneAgainstRest, checked_labels
 from widemargin.estimators.parameters import one_of, option, whole
 from widemargin.estimators.plain_data import are_plain_labels
-from widemargin.estimators.rebuilding import checked_vectors, finite_matrix
 from widemargin.estimators.training_set import TrainingSet, stack_samples
 from widemargin.gram.gram import kernel_product
 from widemargin.kernels import KERNEL_NAMES, Kernel, Precomputed

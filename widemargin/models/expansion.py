@@ -32,6 +32,7 @@ from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.kernels.samples.binary import two_values
 from widemargin.kernels.samples.raw import read_matrix
 from widemargin.models.two_value_rows import rows_of_two_values, with_third_value
+from widemargin.monitor.user_warning import warn_user
 from widemargin.parallel.tiles import resolve_n_jobs, run_tiles, single_threaded_blas
 
 ROW_TILE = 256  # rows of X per block: with COLUMN_TILE 2 MB in float64, which stay in the second-level cache
@@ -40,6 +41,7 @@ TASKS_PER_THREAD = 4  # ... but with so many tasks left for each thread that all
 COLUMN_TILE = 1024  # support vectors per block; kernels prepare their tiles for this multiple
 FEW_ROWS = 16  # up to here threads and the BLAS limit cost more (about 100 us) than they bring
 FEATURE_ROWS = 16_384  # samples whose features are written out at a time
+NAMED_ROWS = 5  # rows that the warning about infinite values lists
 COLLAPSE_LIMIT = 32_000_000  # largest number of entries of w for which a linear machine is collapsed (256 MB)
 
 Matrix = NDArray[np.float64]
@@ -263,6 +265,19 @@ class Expansion:
 def rows_not_finite(values: Matrix) -> NDArray[np.intp]:
     """Rows in which a decision value is infinite or NaN."""
     return np.flatnonzero(~np.isfinite(values).all(axis=1))
+
+
+def warn_not_finite(rows: NDArray[np.intp]) -> None:
+    """Warn if there are rows whose decision values are infinite or NaN in double precision."""
+    if not len(rows):
+        return
+    named = ", ".join(str(row) for row in rows[:NAMED_ROWS]) + (", ..." if len(rows) > NAMED_ROWS else "")
+    warn_user(
+        f"Decision values are infinite or NaN for {len(rows)} of the samples (rows {named}); predictions there mean "
+        "nothing. Values of X or of the kernel are so large that products overflow in double precision: scale the "
+        "features (StandardScaler), or use a smaller gamma, coef0 or degree; a kernel function of your own must return "
+        "finite numbers."
+    )
 
 
 def combine(coefficients: Matrix, vectors: Any, class_starts: Any = None) -> Matrix:

@@ -29,7 +29,7 @@ from widemargin.certificate.system_bounds import (
 )
 from widemargin.certificate.system_certificate import SystemCertificate, verdict
 from widemargin.gram.budget import cache_budget
-from widemargin.gram.tiles import KernelTiles, bounded_cross_product
+from widemargin.gram.tiles import KernelTiles, bounded_cross_product, cross_block
 from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel
 from widemargin.monitor.status import Status
@@ -112,6 +112,10 @@ class CheckedSystem:
         state = {**self.__dict__, "_tiles": None, "_partial": None}
         state.pop("terms", None)
         return state
+
+    def rows(self, chosen: NDArray[np.int64]) -> Matrix:
+        """Rows of K as a new array."""
+        return cross_block(self.kernel, self.samples.take(chosen), self.samples, self.n_threads)
 
     @cached_property
     def exact(self) -> KernelTiles:
