@@ -25,8 +25,7 @@ from widemargin.monitor.callbacks import Steps, attributes_set
 from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas
 from widemargin.training.mistake_bound import MistakeBound, bound_mistakes
 
-CHUNK = 512  # samples whose kernel block is held while they are gone through: 2 MB
-VOTE_ROWS = 256  # new samples whose kernel values against all support vectors are held for a vote
+CHUNK = 512  # samples whose kernel values are held at a time
 
 Vector = NDArray[np.float64]
 
@@ -265,8 +264,8 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
         if not num_samples(self.support_vectors_):
             return values
         kernel = self._full_kernel()
-        for start in range(0, n, VOTE_ROWS):
-            rows = slice(start, start + VOTE_ROWS)
+        for start in range(0, n, CHUNK):
+            rows = slice(start, start + CHUNK)
             K = kernel(safe_indexing(X, rows), self.support_vectors_)
             for number, history in enumerate(self._histories):
                 values[rows, number] = history.votes(K)

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from widemargin._sklearn import safe_indexing
 from widemargin.gram.accumulate import add_row_products
+from widemargin.gram.gram import COLUMN_TILE, ROW_TILE
 from widemargin.kernels import FeatureKernel, Linear, Precomputed
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.kernels.samples.binary import two_values
@@ -35,13 +36,11 @@ from widemargin.models.two_value_rows import rows_of_two_values, with_third_valu
 from widemargin.monitor.user_warning import warn_user
 from widemargin.parallel.tiles import resolve_n_jobs, run_tiles, single_threaded_blas
 
-ROW_TILE = 256  # rows of X per block: with COLUMN_TILE 2 MB in float64, which stay in the second-level cache
-TASK_TILES = 4  # most tiles of rows prepared at once: what preparing costs per call is then a few per cent ...
-TASKS_PER_THREAD = 4  # ... but with so many tasks left for each thread that all end at about the same time
-COLUMN_TILE = 1024  # support vectors per block; kernels prepare their tiles for this multiple
+TASKS = (
+    4  # tiles of rows prepared at once, if as many tasks are left for each thread that all end at about the same time
+)
 FEW_ROWS = 16  # up to here threads and the BLAS limit cost more (about 100 us) than they bring
 FEATURE_ROWS = 16_384  # samples whose features are written out at a time
-NAMED_ROWS = 5  # rows that the warning about infinite values lists
 COLLAPSE_LIMIT = 32_000_000  # largest number of entries of w for which a linear machine is collapsed (256 MB)
 
 Matrix = NDArray[np.float64]
@@ -165,7 +164,7 @@ class Expansion:
     def run(self, task: Callable[[slice], None], n_rows: int, n_jobs: int | None) -> None:
         """Call `task` for some tiles of rows after another, on threads."""
         n_threads = resolve_n_jobs(n_jobs) if self.kernel.releases_gil else 1
-        step = ROW_TILE * min(max(n_rows // (TASKS_PER_THREAD * n_threads * ROW_TILE), 1), TASK_TILES)
+        step = ROW_TILE * min(max(n_rows // (TASKS * n_threads * ROW_TILE), 1), TASKS)
 
         def numbered(number: int) -> None:
             task(slice(number * step, min((number + 1) * step, n_rows)))
@@ -271,7 +270,7 @@ def warn_not_finite(rows: NDArray[np.intp]) -> None:
     """Warn if there are rows whose decision values are infinite or NaN in double precision."""
     if not len(rows):
         return
-    named = ", ".join(str(row) for row in rows[:NAMED_ROWS]) + (", ..." if len(rows) > NAMED_ROWS else "")
+    named = ", ".join(str(row) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
     warn_user(
         f"Decision values are infinite or NaN for {len(rows)} of the samples (rows {named}); predictions there mean "
         "nothing. Values of X or of the kernel are so large that products overflow in double precision: scale the "

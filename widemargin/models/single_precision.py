@@ -28,8 +28,7 @@ from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.models.expansion import Expansion, Piece, combine, rows_not_finite
 from widemargin.parallel.tiles import single_threaded_blas
 
-SINGLE_SUPPORT = 1024  # support vectors from which float32 blocks save more than the proof about them costs, measured
-FEWEST_ROWS = 1024  # the same for rows
+WORTH_SINGLE = 1024  # rows and support vectors from which float32 blocks save more than the proof about them costs
 TRIED_ROWS = 64  # rows from all over X that tell beforehand how many will be in doubt
 MOST_DOUBTFUL = 0.3  # share of rows in doubt up to which float32, at half the time of float64, is worth trying
 LAST_ADDITION = 4.0 * UNIT  # of |f~|: u / (1 - u), and as much again for comparing f~ with e in floating point
@@ -73,7 +72,7 @@ def find_classes(
 
 def _may_pay(f: Expansion, n_rows: int) -> bool:
     """Whether float32 blocks can be faster and something is known about their errors; bits gain nothing."""
-    if n_rows < FEWEST_ROWS or f.coefficients.shape[1] < SINGLE_SUPPORT:
+    if min(n_rows, f.coefficients.shape[1]) < WORTH_SINGLE:
         return False
     if f.kernel.accepts_objects or isinstance(f.kernel, Precomputed | FeatureKernel) or f.may_collapse():
         return False

@@ -34,6 +34,7 @@ from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.status import Status
 from widemargin.solvers.kernel_system.preconditioner import Preconditioner
 
+MOST_STEPS = 5000  # by default
 PATIENCE = 60  # steps without a new best before rounding is taken to have stopped the method
 
 Vector = NDArray[np.float64]
@@ -81,7 +82,7 @@ def descend(
     goal: Vector,
     *,
     lower: Vector | None = None,
-    max_iter: int,
+    max_iter: int = MOST_STEPS,
     deadline: float = float("inf"),
     watch: Callable[[int, Vector, Vector, Matrix], bool | None] | None = None,
 ) -> Descent:
