@@ -54,7 +54,7 @@ def density_marks(values: Vector, weight: Vector) -> Vector | None:
 def probability_of_normal(values: Vector, marks: Vector) -> Vector:
     """Probability that samples with these decision values are no outliers."""
     bins = np.searchsorted(marks, values, side="right")  # number of marks at or below the value
-    result = np.clip(bins, 1, 2 * HALF - 1) / 2 * HALF
+    result = np.clip(bins, 1, 2 * HALF - 1) / (2 * HALF)
     result[values < marks[0]] = LOWEST
     result[values > marks[-1]] = HIGHEST
     return result
