@@ -10,12 +10,11 @@ See  Que & Lin (2022), "One-class SVM probabilistic outputs", the binning method
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from widemargin.linalg.arrays import Vector
 
 HALF = 5  # marks on each side of the boundary
 LOWEST, HIGHEST = 0.001, 0.999  # probabilities beyond the outermost marks
-
-Vector = NDArray[np.float64]
 
 
 def density_marks(values: Vector, weight: Vector) -> Vector | None:

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from widemargin.estimators.training_set import FLOATS, TrainingSet
 from widemargin.kernels import Precomputed, make_kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
+from widemargin.linalg.arrays import Vector
 from widemargin.models.expansion import Expansion
-
-Vector = NDArray[np.float64]
 
 
 def support_in(model: Any, data: TrainingSet) -> NDArray[np.int64]:

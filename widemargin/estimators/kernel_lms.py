@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
@@ -21,12 +20,11 @@ from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel
 from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE, one_of, option, whole
 from widemargin.estimators.training_set import as_targets, stack_samples
 from widemargin.kernels.names import is_precomputed
+from widemargin.linalg.arrays import Vector
 from widemargin.monitor.status import Status
 from widemargin.monitor.user_warning import warn_user
 from widemargin.training.kernel_system import KernelSystem, Rule
 from widemargin.training.least_mean_squares import safe_rate, sweep, walk
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -19,6 +19,7 @@ from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet, stack_samples
 from widemargin.gram.gram import kernel_product
 from widemargin.kernels import KERNEL_NAMES, Kernel, Precomputed
+from widemargin.linalg.arrays import Vector
 from widemargin.models.expansion import Expansion
 from widemargin.models.perceptron_history import History
 from widemargin.monitor.callbacks import Steps, attributes_set
@@ -26,8 +27,6 @@ from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas
 from widemargin.training.mistake_bound import MistakeBound, bound_mistakes
 
 CHUNK = 512  # samples whose kernel values are held at a time
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

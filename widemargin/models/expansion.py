@@ -32,6 +32,7 @@ from widemargin.kernels import FeatureKernel, Linear, Precomputed
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.kernels.samples.binary import two_values
 from widemargin.kernels.samples.raw import read_matrix
+from widemargin.linalg.arrays import Matrix
 from widemargin.models.two_value_rows import rows_of_two_values, with_third_value
 from widemargin.monitor.user_warning import warn_user
 from widemargin.parallel.tiles import resolve_n_jobs, run_tiles, single_threaded_blas
@@ -42,8 +43,6 @@ TASKS = (
 FEW_ROWS = 16  # up to here threads and the BLAS limit cost more (about 100 us) than they bring
 FEATURE_ROWS = 16_384  # samples whose features are written out at a time
 COLLAPSE_LIMIT = 32_000_000  # largest number of entries of w for which a linear machine is collapsed (256 MB)
-
-Matrix = NDArray[np.float64]
 
 
 class Piece(NamedTuple):

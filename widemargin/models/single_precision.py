@@ -25,6 +25,7 @@ from widemargin.kernels import FeatureKernel, Precomputed
 from widemargin.kernels.errors import SECOND_ORDER, UNIT, rounding_of_sum
 from widemargin.kernels.kernel import Samples
 from widemargin.kernels.samples.binary import BinaryRows
+from widemargin.linalg.arrays import Matrix
 from widemargin.models.expansion import Expansion, Piece, combine, rows_not_finite
 from widemargin.parallel.tiles import single_threaded_blas
 
@@ -33,7 +34,6 @@ TRIED_ROWS = 64  # rows from all over X that tell beforehand how many will be in
 MOST_DOUBTFUL = 0.3  # share of rows in doubt up to which float32, at half the time of float64, is worth trying
 LAST_ADDITION = 4.0 * UNIT  # of |f~|: u / (1 - u), and as much again for comparing f~ with e in floating point
 
-Matrix = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 Choose = Callable[[Matrix], Numbers]

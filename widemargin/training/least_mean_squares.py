@@ -20,6 +20,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.linalg.arrays import Vector
 from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
@@ -29,7 +30,6 @@ from widemargin.training.kernel_system import KernelSystem, Rule
 BLOCK = 512  # samples whose kernel rows are evaluated together
 DIVERGED = 1e6  # times the first error: beyond, the learning rate is too large for these data
 
-Vector = NDArray[np.float64]
 Order = NDArray[np.int64]
 
 

@@ -31,13 +31,11 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 
 from widemargin.gram.tiles import cross_block
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.parallel.tiles import single_threaded_blas
 
 if TYPE_CHECKING:
     from widemargin.kernels.kernel import Kernel, Samples
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

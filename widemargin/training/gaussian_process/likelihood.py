@@ -25,6 +25,7 @@ from scipy.linalg import eigh_tridiagonal
 
 from widemargin._sklearn import safe_indexing
 from widemargin.gram.budget import cache_budget
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.linalg.cholesky import factor_in_place, inverse, log_determinant, solve_factored
 from widemargin.parallel.tiles import run_tiles
 from widemargin.solvers.kernel_system.conjugate_gradient import descend
@@ -37,9 +38,6 @@ FACTOR_COPIES = 4  # matrices held at once while the gradient is computed
 GRADIENT_TILE = 256  # samples per side: values, derivatives and weights of a tile stay in cache
 PROBES = 16  # random vectors: the standard error of the determinant falls with their root
 PROBE_GOAL = 1e-10  # of z'M^-1 z: the quadrature error is then far below the standard error
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ large, by VARIANCE_SHARE of k(x, x) at most, but never too small.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.gram.tiles import cross_block
 from widemargin.kernels.kernel import Samples
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.linalg.cholesky import solve_lower
 from widemargin.solvers.kernel_system.conjugate_gradient import ShiftedKernel, descend
 from widemargin.training.kernel_system import KernelSystem
@@ -21,9 +21,6 @@ from widemargin.training.kernel_system import KernelSystem
 FACTORED_CHUNK = 1024  # new samples at a time with a factor
 DESCENT_CHUNK = 64  # new samples at a time by conjugate gradients
 VARIANCE_SHARE = 1e-6  # of k(x, x): accuracy of variances by conjugate gradients
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 class Posterior:

@@ -32,14 +32,12 @@ from widemargin.gram.budget import cache_budget
 from widemargin.gram.tiles import KernelTiles, bounded_cross_product, cross_block
 from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.status import Status
 from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas
 from widemargin.solvers.kernel_system.preconditioner import PartialFactor, Preconditioner
 
 AIM = 0.5  # of tol: where conjugate gradients stop, to leave room for rounding errors in what is proven
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.gram.gram import symmetric_block
 from widemargin.gram.tiles import KernelTiles
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.linalg.cholesky import NotPositiveDefinite, factor_in_place, solve_factored
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
@@ -59,9 +59,6 @@ class Refinement:
 
 
 AUTO, REFINEMENT = AutoChoice(), Refinement()
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 class KernelSystem(CheckedSystem):
