@@ -48,8 +48,7 @@ def fitted(model, *data):
 
 def certify(system, noise, targets, coefficients, residual, rule):
     """Coefficients of anyone, judged."""
-    none = np.zeros(targets.shape[1])
-    found = Found(method="cholesky", coefficients=coefficients, residual=residual, energy=none)
+    found = Found("cholesky", coefficients, residual, energy=np.zeros(targets.shape[1]))
     return system.certify(noise, targets, rule, found, 0.0)
 
 

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin._jit import REASSOCIATE, jit
 from widemargin.kernels.exponential import exp_nonpositive
+from widemargin.linalg.arrays import Vector
 
 NEWTON_STEPS = 100  # Newton converges in about ten; more means the data are separable and A runs off
 SHORTEST_STEP = 1e-10  # line search gives up here: the likelihood is flat to rounding
@@ -35,8 +36,6 @@ LARGE_PRODUCT = 1e300  # factors are at most 2
 SMALLEST_PROBABILITY = 1e-7  # pairwise probabilities keep this distance from 0 and 1, so that coupling has a solution
 COUPLED_ROWS = 1024  # samples whose systems are held at a time
 AHEAD = 1e-9  # by which the predicted class leads where it had to be put first: no tie, and no visible difference
-
-Vector = NDArray[np.float64]
 
 
 class PlattScaling(BaseEstimator):

@@ -23,16 +23,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin._sklearn import fit_context, num_samples, safe_indexing
 from widemargin.certificate import combine as combine_certificates
-from widemargin.estimators.fitted import coefficients_of, support_in
+from widemargin.estimators.fitted import coefficients_of, rebuild_expansion, support_in
 from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel, Vector
-from widemargin.estimators.not_finite import warn_not_finite
 from widemargin.estimators.parameters import one_of, option
-from widemargin.estimators.rebuilding import rebuild_expansion
 from widemargin.estimators.run import Answer, Run, Show
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.kernels import Kernel, Linear
 from widemargin.kernels.names import is_precomputed
-from widemargin.models.expansion import Expansion, rows_not_finite
+from widemargin.models.expansion import Expansion, rows_not_finite, warn_not_finite
 from widemargin.monitor.interrupt import CtrlC
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import CRITERIA, Stopping

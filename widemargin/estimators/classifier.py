@@ -20,11 +20,11 @@ from widemargin.calibration.sigmoid import agreeing_with, probabilities
 from widemargin.estimators.base import KernelMachine, Vector
 from widemargin.estimators.fitted import coefficients_of, support_in
 from widemargin.estimators.labels import ReadsLabels
-from widemargin.estimators.not_finite import warn_not_finite
 from widemargin.estimators.parameters import one_of, option
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.run import Answer, Run
 from widemargin.estimators.training_set import TrainingSet
+from widemargin.models.expansion import warn_not_finite
 from widemargin.models.multiclass import (
     TwoClass,
     lay_out,

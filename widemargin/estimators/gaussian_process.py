@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -23,6 +22,7 @@ from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE, one_of, opt
 from widemargin.gram.tiles import cross_block
 from widemargin.kernels import BlockKernel, Kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.linalg.cholesky import clear_upper
 from widemargin.monitor.callbacks import Steps
 from widemargin.monitor.status import Status
@@ -33,9 +33,6 @@ from widemargin.training.gaussian_process.optimise import maximise
 from widemargin.training.gaussian_process.posterior import Posterior
 from widemargin.training.gaussian_process.translate import Model
 from widemargin.training.kernel_system import NotPositiveDefinite, SystemCertificate
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
@@ -20,18 +19,16 @@ from widemargin._sklearn import num_samples
 from widemargin.estimators.notebook import ShowsCertificate
 from widemargin.estimators.parameters import FINITE, NOT_NEGATIVE, POSITIVE, Constraints, one_of, option, whole
 from widemargin.estimators.plain_data import are_plain_targets, is_plain_matrix, is_plain_sparse
-from widemargin.estimators.training_set import TrainingSet, as_targets, leave_out_weightless, resolve_gamma
+from widemargin.estimators.training_set import FLOATS, TrainingSet, as_targets, leave_out_weightless, resolve_gamma
 from widemargin.kernels import KERNEL_NAMES, Kernel, Precomputed, make_kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
+from widemargin.linalg.arrays import Vector
 from widemargin.models.expansion import Expansion
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps
 from widemargin.monitor.iteration import Watch
 from widemargin.monitor.progress import watching
 
 WITHOUT_GAMMA = {"linear", "cosine", "precomputed"}  # no pass over X for a number they do not use
-FLOATS = (np.float64, np.float32)  # float32 stays as it is: no second copy of the data in double precision
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -14,7 +14,6 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from widemargin._sklearn import fit_context
@@ -24,12 +23,11 @@ from widemargin.estimators.parameters import FINITE, NOT_NEGATIVE, one_of, optio
 from widemargin.estimators.training_set import TrainingSet, resolve_gamma
 from widemargin.kernels import KERNEL_NAMES, BlockKernel, Kernel, PairKernel, make_kernel
 from widemargin.kernels.names import is_precomputed
+from widemargin.linalg.arrays import Vector
 from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, SystemCertificate
 
 ALIASES = {"polynomial": "poly"}  # scikit-learn's KernelRidge knows it by both names
 THEIRS = ("additive_chi2",)  # kernels that scikit-learn evaluates for us
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin.certificate.system_certificate import IF_PSD
@@ -20,12 +19,12 @@ from widemargin.estimators.kernel_estimator import LimitedFit, Vector
 from widemargin.estimators.parameters import one_of, option
 from widemargin.estimators.plain_data import are_plain_targets
 from widemargin.estimators.training_set import TrainingSet, as_targets
+from widemargin.linalg.arrays import Matrix
 from widemargin.monitor.callbacks import Steps
 from widemargin.monitor.status import Status
 from widemargin.monitor.user_warning import warn_user
 from widemargin.training.kernel_system import SOLVERS, KernelSystem, Rule, Solved, SystemCertificate
 
-Matrix = NDArray[np.float64]
 #: sets the fitted attributes of a machine for coefficients of its system
 Expose = Callable[[Any, Matrix], None]
 

@@ -12,8 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
-
-Vector = NDArray[np.float64]
+from widemargin.linalg.arrays import Vector
 
 
 def checked_labels(y: Any) -> NDArray:

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from widemargin._sklearn import fit_context
@@ -31,12 +30,10 @@ from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.kernels import Kernel
 from widemargin.kernels.names import is_precomputed
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.callbacks import Steps
 from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, Rule
 from widemargin.training.kernel_system.bias import certificate_with_bias
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

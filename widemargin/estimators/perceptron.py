@@ -11,24 +11,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from widemargin._sklearn import fit_context, num_samples, safe_indexing
+from widemargin.estimators.fitted import checked_vectors, finite_matrix
 from widemargin.estimators.kernel_estimator import NamedKernel
 from widemargin.estimators.labels import OneAgainstRest, checked_labels
 from widemargin.estimators.parameters import one_of, option, whole
 from widemargin.estimators.plain_data import are_plain_labels
-from widemargin.estimators.rebuilding import checked_vectors, finite_matrix
 from widemargin.estimators.training_set import TrainingSet, stack_samples
 from widemargin.gram.gram import kernel_product
 from widemargin.kernels import KERNEL_NAMES, Kernel, Precomputed
+from widemargin.linalg.arrays import Vector
 from widemargin.models.expansion import Expansion
 from widemargin.models.perceptron_history import History
 from widemargin.monitor.callbacks import Steps, attributes_set
 from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas
 from widemargin.training.mistake_bound import MistakeBound, bound_mistakes
 
-CHUNK = 512  # samples whose kernel block is held while they are gone through: 2 MB
-VOTE_ROWS = 256  # new samples whose kernel values against all support vectors are held for a vote
-
-Vector = NDArray[np.float64]
+CHUNK = 512  # samples whose kernel values are held at a time
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -265,8 +263,8 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
         if not num_samples(self.support_vectors_):
             return values
         kernel = self._full_kernel()
-        for start in range(0, n, VOTE_ROWS):
-            rows = slice(start, start + VOTE_ROWS)
+        for start in range(0, n, CHUNK):
+            rows = slice(start, start + CHUNK)
             K = kernel(safe_indexing(X, rows), self.support_vectors_)
             for number, history in enumerate(self._histories):
                 values[rows, number] = history.votes(K)

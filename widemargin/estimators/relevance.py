@@ -28,6 +28,7 @@ from widemargin.estimators.training_set import TrainingSet
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.tiles import cross_block
 from widemargin.kernels.names import is_precomputed
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.callbacks import Steps
 from widemargin.monitor.iteration import of_problem
 from widemargin.monitor.status import Status
@@ -40,9 +41,6 @@ PROBIT = np.pi / 8.0  # sigmoid(z / sqrt(1 + PROBIT v)) is the mean of a sigmoid
 NO_FUNCTIONS = np.empty(0)
 #: the model of a class whose turn has not come: zero
 NOT_BEGUN = SparseModel(np.empty(0, np.int64), NO_FUNCTIONS, np.empty((0, 0)), NO_FUNCTIONS, 1.0, 0, Status.STOPPED)
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 from scipy.special import expit
 
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
@@ -40,9 +41,6 @@ LEAST_CURVATURE = 1e-12  # p (1 - p) of samples far from the boundary, where it 
 NEWTON_TOL = 1e-8  # of the norm of the gradient
 ALIGNED = 1e-9  # share of a basis function that must be new to the model: near copies make Sigma singular
 PATIENCE = 3  # deletions after which a basis function stays out: at the floor of the noise, rounding would add it again
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass

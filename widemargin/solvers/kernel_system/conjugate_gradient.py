@@ -27,17 +27,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.gram.tiles import KernelTiles
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.status import Status
 from widemargin.solvers.kernel_system.preconditioner import Preconditioner
 
+MOST_STEPS = 5000  # by default
 PATIENCE = 60  # steps without a new best before rounding is taken to have stopped the method
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass
@@ -81,7 +79,7 @@ def descend(
     goal: Vector,
     *,
     lower: Vector | None = None,
-    max_iter: int,
+    max_iter: int = MOST_STEPS,
     deadline: float = float("inf"),
     watch: Callable[[int, Vector, Vector, Matrix], bool | None] | None = None,
 ) -> Descent:

@@ -24,8 +24,8 @@ from scipy.special import xlogy
 
 from widemargin.kernels import Constant, Kernel
 from widemargin.kernels.algebra import multiply
+from widemargin.linalg.arrays import Vector
 
-Vector = NDArray[np.float64]
 Values = NDArray[np.float64] | float  # of a tile; one number where all are equal
 Tiles = Callable[[slice, slice], tuple[Values, list[Values]]]
 

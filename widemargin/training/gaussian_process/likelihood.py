@@ -25,6 +25,7 @@ from scipy.linalg import eigh_tridiagonal
 
 from widemargin._sklearn import safe_indexing
 from widemargin.gram.budget import cache_budget
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.linalg.cholesky import factor_in_place, inverse, log_determinant, solve_factored
 from widemargin.parallel.tiles import run_tiles
 from widemargin.solvers.kernel_system.conjugate_gradient import descend
@@ -37,10 +38,6 @@ FACTOR_COPIES = 4  # matrices held at once while the gradient is computed
 GRADIENT_TILE = 256  # samples per side: values, derivatives and weights of a tile stay in cache
 PROBES = 16  # random vectors: the standard error of the determinant falls with their root
 PROBE_GOAL = 1e-10  # of z'M^-1 z: the quadrature error is then far below the standard error
-PROBE_STEPS = 1000  # of conjugate gradients per evaluation
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -150,7 +147,7 @@ class LogLikelihood:
         probes = A.M.draw(np.random.default_rng(0), PROBES)  # the same in every evaluation: the surface stays smooth
         easy_probes = A.precondition(probes)
         sizes = np.einsum("ij,ij->j", probes, easy_probes)
-        run = descend(A, probes, PROBE_GOAL * sizes, max_iter=PROBE_STEPS)
+        run = descend(A, probes, PROBE_GOAL * sizes)
         logs = np.array([sizes[p] * _log_quadrature(run.lengths[:, p], run.turns[:, p]) for p in range(PROBES)])
         value = self._value(float(solved.quadratic.sum()), A.M.log_determinant() + float(logs.mean()))
         error = 0.5 * m * float(logs.std(ddof=1)) / np.sqrt(PROBES)

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
+from widemargin.linalg.arrays import Vector
 from widemargin.monitor.callbacks import Steps
 from widemargin.monitor.interrupt import StopRequested
 from widemargin.monitor.user_warning import warn_user
 from widemargin.training.gaussian_process.likelihood import LogLikelihood
 
-Vector = NDArray[np.float64]
 Objective = Callable[..., Any]
 
 

@@ -10,10 +10,10 @@ large, by VARIANCE_SHARE of k(x, x) at most, but never too small.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.gram.tiles import cross_block
 from widemargin.kernels.kernel import Samples
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.linalg.cholesky import solve_lower
 from widemargin.solvers.kernel_system.conjugate_gradient import ShiftedKernel, descend
 from widemargin.training.kernel_system import KernelSystem
@@ -21,10 +21,6 @@ from widemargin.training.kernel_system import KernelSystem
 FACTORED_CHUNK = 1024  # new samples at a time with a factor
 DESCENT_CHUNK = 64  # new samples at a time by conjugate gradients
 VARIANCE_SHARE = 1e-6  # of k(x, x): accuracy of variances by conjugate gradients
-MOST_STEPS = 2000  # of conjugate gradients for variances
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 class Posterior:
@@ -75,4 +71,4 @@ class Posterior:
         """A, and A^-1 columns by conjugate gradients."""
         A = self.system.shifted(self.noise)
         goal = np.full(columns.shape[1], VARIANCE_SHARE * float(self.system.diagonal.max()))
-        return A, descend(A, columns, goal, max_iter=MOST_STEPS).solution
+        return A, descend(A, columns, goal).solution

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from widemargin.kernels import BlockKernel, ChiSquared, Constant, Gaussian, Kernel, Laplacian, Linear, Product, Sum
 from widemargin.kernels.algebra import Scaled
+from widemargin.linalg.arrays import Vector
 from widemargin.training.gaussian_process.covariance import Exponential, Join, Level, Node, Parameter, Still, White
 
 BOUNDS = (float(np.log(1e-5)), float(np.log(1e5)))  # of the parameters of our kernels, as in scikit-learn
-
-Vector = NDArray[np.float64]
 
 
 class Model:

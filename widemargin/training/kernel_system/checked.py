@@ -29,18 +29,15 @@ from widemargin.certificate.system_bounds import (
 )
 from widemargin.certificate.system_certificate import SystemCertificate, verdict
 from widemargin.gram.budget import cache_budget
-from widemargin.gram.tiles import KernelTiles, bounded_cross_product
+from widemargin.gram.tiles import KernelTiles, bounded_cross_product, cross_block
 from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.status import Status
 from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas
 from widemargin.solvers.kernel_system.preconditioner import PartialFactor, Preconditioner
 
 AIM = 0.5  # of tol: where conjugate gradients stop, to leave room for rounding errors in what is proven
-AIM_WITH_BIAS = 0.25  # of tol: two solutions make up a machine with a bias, and the second counts |b| times
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class Rule:
     bias: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Found:
     """What a method found, before it is judged.
 
@@ -113,6 +110,10 @@ class CheckedSystem:
         state.pop("terms", None)
         return state
 
+    def rows(self, chosen: NDArray[np.int64]) -> Matrix:
+        """Rows of K as a new array."""
+        return cross_block(self.kernel, self.samples.take(chosen), self.samples, self.n_threads)
+
     @cached_property
     def exact(self) -> KernelTiles:
         """Products in float64 that keep nothing."""
@@ -144,7 +145,8 @@ class CheckedSystem:
         With a bias the function counts sqrt(1 / h) more (bias.py), and 1 / h <= 1'A 1 / n^2. For kernels
         not known to be positive semi-definite |r| must be small: |r|^2 <= (largest eigenvalue of M) r'M^-1 r.
         """
-        n, aim = len(self), rule.tol * (AIM_WITH_BIAS if rule.bias else AIM)
+        n, aim = len(self), AIM * rule.tol
+        aim *= 0.5 if rule.bias else 1.0  # two solutions make up such a machine, and the second counts |b| times
         largest = max(self.largest, np.finfo(float).tiny)
         reach = np.sqrt(largest) + (np.sqrt(largest + noise.mean() / n) if rule.bias else 0.0)
         with np.errstate(over="ignore"):  # infinite where the kernel is zero: nothing can be predicted wrongly
