@@ -89,14 +89,14 @@ def test_unpenalised_bias_by_both_newton_systems(loss, sparse, monkeypatch):
 def test_every_start_of_the_rules_is_taken_and_agrees(loss, free, monkeypatch):
     task = problem(loss, 600, 5, C=1.0, free=free)
     expected = certified(task, solve_newton(task, run_to(GAP)))
-    monkeypatch.setattr(solve, "SMALL", 0)
+    monkeypatch.setattr(solve, "SMALL_PROBLEM", 0)
     for name, value in (("SAMPLES_PER_FEATURE", {True: 1, False: 1}), ("FEW_FEATURES", 0), ("PRIMAL_SIDE", 0)):
         monkeypatch.setattr(solve, name, value)
         assert certified(task, solve_linear(task, run_to(GAP))) == pytest.approx(expected, rel=2 * GAP), name
 
 
 def test_coordinate_descent_gives_up_in_favour_of_newton(monkeypatch):
-    monkeypatch.setattr(solve, "SMALL", 0)
+    monkeypatch.setattr(solve, "SMALL_PROBLEM", 0)
     monkeypatch.setattr(solve, "PRIMAL_SIDE", 0)
     task = problem("hinge", 300, 40, C=1000.0)
     alone = solve_coordinates(task, run_to(1e-8), rival=proximal_newton.seconds_from)

@@ -27,7 +27,6 @@ SCALING = 4.0 * UNIT  # covers gamma_3, the roundings in C_i and D_i
 SETTLED = 0.01  # of tol: an answer this close that is not proven is limited by rounding, not by the solver
 LEAST_RATE = 2.0**-1000  # of C_i: far below, products of numbers that are not normal have no relative accuracy
 FEW_ROUNDINGS = 16  # of a term of an objective besides those of its sum
-ASKED_TO_END = (Status.INTERRUPTED, Status.STOPPED)
 
 NOTHING = Certificate(
     primal=math.inf,
@@ -132,7 +131,7 @@ class Judge:
 
 def final_status(status: Status, proven: bool, met: bool) -> Status:
     """How a fit ended, given what is proven of its answer and whether the computed gap meets the tolerance."""
-    if status in ASKED_TO_END:
+    if status.on_request:
         return status
     if proven:
         return Status.OPTIMAL

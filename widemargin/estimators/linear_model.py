@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -26,6 +25,7 @@ from widemargin.estimators.notebook import ShowsCertificate
 from widemargin.estimators.parameters import POSITIVE, Constraints, one_of, option, whole
 from widemargin.estimators.plain_data import is_plain_matrix, is_plain_sparse
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless
+from widemargin.linalg.arrays import Vector
 from widemargin.linalg.design import Design, design_of
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps
 from widemargin.monitor.iteration import of_problem
@@ -36,12 +36,10 @@ from widemargin.monitor.user_warning import warn_user
 from widemargin.parallel.tiles import resolve_n_jobs, run_tiles, single_threaded_blas
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.linear import LinearAnswer, LinearRun, linear_problem
-from widemargin.solvers.linear.solve import SMALL, solve_from_zero, solve_linear
+from widemargin.solvers.linear.solve import SMALL_PROBLEM, solve_from_zero, solve_linear
 
 FLOATS = (np.float64, np.float32)
 WORTH_THREADS = 100_000  # entries of all problems of a fit together: below, threads cost more than they save
-
-Vector = NDArray[np.float64]
 
 
 class LinearTask(NamedTuple):
@@ -135,7 +133,7 @@ class LinearMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
             listener = StepListener(steps, self, lambda shadow, found: shadow._expose(stack(found), rows), weights)
         stopping = Stopping(float(self.tol), "gap", int(self.max_iter), self.time_limit)
         seed, start = self._seed(), time.perf_counter()
-        limits = nullcontext() if rows.entries <= SMALL else single_threaded_blas()
+        limits = nullcontext() if rows.entries <= SMALL_PROBLEM else single_threaded_blas()
         with watching(type(self).__name__, self.verbose, listener) as watch, limits:
 
             def solve(number: int) -> None:

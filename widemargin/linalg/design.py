@@ -21,8 +21,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin._jit import CONTRACT, REASSOCIATE, jit
+from widemargin.linalg.arrays import Vector
 
-Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 ONE, TWO = np.uint64(1), np.uint64(2)
@@ -52,7 +52,7 @@ def design_of(X: Any, column: float) -> Design:
     return SparseDesign(sp.csr_array(X, dtype=np.float64), column)
 
 
-class Rows:
+class DesignRows:
     """What dense and sparse rows share: the matrix X, the value of the constant column, and their sizes."""
 
     squared_norms: Vector  # |x_i|^2 without the constant column
@@ -74,7 +74,7 @@ class Rows:
         return design_of(self.X[rows], self.column)
 
 
-class DenseDesign(Rows):
+class DenseDesign(DesignRows):
     """Rows of a dense matrix; the products are BLAS calls."""
 
     def times(self, w: Vector) -> Vector:
@@ -117,7 +117,7 @@ class DenseDesign(Rows):
         return SparseDesign(sp.csr_array(self.X), self.column)
 
 
-class SparseDesign(Rows):
+class SparseDesign(DesignRows):
     """Rows of a CSR matrix with sorted indices."""
 
     def __init__(self, X: sp.csr_array, column: float) -> None:

@@ -16,15 +16,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from widemargin.linalg.arrays import Vector
 from widemargin.linalg.design import Design
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,8 +103,8 @@ class LinearPath:
             error=scores.error,
         )
         certificate = certified(beta, scores, solution)
-        solution.level, solution.violation = np.array(certificate.level), certificate.violation
-        return solution, certificate
+        level = np.array(certificate.level)
+        return replace(solution, level=level, violation=certificate.violation), certificate
 
 
 def _feasible(dual: SignedDual, beta: Vector) -> Vector:

@@ -22,10 +22,18 @@ from numpy.typing import NDArray
 from widemargin._jit import jit
 from widemargin.linalg.design import Design
 from widemargin.problems.linear import LinearAnswer, LinearRun, Vector
-from widemargin.solvers.linear.descent import CURVATURE_FLOOR, NO_STEP, SHRUNK, Descent, Order, arrange, descend
+from widemargin.solvers.linear.descent import (
+    CURVATURE_FLOOR,
+    NO_STEP,
+    SHRUNK,
+    CoordinateDescent,
+    VisitOrder,
+    arrange,
+    run_passes,
+)
 
 
-class Samples(NamedTuple):
+class LabelledSamples(NamedTuple):
     """Class number, C and |x|^2 of each sample."""
 
     labels: NDArray[np.int64]
@@ -98,7 +106,7 @@ def visit_all_classes(csr, samples, W, alpha, visits, marks, threshold):
     return worst
 
 
-class JointDescent(Descent):
+class JointDescent(CoordinateDescent):
     """Weights W = X'a and multipliers a."""
 
     wait = (2, 3)
@@ -106,19 +114,15 @@ class JointDescent(Descent):
     def __init__(self, rows: Design, labels: NDArray[np.int64], n_classes: int, cost: Vector) -> None:
         self.rows = rows.as_sparse()
         curvature = np.maximum(self.rows.squared_norms + rows.column**2, CURVATURE_FLOOR)
-        self.samples = Samples(labels, cost, curvature)
+        self.samples = LabelledSamples(labels, cost, curvature)
         self.w, self.alpha = np.zeros((rows.d + 1, n_classes)), np.zeros((rows.n, n_classes))
 
-    @property
-    def n(self) -> int:
-        return self.rows.n
-
-    def visit(self, order: Order, threshold: float, goal: float) -> float:
+    def visit(self, order: VisitOrder, threshold: float, goal: float) -> float:
         order.active = visits = arrange(order.active, 1, order.state)
         return visit_all_classes(self.rows.csr, self.samples, self.w, self.alpha, visits, order.marks, threshold)
 
     def measure(self) -> LinearAnswer:
-        own = np.arange(self.n), self.samples.labels
+        own = np.arange(self.rows.n), self.samples.labels
         G = self.rows.X @ self.w[:-1] + self.rows.column * self.w[-1] + 1.0
         G[own] -= 1.0
         half = 0.5 * float(np.vdot(self.w, self.w))
@@ -135,4 +139,4 @@ def solve_crammer_singer(
     rows: Design, labels: NDArray[np.int64], n_classes: int, cost: Vector, run: LinearRun
 ) -> LinearAnswer:
     """Passes over the samples until the relative gap is met or the run ends."""
-    return descend(JointDescent(rows, labels, n_classes, cost), run)
+    return run_passes(JointDescent(rows, labels, n_classes, cost), rows.n, run)

@@ -1,7 +1,7 @@
 """The loop that the coordinate descent methods share: visit in random order, shrink, measure the gap, decide, report.
 
-A method (`Descent`) gives its compiled pass over some of its coordinates, its exact gap, and what it does between
-passes. Coordinates are the multipliers of samples (dual_descent.py, crammer_singer.py) or weights (l1.py).
+A method (`CoordinateDescent`) gives its compiled pass over some of its coordinates, its exact gap, and what it does
+between passes. Coordinates are the multipliers of samples (dual_descent.py, crammer_singer.py) or weights (l1.py).
 
 shrinking   a pass marks coordinates at a bound whose slope points outwards by more than the largest violation of the
             last pass as SHRUNK: they are left out until the method finds the others settled
@@ -16,7 +16,6 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.monitor.interrupt import status_of
@@ -24,13 +23,11 @@ from widemargin.monitor.status import Status
 from widemargin.problems.linear import LinearAnswer, LinearRun, Vector
 
 ACTIVE, NEAR_OPTIMAL, SHRUNK = range(3)  # marks of a coordinate
-MIXED = 16  # blocks among which the order is random: sorted data would be visited class by class otherwise
+NEIGHBOURS = 16  # rows of a block, and blocks among which the order is random: else sorted data would come by class
 NEXT = 0.2  # how much smaller the gap must be before a further condition is looked at again
 SEED = 88172645463325252  # state of the generator that `seed` is mixed into
 CURVATURE_FLOOR = 1e-12  # of an empty row or column
 NO_STEP = 1e-12  # slopes below this move nothing worth the write
-
-Index = NDArray[np.int64]
 
 
 @jit
@@ -48,7 +45,7 @@ def shuffle(visits, start, end, state):
 
 @jit
 def arrange(chosen, block, state):
-    """The chosen coordinates in random order, or MIXED random blocks of neighbours at a time in random order."""
+    """The chosen coordinates in random order, or NEIGHBOURS random blocks of neighbours at a time in random order."""
     if block == 1:
         visits = chosen.copy()
         shuffle(visits, 0, visits.shape[0], state)
@@ -61,7 +58,7 @@ def arrange(chosen, block, state):
         for k in range(blocks[s] * block, min((blocks[s] + 1) * block, chosen.shape[0])):
             visits[place] = chosen[k]
             place += 1
-        if s % MIXED == MIXED - 1 or s == blocks.shape[0] - 1:
+        if s % NEIGHBOURS == NEIGHBOURS - 1 or s == blocks.shape[0] - 1:
             shuffle(visits, first, place, state)
             first = place
     return visits
@@ -79,7 +76,7 @@ def select(chosen, marks, highest):
     return out[:kept]
 
 
-class Order:
+class VisitOrder:
     """The coordinates that take part, their marks, and the generator of random orders."""
 
     def __init__(self, n: int, seed: int) -> None:
@@ -89,12 +86,11 @@ class Order:
         self.state = np.array([SEED ^ (seed * 2654435761 & 0xFFFFFFFF)], np.uint64)
 
 
-class Descent(ABC):
+class CoordinateDescent(ABC):
     """A problem that is solved one coordinate at a time.
 
     Attributes
     ----------
-    n : number of coordinates
     w : the weights
     beta : the multipliers, or None where they follow from the weights
     gap, primal : relative gap and objective, as far as they are known
@@ -108,15 +104,11 @@ class Descent(ABC):
     primal: float = 0.0
 
     @property
-    @abstractmethod
-    def n(self) -> int: ...
-
-    @property
     def beta(self) -> Vector | None:
         return None
 
     @abstractmethod
-    def visit(self, order: Order, threshold: float, goal: float) -> float:
+    def visit(self, order: VisitOrder, threshold: float, goal: float) -> float:
         """Make one pass over the active coordinates; returns the largest violation."""
 
     @abstractmethod
@@ -130,13 +122,13 @@ class Descent(ABC):
     def refresh(self) -> None:  # noqa: B027
         """Compute from the data what was added up over many steps and has drifted."""
 
-    def improve(self, order: Order, goal: float, passes: int) -> Status | None:  # noqa: B027
+    def improve(self, order: VisitOrder, goal: float, passes: int) -> Status | None:  # noqa: B027
         """Work between two passes; a status ends the run."""
 
 
-def descend(method: Descent, run: LinearRun) -> LinearAnswer:
-    """Make passes until the run's `decide` accepts an answer that meets the gap, or a limit or the method ends them."""
-    order = Order(method.n, run.seed)
+def run_passes(method: CoordinateDescent, n: int, run: LinearRun) -> LinearAnswer:
+    """Make passes over n coordinates until the run accepts an answer, or a limit or the method ends them."""
+    order = VisitOrder(n, run.seed)
     threshold, goal, passes, next_check, measured = np.inf, run.stopping.tol, 0, method.wait[0], False
     status = run.ended(0)
     try:
@@ -162,8 +154,8 @@ def descend(method: Descent, run: LinearRun) -> LinearAnswer:
                 measured = measured and status is None
             threshold = worst if worst > 0.0 else np.inf
             n_active = len(order.active)
-            if n_active < method.n and (n_active == 0 or method.is_settled(worst, run.stopping.tol)):
-                order.active, threshold, next_check = np.arange(method.n), np.inf, passes + 1
+            if n_active < n and (n_active == 0 or method.is_settled(worst, run.stopping.tol)):
+                order.active, threshold, next_check = np.arange(n), np.inf, passes + 1
     except KeyboardInterrupt as interrupt:  # the point is feasible at any moment: what there is can be certified
         status, measured = status_of(interrupt), False
     if not measured:

@@ -26,34 +26,34 @@ from numba import types
 from numba.extending import intrinsic
 
 from widemargin._jit import CONTRACT, INTERPRETED, jit
-from widemargin.linalg.design import ONE, TWO, SparseDesign
+from widemargin.linalg.design import ONE, TWO, Index, SparseDesign
 from widemargin.monitor.status import Status
 from widemargin.problems.linear import LinearAnswer, LinearProblem, LinearRun, Vector
 from widemargin.solvers.linear.descent import (
     ACTIVE,
     CURVATURE_FLOOR,
     NEAR_OPTIMAL,
+    NEIGHBOURS,
     NO_STEP,
     SHRUNK,
-    Descent,
-    Index,
-    Order,
+    CoordinateDescent,
+    VisitOrder,
     arrange,
-    descend,
+    run_passes,
     select,
 )
+from widemargin.solvers.linear.responses import respond, smoothed_losses
 
 BETA, LINEAR_TERM, EPSILON, LOWER, UPPER, DIAGONAL, INVERSE = range(7)  # places in a record
 RECORD = 8  # floats: a cache line
 NEAR_SHARE = 0.5  # of the gap allowed: what near-optimal samples may have together
 EXTRA_WORK = 0.3  # of a pass that is spent on the other samples alone before all are looked at again
-FEW = 0.5  # share of the samples: if more are not near-optimal, all are visited
-AHEAD = 4  # visits ahead of which a row is fetched: about the latency of memory over the cost of a visit
+MOSTLY_NEAR = 0.5  # share of the samples: if more than this are not near-optimal, all are visited
+FETCH_AHEAD = 4  # visits ahead of which a row is fetched: about the latency of memory over the cost of a visit
 LONGEST = 64  # entries of a row fetched ahead; the processor notices itself that longer ones go on
 SHORT_ROW = 32  # entries: rows shorter than this waste most of a page when visited alone
 CACHE = 24_000_000  # bytes of data up to which a random visit costs no page
-BLOCK = 16  # neighbouring rows visited near each other
-SETTLED = 60.0  # passes' worth of work after which the rate of the gap can be believed
+BELIEVED = 60.0  # passes' worth of work after which the rate of the gap can be believed
 NEARLY = 1.0 / 3.0  # gap at the end of a pass over its estimate on the way, which is mostly that of its beginning
 ENTRY = 1.6e-9  # seconds a pass takes for each entry of the data
 TINY = float(np.finfo(float).tiny)
@@ -100,16 +100,16 @@ def visit_samples(csr, records, w, visits, marks, threshold, level):
     final = visits.shape[0] - 1
     worst = losses = left_out = comp = 0.0
     for s in range(visits.shape[0]):
-        soon = visits[min(s + 2 * AHEAD, final)]
+        soon = visits[min(s + 2 * FETCH_AHEAD, final)]
         fetch(records, soon * RECORD)
         fetch(indptr, soon)
-        soon = indptr[visits[min(s + AHEAD, final)]]  # its place is there by now
+        soon = indptr[visits[min(s + FETCH_AHEAD, final)]]  # its place is there by now
         fetch(indices, soon)
         fetch(indices, soon + 16)
         fetch(values, soon)
         fetch(values, soon + 8)
         fetch(values, soon + 16)
-        for line in range(soon + 24, min(indptr[visits[min(s + AHEAD, final)] + 1], soon + LONGEST), 8):
+        for line in range(soon + 24, min(indptr[visits[min(s + FETCH_AHEAD, final)] + 1], soon + LONGEST), 8):
             fetch(values, line)
             fetch(indices, line + 8)
         i = visits[s]
@@ -156,21 +156,6 @@ def visit_samples(csr, records, w, visits, marks, threshold, level):
     return worst, losses, left_out, comp
 
 
-@jit(fastmath=CONTRACT)
-def objectives(records, w, u):
-    """Primal value at w and value of the maximised dual at beta, w = X'b and u = X w."""
-    losses = lower = 0.0
-    for i in range(u.shape[0]):
-        b, linear_term, diagonal = records[i, BETA], records[i, LINEAR_TERM], records[i, DIAGONAL]
-        epsilon = records[i, EPSILON]
-        losses += loss_at(-(u[i] + linear_term), epsilon, records[i, LOWER], records[i, UPPER], diagonal)
-        lower -= linear_term * b + epsilon * abs(b) + 0.5 * diagonal * b * b
-    norm2 = 0.0
-    for j in range(w.shape[0]):
-        norm2 += w[j] * w[j]
-    return losses + 0.5 * norm2, lower - 0.5 * norm2
-
-
 def records_of(problem: LinearProblem, rows: SparseDesign) -> Vector:
     """One line per sample, at the beginning of a cache line; multipliers zero."""
     room, dual = np.zeros((rows.n + 1) * RECORD), problem.dual
@@ -182,7 +167,7 @@ def records_of(problem: LinearProblem, rows: SparseDesign) -> Vector:
     return records
 
 
-class DualDescent(Descent):
+class DualDescent(CoordinateDescent):
     """Records and weights of the method, and what it knows of its speed.
 
     Attributes
@@ -202,19 +187,15 @@ class DualDescent(Descent):
         self.looked = 0, np.inf
 
     @property
-    def n(self) -> int:
-        return self.rows.n
-
-    @property
     def beta(self) -> Vector:
         return self.records[:, BETA]
 
-    def visit(self, order: Order, threshold: float, goal: float) -> float:
+    def visit(self, order: VisitOrder, threshold: float, goal: float) -> float:
         rows, n_active = self.rows, len(order.active)
-        if n_active == self.n:
+        if n_active == order.n:
             self.frozen = 0.0
-        large = rows.entries * 12 > CACHE and rows.entries < SHORT_ROW * self.n
-        visits = arrange(order.active, BLOCK if large else 1, order.state)
+        large = rows.entries * 12 > CACHE and rows.entries < SHORT_ROW * order.n
+        visits = arrange(order.active, NEIGHBOURS if large else 1, order.state)
         worst, losses, left_out, terms = self._pass(visits, order, threshold, self._near(order, goal))
         self.primal = losses + self.frozen + 0.5 * float(self.w @ self.w)
         self.frozen += left_out
@@ -222,47 +203,51 @@ class DualDescent(Descent):
         self.gap = self.ratio * self.met
         return worst
 
-    def _pass(self, visits: Index, order: Order, threshold: float, level: float) -> tuple[float, float, float, float]:
-        self.work += len(visits) / self.n
+    def _pass(
+        self, visits: Index, order: VisitOrder, threshold: float, level: float
+    ) -> tuple[float, float, float, float]:
+        self.work += len(visits) / order.n
         return visit_samples(self.rows.csr, self.records, self.w, visits, order.marks, threshold, level)
 
-    def _near(self, order: Order, goal: float) -> float:
+    def _near(self, order: VisitOrder, goal: float) -> float:
         """Complementarity term up to which a sample is near-optimal."""
         return NEAR_SHARE * goal * self.primal / max(len(order.active), 1)
 
     def measure(self) -> LinearAnswer:
-        u = self.rows.times(self.w)
-        self.primal, lower = objectives(self.records, self.w, u)
-        self.gap = (self.primal - lower) / max(self.primal, TINY)
+        problem, dual, u, b = self.problem, self.problem.dual, self.rows.times(self.w), self.beta.copy()
+        half = 0.5 * float(self.w @ self.w)
+        self.primal = respond(smoothed_losses(dual, np.zeros_like(b), problem.rate), u, problem.squared)[1] + half
+        terms = dual.linear_term @ b + dual.epsilon @ np.abs(b) + 0.5 * (dual.diagonal @ (b * b))
+        self.gap = (self.primal + float(terms) + half) / max(self.primal, TINY)
         self.ratio = min(self.gap / max(self.met, TINY), 1.0)
-        return LinearAnswer(self.w, self.beta.copy(), u, gap=self.gap)
+        return LinearAnswer(self.w, b, u, gap=self.gap)
 
     def refresh(self) -> None:
         self.w[:] = 0.0
-        self.rows.add_transposed(np.arange(self.n), self.beta.copy(), self.w)
+        self.rows.add_transposed(np.arange(self.rows.n), self.beta.copy(), self.w)
 
     def is_settled(self, worst: float, tol: float) -> bool:
         hidden = self.gap > self.met  # some of the gap is with the samples left out
         return hidden or worst <= NO_STEP * self.problem.scale
 
-    def improve(self, order: Order, goal: float, passes: int) -> Status | None:
+    def improve(self, order: VisitOrder, goal: float, passes: int) -> Status | None:
         """End if the rival is faster; else visit the samples that are not near-optimal by themselves."""
         last, seen = self.looked
         if passes >= last + max(2, last // 2):
-            rate = np.log(seen / self.met) / (passes - last) if self.met < seen < np.inf else 0.0
-            passes_left = np.log(self.gap / goal) / rate if rate > 0.0 else np.inf
-            seconds_left = passes_left * (len(order.active) / self.n) * self.rows.entries * ENTRY
+            rate = np.log(seen / self.met) / (passes - last) if 0.0 < self.met < seen < np.inf else 0.0
+            passes_left = np.log(max(self.gap / goal, 1.0)) / rate if rate > 0.0 else np.inf
+            seconds_left = passes_left * (len(order.active) / order.n) * self.rows.entries * ENTRY
             self.looked = passes, self.met
             if (
                 self.rival is not None
-                and self.work > SETTLED
+                and self.work > BELIEVED
                 and seconds_left > self.rival(self.problem, self.beta.copy())
             ):
                 return Status.OWN_RULE
         spent, level, n_active = 0, self._near(order, goal), len(order.active)
         n_far = n_active - np.count_nonzero(order.marks == NEAR_OPTIMAL)
-        chosen = select(order.active, order.marks, ACTIVE) if n_far <= FEW * n_active else order.active[:0]
-        while 0 < len(chosen) <= FEW * n_active and spent < EXTRA_WORK * n_active:
+        chosen = select(order.active, order.marks, ACTIVE) if n_far <= MOSTLY_NEAR * n_active else order.active[:0]
+        while 0 < len(chosen) <= MOSTLY_NEAR * n_active and spent < EXTRA_WORK * n_active:
             self._pass(arrange(chosen, 1, order.state), order, np.inf, level)
             spent += len(chosen)
             chosen = select(chosen, order.marks, ACTIVE)
@@ -273,4 +258,4 @@ def solve_coordinates(
     problem: LinearProblem, run: LinearRun, rival: Callable[[LinearProblem, Vector], float] | None = None
 ) -> LinearAnswer:
     """Passes until the relative gap is met, the run ends, or the rival would be faster."""
-    return descend(DualDescent(problem, rival), run)
+    return run_passes(DualDescent(problem, rival), problem.rows.n, run)

@@ -26,11 +26,18 @@ from scipy.linalg import lapack
 from widemargin._jit import jit
 from widemargin.linalg.design import Csr, Design
 from widemargin.problems.linear import LinearAnswer, LinearRun, Vector
-from widemargin.solvers.linear.descent import CURVATURE_FLOOR, SHRUNK, Descent, Order, arrange, descend
+from widemargin.solvers.linear.descent import (
+    CURVATURE_FLOOR,
+    SHRUNK,
+    CoordinateDescent,
+    VisitOrder,
+    arrange,
+    run_passes,
+)
 from widemargin.solvers.linear.proximal_newton import PRIMAL_SIDE
 
 ENOUGH = 0.01  # share of the predicted decrease that a step must bring
-HALVINGS = 30
+STEP_HALVINGS = 30
 NEWTON_HALVINGS = 8
 CREDIT = 30.0  # operations of Newton steps for each entry of a pass, which are five times those of the pass
 LEAST_CREDIT = 0.1  # of a whole pass: late passes over few weights still earn Newton steps
@@ -71,7 +78,7 @@ def visit_weights(columns, cost, slack, w, visits, marks, threshold):
         if step == 0.0:
             continue
         predicted = g * step + abs(old + step) - abs(old)
-        for _ in range(HALVINGS):
+        for _ in range(STEP_HALVINGS):
             after = 0.0
             for k in range(start, end):
                 s = slack[indices[k]] - step * values[k]
@@ -89,7 +96,7 @@ def visit_weights(columns, cost, slack, w, visits, marks, threshold):
     return worst
 
 
-class L1Descent(Descent):
+class L1Descent(CoordinateDescent):
     """Weights and slacks of the method.
 
     Attributes
@@ -111,15 +118,11 @@ class L1Descent(Descent):
         self.w, self.slack = np.zeros(rows.d + 1), np.ones(rows.n)
         self.credit = self.largest = 0.0
 
-    @property
-    def n(self) -> int:
-        return len(self.w)
-
-    def visit(self, order: Order, threshold: float, goal: float) -> float:
+    def visit(self, order: VisitOrder, threshold: float, goal: float) -> float:
         order.active = visits = arrange(order.active, 1, order.state)
         threshold /= len(visits)
         worst = visit_weights(self.csr, self.cost, self.slack, self.w, visits, order.marks, threshold)
-        self.credit += CREDIT * self.columns.nnz * max(len(visits) / self.n, LEAST_CREDIT)
+        self.credit += CREDIT * self.columns.nnz * max(len(visits) / order.n, LEAST_CREDIT)
         self.largest = max(self.largest, worst)
         return worst
 
@@ -141,7 +144,7 @@ class L1Descent(Descent):
     def is_settled(self, worst: float, tol: float) -> bool:
         return worst <= max(0.1 * tol, 1e-9) * max(self.largest, 1.0)
 
-    def improve(self, order: Order, goal: float, passes: int) -> None:
+    def improve(self, order: VisitOrder, goal: float, passes: int) -> None:
         """Newton steps, as long as they help and their work does not exceed the credit."""
         value = self._objective(self.slack, self.w)
         while self._newton_cost() <= self.credit:
@@ -156,7 +159,7 @@ class L1Descent(Descent):
         size = int(np.count_nonzero(self.w))
         if not 0 < size <= PRIMAL_SIDE:
             return np.inf
-        entries = self.row_lengths[self.slack > 0.0] * (size / self.n)
+        entries = self.row_lengths[self.slack > 0.0] * (size / len(self.w))
         return float(entries @ entries) + size**3 / 3.0
 
     def _newton_step(self, value: float) -> float:
@@ -165,13 +168,13 @@ class L1Descent(Descent):
         support, near = np.flatnonzero(w), np.flatnonzero(self.slack > 0.0)
         weight = 2.0 * self.cost[near]
         if rows.d <= PRIMAL_SIDE:
-            gram = np.zeros((self.n, self.n))
+            gram = np.zeros((len(w), len(w)))
             rows.add_gram(near, weight, gram)
             H = np.tril(gram)[np.ix_(support, support)]  # the support is sorted: the lower triangle stays the lower one
         else:
             Z = self.columns[:, support].tocsr()[near]
             H = (Z.T @ Z.multiply(weight[:, None]).tocsr()).toarray()
-        pull = np.zeros(self.n)
+        pull = np.zeros(len(w))
         rows.add_transposed(near, weight * (self.slack * self.sign)[near], pull)
         np.einsum("ii->i", H)[:] += RIDGE * max(float(H.diagonal().max()), CURVATURE_FLOOR)
         sign = np.sign(w[support])
@@ -199,4 +202,4 @@ class L1Descent(Descent):
 
 def solve_l1(rows: Design, sign: Vector, cost: Vector, run: LinearRun) -> LinearAnswer:
     """Passes over the weights until the relative gap is met or the run ends."""
-    return descend(L1Descent(rows, sign, cost), run)
+    return run_passes(L1Descent(rows, sign, cost), rows.d + 1, run)

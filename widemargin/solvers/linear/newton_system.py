@@ -14,7 +14,6 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
-from widemargin._jit import jit
 from widemargin.problems.linear import LinearProblem, Vector
 
 MOST_FREE = 3500  # order of the largest factored system: 100 MB and a third of a second
@@ -22,14 +21,6 @@ MOST_KEPT = 5000  # samples whose inner products are kept: 200 MB
 JITTER = 1e-12  # relative diagonal added where rounding makes H indefinite; times 100 until it factors
 CG_STEPS = 250
 CG_ACCURACY = 0.05  # of the gradient's norm: Newton directions need no more
-
-
-@jit
-def pick(K, places, out):
-    """Lower triangle of the rows and columns at `places`."""
-    for a in range(places.shape[0]):
-        for b in range(a + 1):
-            out[a, b] = K[places[a], places[b]]
 
 
 class FeatureGram:
@@ -108,7 +99,7 @@ class SampleGram:
         return out
 
     def _among(self, F: np.ndarray) -> Vector:
-        """A copy of the lower triangle of X_F X_F', computing only what is new."""
+        """A copy of X_F X_F', computing only what is new."""
         new = F[self.place[F] < 0]
         if len(self.kept) + len(new) > MOST_KEPT:
             self.place[self.kept] = -1
@@ -124,9 +115,7 @@ class SampleGram:
             self.kept = np.concatenate([self.kept, new])
             self.K[old:count, :count] = block
             self.K[:old, old:count] = block[:, :old].T
-        out = np.zeros((len(F), len(F)))  # the upper half too: what lies in fresh memory may warn when added to
-        pick(self.K, self.place[F], out)
-        return out
+        return self.K[np.ix_(self.place[F], self.place[F])]
 
     def _conjugate_gradients(self, g: Vector, F: np.ndarray, s: float) -> Vector:
         """Approximate -H^-1 g, matrix-free."""

@@ -30,7 +30,7 @@ from widemargin.solvers.linear.responses import bias_change, find_free, line_min
 PRIMAL_SIDE = 1500  # features up to which H itself may be factored; beyond, only the system of the free samples is
 FEW_FEATURES = 200  # up to which H is so small that it always is
 SAMPLE_SIDE = 0.6  # free samples per feature up to which their system is the cheaper one
-LARGEST = 1e10  # s in units of 1 / margin: beyond, rounding of a margin moves multipliers by more than the tolerance
+LARGEST_S = 1e10  # s in units of 1 / margin: beyond, rounding of a margin moves multipliers by more than the tolerance
 INNER = 0.3  # a round ends when |g|^2 / 2 falls below this share of the complementarity term
 SMALL_DECREMENT = 0.01  # ... or when the predicted decrease of the objective does
 GROWTH = 3.0  # of s from round to round
@@ -121,7 +121,7 @@ class Newton:
 
     def next_round(self, growth: float) -> None:
         """Move the centre to the multipliers, enlarge s."""
-        self.smooth(self.beta, min(growth * self.s, LARGEST / self.problem.scale))
+        self.smooth(self.beta, min(growth * self.s, LARGEST_S / self.problem.scale))
 
     def round_is_over(self) -> bool:
         """Whether the smoothed problem is solved well enough for its centre to be moved."""

@@ -23,15 +23,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin._jit import REASSOCIATE, jit
+from widemargin.linalg.arrays import Vector
 from widemargin.problems.dual import SignedDual
 
-ROUNDING = 1e-15  # relative, of a sum: beyond, the bracket would be halved to its last bit for nothing
+SUM_ROUNDING = 1e-15  # relative, of a sum: beyond, the bracket would be halved to its last bit for nothing
 BRACKET_STEPS = 200  # of Newton's method inside a bracket; a handful is usual
-
-Vector = NDArray[np.float64]
 
 
 class Smoothed(NamedTuple):
@@ -130,7 +128,7 @@ def bias_change(smoothed, u, change=0.0):
     reach = 1.0
     for _ in range(BRACKET_STEPS):
         total, slope, size = sum_multipliers(smoothed, u, change)
-        if abs(total) <= ROUNDING * size:
+        if abs(total) <= SUM_ROUNDING * size:
             break
         if total > 0.0:
             low = change

@@ -10,8 +10,8 @@ few features (d <= PRIMAL_SIDE)
 many features           coordinate descent; Newton takes over when the passes predicted to be left would take longer
 unpenalised bias        Newton, for many features from a few passes on the model with penalised bias
 
-Small problems (SMALL entries or fewer) are solved to rounding whatever the tolerance: a step costs microseconds there,
-and answers then do not depend on order, repetition or threads.
+Small problems (SMALL_PROBLEM entries or fewer) are solved to rounding whatever the tolerance: a step costs microseconds
+there, and answers then do not depend on order, repetition or threads.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from widemargin.solvers.linear.responses import respond, smoothed_losses
 EASY = 3.0  # hardness below which coordinate descent needs only a few passes over wide rows
 EASY_NARROW = 1.0  # the same below NARROW features
 NARROW = 100
-STRIDE = 16  # of the subsample whose optimum starts Newton
+SUBSAMPLE = 16  # of the subsample whose optimum starts Newton
 SAMPLES_PER_FEATURE = {True: 200, False: 1600}  # squared loss or not: from here on the subsample pays
-SMALL = 20_000  # entries
+SMALL_PROBLEM = 20_000  # entries
 GO_ON = (Status.MAX_ITER, Status.OWN_RULE)  # after which Newton goes on from the multipliers of coordinate descent
-ROUNDING = 1e-13  # relative gap that small problems are taken to
+SMALLEST_GAP = 1e-13  # relative gap that small problems are taken to
 
 
 def solve_linear(problem: LinearProblem, run: LinearRun, *, to_rounding: bool = False) -> LinearAnswer:
@@ -45,7 +45,7 @@ def solve_linear(problem: LinearProblem, run: LinearRun, *, to_rounding: bool = 
     if flat is not None:
         return flat
     rows = problem.rows
-    if to_rounding and rows.entries <= SMALL:
+    if to_rounding and rows.entries <= SMALL_PROBLEM:
         return _to_rounding(problem, replace(run, decide=None))
     if rows.d > PRIMAL_SIDE:
         return _free_bias_of_many(problem, run) if problem.free_bias else _passes(problem, run)
@@ -80,7 +80,7 @@ def _flat(problem: LinearProblem, run: LinearRun) -> LinearAnswer | None:
 
 def _to_rounding(problem: LinearProblem, run: LinearRun) -> LinearAnswer:
     """Newton to the last digit; what stalls there has met any tolerance it could."""
-    found = solve_newton(problem, run.limited(tol=min(run.stopping.tol, ROUNDING)))
+    found = solve_newton(problem, run.limited(tol=min(run.stopping.tol, SMALLEST_GAP)))
     if found.gap <= run.stopping.tol:
         found.status = Status.OPTIMAL
     return found
@@ -103,7 +103,7 @@ def _free_bias_of_many(problem: LinearProblem, run: LinearRun) -> LinearAnswer:
     penalised = replace(problem, dual=replace(problem.dual, n_groups=0))
     short = replace(_at_most(run.limited(tol=max(1e-2, run.stopping.tol)), 10), decide=None)
     found = solve_coordinates(penalised, short)
-    if found.status in (Status.INTERRUPTED, Status.STOPPED):
+    if found.status.on_request:
         run = run.limited(max_iter=0)
     return solve_newton(problem, run, found, s=2.0)
 
@@ -119,8 +119,8 @@ def _passes(problem: LinearProblem, run: LinearRun) -> LinearAnswer:
 
 
 def _from_subsample(problem: LinearProblem, run: LinearRun) -> LinearAnswer:
-    """Newton from the optimum of every STRIDE-th sample."""
-    some = problem.every(STRIDE)
+    """Newton from the optimum of every SUBSAMPLE-th sample."""
+    some = problem.every(SUBSAMPLE)
     if problem.free_bias and not (some.dual.upper.any() and some.dual.lower.any()):  # a rare class is missing
         return solve_newton(problem, run)
     loose = run.limited(tol=max(1e-2 if problem.squared else 3e-3, run.stopping.tol))
