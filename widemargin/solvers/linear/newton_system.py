@@ -115,7 +115,7 @@ class SampleGram:
             self.kept = np.concatenate([self.kept, new])
             self.K[old:count, :count] = block
             self.K[:old, old:count] = block[:, :old].T
-        return self.K[np.ix_(self.place[F], self.place[F])]
+        return self.K.take(self.place[F], 0).take(self.place[F], 1)
 
     def _conjugate_gradients(self, g: Vector, F: np.ndarray, s: float) -> Vector:
         """Approximate -H^-1 g, matrix-free."""
