@@ -9,23 +9,18 @@ from widemargin.estimators.registry import ESTIMATORS
 
 if TYPE_CHECKING:
     from widemargin.certificate import Certificate
-    from widemargin.estimators import (
-        LSSVC,
-        LSSVR,
-        RVC,
-        RVR,
-        SVC,
-        SVR,
-        GaussianProcessRegressor,
-        KernelLMS,
-        KernelPerceptron,
-        KernelRidge,
-        LinearSVC,
-        LinearSVR,
-        NuSVC,
-        NuSVR,
-        OneClassSVM,
-    )  # fmt: skip
+    from widemargin.estimators.gaussian_process import GaussianProcessRegressor
+    from widemargin.estimators.kernel_lms import KernelLMS
+    from widemargin.estimators.kernel_ridge import KernelRidge
+    from widemargin.estimators.linear_svc import LinearSVC
+    from widemargin.estimators.linear_svr import LinearSVR
+    from widemargin.estimators.lssvm import LSSVC, LSSVR
+    from widemargin.estimators.nu_svc import NuSVC
+    from widemargin.estimators.one_class import OneClassSVM
+    from widemargin.estimators.perceptron import KernelPerceptron
+    from widemargin.estimators.regressor import SVR, NuSVR
+    from widemargin.estimators.relevance import RVC, RVR
+    from widemargin.estimators.svc import SVC
     from widemargin.kernels.validity import KernelCheck, check_kernel
     from widemargin.models.margins import margins
     from widemargin.monitor.status import Status
@@ -72,7 +67,7 @@ _HOME = {
     "patch_sklearn": "sklearn_patch",
     "unpatch_sklearn": "sklearn_patch",
     "verify": "verification",
-    **{name: f"estimators.{module}" for name, module in ESTIMATORS.items()},
+    **{name: f"estimators.{entry.module}" for name, entry in ESTIMATORS.items()},
 }
 
 

@@ -23,7 +23,7 @@ from widemargin import (
     Status,
 )
 from widemargin.kernels import Gaussian
-from widemargin.problems.linear import Budget
+from widemargin.problems.linear import LinearRun
 
 callback = pytest.importorskip("sklearn.callback", reason="scikit-learn < 1.9 has no callbacks")
 
@@ -197,7 +197,7 @@ def test_an_interrupt_in_the_passes_of_the_wide_path_ends_the_fit(monkeypatch):
         if len(calls) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Budget, "report", press_once)
+    monkeypatch.setattr(LinearRun, "report", press_once)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         machine = LinearSVC().fit(X, y)
     assert machine.status_ is Status.INTERRUPTED and len(calls) == 1

@@ -11,9 +11,9 @@ from widemargin.models.multiclass import sure_largest, sure_sign, sure_votes, vo
 from widemargin.models.two_value_rows import rows_of_two_values
 
 LONG = np.longdouble
-N_SUPPORT = single_precision.SINGLE_SUPPORT + 30
+N_SUPPORT = single_precision.WORTH_SINGLE + 30
 PERIOD = 128  # different rows; it divides the tiles, so that each of them begins with the first
-N_ROWS = single_precision.FEWEST_ROWS + 300
+N_ROWS = single_precision.WORTH_SINGLE + 300
 
 
 def data(kind, rng, n):

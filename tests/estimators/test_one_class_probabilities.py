@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from widemargin import OneClassSVM
-from widemargin.calibration.one_class import MARKS, density_marks, probability_of_normal
+from widemargin.calibration.one_class import density_marks, probability_of_normal
 
 pytestmark = pytest.mark.needs_compiler
 
@@ -25,7 +25,7 @@ def test_the_same_as_libsvm(nu, cloud):
     marks = density_marks(
         np.array(own)[:, 0], np.ones(137)
     )  # from its values, which rounding puts around zero as it likes
-    np.testing.assert_allclose(marks, [model.prob_density_marks[k] for k in range(MARKS)], atol=1e-12)
+    np.testing.assert_allclose(marks, [model.prob_density_marks[k] for k in range(len(marks))], atol=1e-12)
     np.testing.assert_allclose(probability_of_normal(np.array(at_new)[:, 0], marks), np.array(theirs)[:, 0])
     machine = OneClassSVM(nu=nu, gamma=0.4, tol=1e-9).fit(cloud)
     np.testing.assert_allclose(machine.inlier_probability(new), np.array(theirs)[:, 0], atol=0.101)  # one bin apart

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from widemargin import SVC
-from widemargin.estimators.plain_data import are_plain_labels, class_numbers, is_plain_matrix, is_plain_sparse
+from widemargin.estimators.plain_data import are_plain_labels, is_plain_matrix, is_plain_sparse
 
 
 @pytest.fixture
@@ -52,32 +52,6 @@ def test_what_is_not_plain():
     assert not is_plain_sparse(sparse.csr_array(np.eye(3, dtype=complex)))
     assert not is_plain_sparse(np.eye(3))
     assert is_plain_sparse(sparse.csr_matrix(np.eye(3)))
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        np.array([3, 1, 2, 3, 1]),
-        np.array([3.0, 1.0, 7.0, 3.0]),
-        np.array([-1.0, 1.0, -1.0]),
-        np.array([0.5, 1.5, 0.5, 1.0]),
-        np.array([-128, 127, 0], np.int8),
-        np.array([0, 255, 3], np.uint8),
-        np.array([2**62 + 1, 2**62, 2**62 + 1]),
-        np.array([1e300, -1e300]),
-        np.array([5.0, 5.0], np.float32),
-        np.array(["b", "a", "b"]),
-        np.array([True, False]),
-        np.array([0, 10**9, 0]),
-    ],
-    ids=lambda y: f"{y.dtype}-{y[0]}",
-)
-def test_classes_are_counted_as_they_would_be_sorted(y):
-    classes, labels = class_numbers(y)
-    expected, numbers = np.unique(y, return_inverse=True)
-    np.testing.assert_array_equal(classes, expected)
-    np.testing.assert_array_equal(labels, numbers)
-    assert classes.dtype == y.dtype
 
 
 def test_whole_numbers_are_labels_also_as_floats():

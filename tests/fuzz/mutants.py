@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
-from widemargin.solvers.block import BlockSolver
 
 import widemargin.gram.gram as gram
 import widemargin.gram.source as source
@@ -24,6 +23,7 @@ from tests.fuzz.attack import LARGE_EVERY, attack, draw
 from widemargin.gram.scores import Scores
 from widemargin.kernels.samples.dense import DenseRows
 from widemargin.solvers.solution import Solution
+from widemargin.solvers.state import State
 
 SEEDS = [*range(LARGE_EVERY - 1, 60 * LARGE_EVERY, LARGE_EVERY), *(s for s in range(600) if s % LARGE_EVERY < 9)]
 MOST_SEEDS = 4000  # that are looked through for a shape
@@ -66,13 +66,16 @@ def wrong_way(self: gaussian.Gaussian, samples: Any) -> errors.ErrorTerms:
 
 
 KERNEL_SCORES, GAUSSIAN_ERRORS = source.kernel_scores, gaussian.Gaussian.errors
-NOTE_ROWS = BlockSolver.note_rows
+JOIN = State.join
 
 
-def forget_parts(self: BlockSolver, index: Any, sizes: Any, n_rows: int) -> None:
+def forget_parts(self: State, part: State, variables: Any, keep: Any = None) -> Any:
     """Steps of a shrunken problem are not counted."""
-    if n_rows <= len(index):
-        NOTE_ROWS(self, index, sizes, n_rows)
+    before = self.moved.copy(), self.rows_added
+    moved = JOIN(self, part, variables, keep)
+    if part.rows_added:
+        self.moved, self.rows_added = before
+    return moved
 
 
 class Mutant(NamedTuple):
@@ -95,9 +98,7 @@ MUTANTS = {
     "no term for the data's rounding": Mutant(lambda: patched(gaussian, is_rounded=lambda samples: False)),
     "no term for float64 sums": Mutant(exact_sums, "bits"),
     "error of the wrong way to evaluate": Mutant(lambda: patched(gaussian.Gaussian, errors=wrong_way), "far_wide"),
-    "steps of shrunken problems not counted": Mutant(
-        lambda: patched(BlockSolver, note_rows=forget_parts), "late_crowds"
-    ),
+    "steps of shrunken problems not counted": Mutant(lambda: patched(State, join=forget_parts), "late_crowds"),
     "error not carried into a resumed solve": Mutant(
         lambda: patched(Solution, scores=property(lambda self: Scores(self.function, np.zeros(len(self.function)))))
     ),

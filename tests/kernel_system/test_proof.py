@@ -12,7 +12,7 @@ from widemargin import LSSVR, GaussianProcessRegressor, KernelRidge
 from widemargin.certificate.system_bounds import energy_by_noise
 from widemargin.kernels import ChiSquared, Cosine, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from widemargin.monitor.status import Status
-from widemargin.training.kernel_system import KernelSystem, Rule
+from widemargin.training.kernel_system import Found, KernelSystem, Rule
 from widemargin.training.kernel_system.bias import certificate_with_bias
 
 pytestmark = pytest.mark.skipif(not extended.IS_EXTENDED, reason="long double is no wider than double here")
@@ -44,6 +44,12 @@ def fitted(model, *data):
         warnings.simplefilter("always")
         model.fit(*data)
     return model, any(issubclass(one.category, ConvergenceWarning) or "Singular" in str(one.message) for one in seen)
+
+
+def certify(system, noise, targets, coefficients, residual, rule):
+    """Coefficients of anyone, judged."""
+    found = Found("cholesky", coefficients, residual, energy=np.zeros(targets.shape[1]))
+    return system.certify(noise, targets, rule, found, 0.0)
 
 
 def exact_system(name, X, gamma, alpha, weight, K=None):
@@ -136,7 +142,7 @@ def test_a_spoilt_answer_does_not_hold():
     assert good.certificate.holds
     spoilt = good.coefficients + 1e-6
     residual = system.residual(noise, y, spoilt)
-    found = system.certify(noise, y, spoilt, residual, np.zeros(1), Rule(), "cholesky", 0.0).certificate
+    found = certify(system, noise, y, spoilt, residual, Rule()).certificate
     wrong = np.abs(Gaussian(0.5)(X).sum(axis=1) * 1e-6).max() / np.sqrt(np.mean(y**2))
     assert not found.holds and found.error >= wrong
 
@@ -161,7 +167,7 @@ def test_a_wrong_bias_is_counted():
     for by, holds in ((0.0, True), (1e-3, False)):
         spoilt[0, 0] += by
         residual = system.residual(noise, both, spoilt)
-        solved = system.certify(noise, both, spoilt, residual, np.zeros(2), rule, "cholesky", 0.0)
+        solved = certify(system, noise, both, spoilt, residual, rule)
         bias = spoilt[:, :1].sum(axis=0) / spoilt[:, 1].sum()
         machine = spoilt[:, :1] - bias * spoilt[:, 1:]
         certificate = certificate_with_bias(system, noise, y, solved, rule, bias, machine)
@@ -239,7 +245,7 @@ def test_values_that_overflow_prove_nothing():
     y = np.ones((4, 1))
     residual = system.residual(np.ones(4), y, np.full((4, 1), 10.0))
     assert np.isinf(residual.error).all()
-    found = system.certify(np.ones(4), y, np.full((4, 1), 10.0), residual, np.zeros(1), Rule(), "cholesky", 0.0)
+    found = certify(system, np.ones(4), y, np.full((4, 1), 10.0), residual, Rule())
     assert not found.certificate.holds
 
 

@@ -1,5 +1,7 @@
 """Solutions of (K + D) a = y and the bounds that come with them, against dense solves."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -134,9 +136,8 @@ def test_an_indefinite_kernel_is_found_out():
     noise = np.full(3, 0.1)
     with pytest.raises(NotPositiveDefinite):
         KernelSystem(GivenMatrix(K), np.arange(3)[:, None]).solve(noise, np.ones((3, 1)), Rule(), "cholesky")
-    run = descend(
-        lambda V: (K + np.diag(noise)) @ V, lambda R: R, np.ones((3, 1)), np.zeros(1), lower=np.zeros(1), max_iter=10
-    )
+    A = SimpleNamespace(multiply=lambda V: (K + np.diag(noise)) @ V, precondition=lambda R: R)
+    run = descend(A, np.ones((3, 1)), np.zeros(1), max_iter=10)
     assert run.status is Status.INDEFINITE
 
 

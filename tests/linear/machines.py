@@ -6,9 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from widemargin import LinearSVC, LinearSVR
-from widemargin.linalg.rows import rows_of
+from widemargin.linalg.design import design_of
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.linear import LinearProblem, linear_problem
+from widemargin.problems.linear import LinearProblem, LinearRun, linear_problem
 
 CLASSIFIERS = ("hinge", "squared_hinge")
 REGRESSORS = ("epsilon_insensitive", "squared_epsilon_insensitive")
@@ -65,7 +66,12 @@ def signed_dual(loss, y, bound, free):
 
 def problem(loss, n=40, d=6, C=1.0, free=False, seed=0, sparse=False) -> LinearProblem:
     X, y = samples(loss, n, d, seed, sparse)
-    return linear_problem(rows_of(X, 1.0), signed_dual(loss, y, np.full(n, C), free))
+    return linear_problem(design_of(X, 1.0), signed_dual(loss, y, np.full(n, C), free))
+
+
+def run_to(gap, max_iter=1000, watch=None) -> LinearRun:
+    """A run that ends at a relative gap."""
+    return LinearRun(Stopping(gap, "gap", max_iter), watch)
 
 
 def primal(loss, X, y, C, weights, intercept, tau):

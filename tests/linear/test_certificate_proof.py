@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import widemargin.certificate.linear as certify_module
+import widemargin.certificate.linear_judge as certify_module
 from tests.linear.machines import CLASSIFIERS, LOSSES
 from widemargin import LinearSVC, LinearSVR, Status
 

@@ -98,9 +98,8 @@ def test_an_answer_that_fails_is_taken_up_by_the_block_solver(monkeypatch):
     """Newton stopped after one step: the block solver goes on from those multipliers to the tolerance."""
     solve = kernel_path.solve_linear
 
-    def hurried(problem, budget, **options):
-        budget.max_iter = 1
-        return solve(problem, budget, **options)
+    def hurried(problem, run):
+        return solve(problem, run.limited(max_iter=1))
 
     monkeypatch.setattr(kernel_path, "solve_linear", hurried)
     starts = []

@@ -8,12 +8,11 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from tests.linear.machines import LOSSES, estimator, problem, samples
+from tests.linear.machines import LOSSES, estimator, problem, run_to, samples
 from widemargin import LinearSVC, LinearSVR, Status
-from widemargin.certificate.linear import certify_linear
-from widemargin.problems.linear import Budget
-from widemargin.solvers.linear.coordinate import solve_coordinates
-from widemargin.solvers.linear.newton import solve_newton
+from widemargin.certificate.linear import prove
+from widemargin.solvers.linear.dual_descent import solve_coordinates
+from widemargin.solvers.linear.proximal_newton import solve_newton
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
@@ -71,9 +70,9 @@ def test_ctrl_c_returns_a_certified_model(solver):
             raise KeyboardInterrupt
 
     task = problem("hinge", 300, 30, C=10.0)
-    answer = solver(task, Budget(1e-12, watch=stop_at_third))
+    answer = solver(task, run_to(1e-12, watch=stop_at_third))
     assert answer.status is Status.INTERRUPTED
-    certificate = certify_linear(task, answer, 1e-12, 0.0)
+    certificate = prove(task, answer)
     assert np.isfinite(certificate.primal) and certificate.dual <= certificate.primal
     assert certificate.infeasibility <= 1e-12
 

@@ -1,6 +1,7 @@
 """Both methods, both Newton systems and all starts reach the same answer; their parts keep their invariants."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,25 +9,32 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.linear.machines import LOSSES, problem
+from tests.linear.machines import LOSSES, problem, run_to
 from widemargin.certificate import certify_function
-from widemargin.certificate.linear import certify_linear
+from widemargin.certificate.linear import prove_linear
+from widemargin.certificate.linear_judge import Judge
 from widemargin.certificate.linear_rounding import function_error
 from widemargin.certificate.prove import proven_violation
 from widemargin.gram.scores import Scores
-from widemargin.linalg import rows as rows_module
-from widemargin.linalg.rows import rows_of
+from widemargin.linalg import design as design_module
+from widemargin.linalg.design import design_of
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.linear import Budget, linear_problem
-from widemargin.solvers.linear import coordinate, newton, newton_system, solve
-from widemargin.solvers.linear.coordinate import arrange, solve_coordinates
+from widemargin.problems.linear import linear_problem
+from widemargin.solvers.linear import dual_descent, newton_system, proximal_newton, solve
 from widemargin.solvers.linear.crammer_singer import balance
-from widemargin.solvers.linear.newton import solve_newton
-from widemargin.solvers.linear.responses import answers, bias_change
+from widemargin.solvers.linear.descent import arrange
+from widemargin.solvers.linear.dual_descent import solve_coordinates
+from widemargin.solvers.linear.proximal_newton import solve_newton
+from widemargin.solvers.linear.responses import bias_change, respond, smoothed_losses
 from widemargin.solvers.linear.solve import solve_linear
 
 GAP = 1e-6
+
+
+def certify_linear(problem, answer, tol, seconds):
+    """Certificate of the pair of weights and multipliers of an answer."""
+    return Judge(partial(prove_linear, problem, tol), tol).certificate(answer, seconds)
 
 
 def certified(problem, answer):
@@ -43,15 +51,15 @@ def certified(problem, answer):
 @pytest.mark.parametrize("C", [0.01, 10.0])
 def test_methods_agree(loss, shape, C, monkeypatch):
     task = problem(loss, *shape, C=C, sparse=True)
-    budget = Budget(GAP, max_iter=100_000)
-    expected = certified(task, solve_newton(task, budget))
-    assert certified(task, solve_coordinates(task, budget)) == pytest.approx(expected, rel=2 * GAP)
-    assert certified(task, solve_linear(task, budget)) == pytest.approx(expected, rel=2 * GAP)
-    monkeypatch.setattr(newton, "ALWAYS_FEATURES", 0)
-    monkeypatch.setattr(newton, "PRIMAL_SIDE", 0)
-    assert certified(task, solve_newton(task, budget)) == pytest.approx(expected, rel=2 * GAP)
+    run = run_to(GAP, max_iter=100_000)
+    expected = certified(task, solve_newton(task, run))
+    assert certified(task, solve_coordinates(task, run)) == pytest.approx(expected, rel=2 * GAP)
+    assert certified(task, solve_linear(task, run)) == pytest.approx(expected, rel=2 * GAP)
+    monkeypatch.setattr(proximal_newton, "FEW_FEATURES", 0)
+    monkeypatch.setattr(proximal_newton, "PRIMAL_SIDE", 0)
+    assert certified(task, solve_newton(task, run)) == pytest.approx(expected, rel=2 * GAP)
     monkeypatch.setattr(newton_system, "MOST_FREE", 0)
-    assert certified(task, solve_newton(task, budget)) == pytest.approx(expected, rel=2 * GAP)
+    assert certified(task, solve_newton(task, run)) == pytest.approx(expected, rel=2 * GAP)
 
 
 def test_the_unused_half_of_the_system_of_samples_holds_no_chance_values(monkeypatch):
@@ -66,41 +74,41 @@ def test_the_unused_half_of_the_system_of_samples_holds_no_chance_values(monkeyp
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 def test_unpenalised_bias_by_both_newton_systems(loss, sparse, monkeypatch):
     task = problem(loss, 80, 12, C=3.0, free=True, sparse=sparse)
-    budget = Budget(GAP)
-    expected = certified(task, solve_newton(task, budget))
-    monkeypatch.setattr(newton, "ALWAYS_FEATURES", 0)
-    monkeypatch.setattr(newton, "PRIMAL_SIDE", 0)
+    run = run_to(GAP)
+    expected = certified(task, solve_newton(task, run))
+    monkeypatch.setattr(proximal_newton, "FEW_FEATURES", 0)
+    monkeypatch.setattr(proximal_newton, "PRIMAL_SIDE", 0)
     monkeypatch.setattr(newton_system, "MOST_KEPT", 20)  # inner products are thrown away and computed again
-    assert certified(task, solve_newton(task, budget)) == pytest.approx(expected, rel=2 * GAP)
+    assert certified(task, solve_newton(task, run)) == pytest.approx(expected, rel=2 * GAP)
     monkeypatch.setattr(newton_system, "MOST_FREE", 0)
-    assert certified(task, solve_newton(task, budget)) == pytest.approx(expected, rel=2 * GAP)
+    assert certified(task, solve_newton(task, run)) == pytest.approx(expected, rel=2 * GAP)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("free", [False, True])
 def test_every_start_of_the_rules_is_taken_and_agrees(loss, free, monkeypatch):
     task = problem(loss, 600, 5, C=1.0, free=free)
-    expected = certified(task, solve_newton(task, Budget(GAP)))
-    monkeypatch.setattr(solve, "SMALL", 0)
-    for name, value in (("SAMPLES_PER_FEATURE", {True: 1, False: 1}), ("WIDE", 0), ("PRIMAL_SIDE", 0)):
+    expected = certified(task, solve_newton(task, run_to(GAP)))
+    monkeypatch.setattr(solve, "SMALL_PROBLEM", 0)
+    for name, value in (("SAMPLES_PER_FEATURE", {True: 1, False: 1}), ("FEW_FEATURES", 0), ("PRIMAL_SIDE", 0)):
         monkeypatch.setattr(solve, name, value)
-        assert certified(task, solve_linear(task, Budget(GAP))) == pytest.approx(expected, rel=2 * GAP), name
+        assert certified(task, solve_linear(task, run_to(GAP))) == pytest.approx(expected, rel=2 * GAP), name
 
 
 def test_coordinate_descent_gives_up_in_favour_of_newton(monkeypatch):
-    monkeypatch.setattr(solve, "SMALL", 0)
+    monkeypatch.setattr(solve, "SMALL_PROBLEM", 0)
     monkeypatch.setattr(solve, "PRIMAL_SIDE", 0)
     task = problem("hinge", 300, 40, C=1000.0)
-    alone = solve_coordinates(task, Budget(1e-8), rival=newton.seconds_from)
+    alone = solve_coordinates(task, run_to(1e-8), rival=proximal_newton.seconds_from)
     assert alone.status is Status.OWN_RULE
-    assert solve_linear(task, Budget(1e-8)).status is Status.OPTIMAL
+    assert solve_linear(task, run_to(1e-8)).status is Status.OPTIMAL
 
 
 def test_data_beyond_the_cache_are_visited_in_blocks_with_the_same_answer(monkeypatch):
     task = problem("squared_hinge", 3000, 20, sparse=True)
-    expected = certified(task, solve_coordinates(task, Budget(1e-6)))
-    monkeypatch.setattr(coordinate, "CACHE", 0)
-    answer = solve_coordinates(task, Budget(1e-6))
+    expected = certified(task, solve_coordinates(task, run_to(1e-6)))
+    monkeypatch.setattr(dual_descent, "CACHE", 0)
+    answer = solve_coordinates(task, run_to(1e-6))
     certificate = certify_linear(task, answer, 1e-6, 0.0)
     assert answer.status is Status.OPTIMAL and certificate.primal == pytest.approx(expected, rel=2e-6)
     assert certificate.drift <= 1e-9  # w = X'b
@@ -110,7 +118,7 @@ def test_data_beyond_the_cache_are_visited_in_blocks_with_the_same_answer(monkey
 @pytest.mark.parametrize("solver", [solve_newton, solve_coordinates])
 def test_products_handed_over_to_the_certificate_are_those_of_the_answer(solver, loss):
     task = problem(loss, 400, 12, C=0.1, sparse=True)
-    answer = solver(task, Budget(1e-3))
+    answer = solver(task, run_to(1e-3))
     handed_over = certify_linear(task, answer, 1e-3, 0.0)
     afresh = certify_linear(task, replace(answer, margins=None, total=None), 1e-3, 0.0)
     assert answer.status is Status.OPTIMAL
@@ -124,10 +132,10 @@ def test_sorted_classes_do_not_slow_down_visits_in_blocks(monkeypatch):
     X = sp.csr_array(rng.normal(size=(4000, 10)) + np.repeat([[0.0], [0.7]], 2000, axis=0))
     sign = np.repeat([-1.0, 1.0], 2000)
     dual = SignedDual(linear_term=-sign, lower=np.minimum(sign, 0.0), upper=np.maximum(sign, 0.0), n_groups=0)
-    task = linear_problem(rows_of(X, 1.0), dual)
-    random = solve_coordinates(task, Budget(1e-3))
-    monkeypatch.setattr(coordinate, "CACHE", 0)
-    blocks = solve_coordinates(task, Budget(1e-3))
+    task = linear_problem(design_of(X, 1.0), dual)
+    random = solve_coordinates(task, run_to(1e-3))
+    monkeypatch.setattr(dual_descent, "CACHE", 0)
+    blocks = solve_coordinates(task, run_to(1e-3))
     assert blocks.status is Status.OPTIMAL and blocks.iterations <= 1.5 * random.iterations
 
 
@@ -136,9 +144,8 @@ def test_sorted_classes_do_not_slow_down_visits_in_blocks(monkeypatch):
 def test_a_pass_visits_every_active_sample_once(seed, active, block):
     order = np.random.default_rng(seed).permutation(60)
     expected = sorted(order[:active])
-    visits = np.empty(60, np.int64)
-    arrange(order, active, block, visits, np.uint64(seed + 88172645463325252))
-    assert sorted(visits[:active]) == expected
+    visits = arrange(order[:active], block, np.array([seed + 88172645463325252], np.uint64))
+    assert sorted(visits) == expected
     assert sorted(order[:active]) == expected
 
 
@@ -147,10 +154,8 @@ def test_bias_change_brings_the_sum_to_zero(seed, loss, s):
     task = problem(loss, 30, 3, free=True, seed=seed)
     s = 1.0 if task.squared else s
     u = 10.0 * np.random.default_rng(seed).normal(size=30)
-    centre = np.zeros(30)
-    change = bias_change(u, centre, s, task.rate, *task.box)
-    beta = np.empty(30)
-    answers(u + change, centre, s, task.rate, *task.box, beta)
+    smoothed = smoothed_losses(task.dual, np.zeros(30), s * task.rate)
+    beta = respond(smoothed, u + bias_change(smoothed, u), task.squared)[0]
     assert abs(beta.sum()) <= 1e-9 * max(np.abs(beta).sum(), s * task.rate.max())
     assert (beta >= task.dual.lower).all() and (beta <= task.dual.upper).all()
 
@@ -170,7 +175,7 @@ def test_products_of_dense_and_sparse_rows_are_those_of_numpy(rng):
     Z = np.hstack([X, np.full((30, 1), 2.0)])
     w, t, r = rng.normal(size=8), rng.normal(size=12), rng.random(12)
     chosen = rng.permutation(30)[:12]
-    for rows in (rows_of(X, 2.0), rows_of(sp.csr_array(X), 2.0)):
+    for rows in (design_of(X, 2.0), design_of(sp.csr_array(X), 2.0)):
         np.testing.assert_allclose(rows.times(w), Z @ w, rtol=1e-12)
         total = np.ones(8)
         rows.add_transposed(chosen, t, total)
@@ -179,7 +184,7 @@ def test_products_of_dense_and_sparse_rows_are_those_of_numpy(rng):
         rows.add_gram(chosen, r, gram)
         np.testing.assert_allclose(np.tril(gram), np.tril(Z[chosen].T @ (r[:, None] * Z[chosen])), rtol=1e-12)
         np.testing.assert_allclose(rows.inner(chosen, chosen[:5]), X[chosen] @ X[chosen[:5]].T, atol=1e-13)
-        np.testing.assert_allclose(rows.squared_norms(), (X**2).sum(axis=1))
+        np.testing.assert_allclose(rows.squared_norms, (X**2).sum(axis=1))
         np.testing.assert_allclose(rows.squared_columns(np.ones(30)), (X**2).sum(axis=0))
         np.testing.assert_allclose(rows.take(chosen).times(w), Z[chosen] @ w, rtol=1e-12)
         np.testing.assert_allclose(rows.take(slice(None, None, 4)).times(w), Z[::4] @ w, rtol=1e-12)
@@ -187,18 +192,18 @@ def test_products_of_dense_and_sparse_rows_are_those_of_numpy(rng):
 
 @pytest.mark.parametrize("scattered", [0, 10**9], ids=["by feature", "dense"])
 def test_inner_products_of_sparse_rows_agree_both_ways(scattered, monkeypatch):
-    monkeypatch.setattr(rows_module, "SCATTERED", scattered)
+    monkeypatch.setattr(design_module, "SCATTERED", scattered)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 12)) * (rng.random((30, 12)) < 0.4)
     X[3], X[:, 5] = 0.0, 0.0  # an empty row, an empty column
     some, others = np.array([3, 7, 1]), np.array([0, 29, 3, 7, 12])
-    np.testing.assert_allclose(rows_of(sp.csr_array(X), 1.0).inner(some, others), X[some] @ X[others].T, atol=1e-14)
+    np.testing.assert_allclose(design_of(sp.csr_array(X), 1.0).inner(some, others), X[some] @ X[others].T, atol=1e-14)
 
 
 def test_the_short_question_has_the_answer_of_the_certificate():
     task = problem("hinge", 200, 5, free=True)
     for gap in (1e-1, 1e-2, 1e-4, 1e-8):
-        beta = solve_newton(task, Budget(gap)).beta
+        beta = solve_newton(task, run_to(gap)).beta
         total = np.zeros(task.rows.d + 1)
         task.rows.add_transposed(np.arange(200), beta, total)
         total[-1] = 0.0

@@ -9,6 +9,7 @@ import pytest
 
 import widemargin
 from widemargin import estimators
+from widemargin.estimators.registry import Entry
 
 
 @pytest.mark.parametrize("name", widemargin.__all__)
@@ -41,7 +42,10 @@ def test_an_error_inside_a_module_is_shown_as_it_is(package, line, error, tmp_pa
     """And not as "cannot import name 'SVC'", which is what Python makes of an AttributeError."""
     (tmp_path / "broken.py").write_text(line)
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
-    monkeypatch.setitem(package._HOME if package is widemargin else package.ESTIMATORS, "SVC", "broken")
+    if package is widemargin:
+        monkeypatch.setitem(package._HOME, "SVC", "broken")
+    else:
+        monkeypatch.setitem(package.ESTIMATORS, "SVC", Entry("broken", "kernel"))
     monkeypatch.delitem(vars(package), "SVC", raising=False)
     with pytest.raises(ImportError, match="no_such_function") as caught:
         exec(f"from {package.__name__} import SVC", {})

@@ -79,7 +79,7 @@ def test_many_classes(scheme, data):
     np.testing.assert_allclose(values, other.decision_function(Spectrum(1)(new, strings)), atol=1e-4)
     assert np.mean(machine.predict(strings) == y) > 0.9
     # tiles of kernel blocks, for machines whose weights are too many to hold
-    machine._expansion._features_may_collapse = lambda: False
+    machine._expansion.may_collapse = lambda: False
     np.testing.assert_allclose(machine.decision_function(new), values, atol=1e-9)
 
 

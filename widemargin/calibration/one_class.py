@@ -10,13 +10,11 @@ See  Que & Lin (2022), "One-class SVM probabilistic outputs", the binning method
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-MARKS = 10
-HALF = MARKS // 2
+from widemargin.linalg.arrays import Vector
+
+HALF = 5  # marks on each side of the boundary
 LOWEST, HIGHEST = 0.001, 0.999  # probabilities beyond the outermost marks
-
-Vector = NDArray[np.float64]
 
 
 def density_marks(values: Vector, weight: Vector) -> Vector | None:
@@ -44,7 +42,7 @@ def density_marks(values: Vector, weight: Vector) -> Vector | None:
     if counts:  # bins are cut between samples, as LIBSVM's whole numbers do
         below, above = np.floor(below + 1e-9), np.floor(above + 1e-9)
     # a position p belongs to the sample that covers it: the first with more than p below its end, for ends the last
-    edges = np.empty(MARKS + 1)
+    edges = np.empty(2 * HALF + 1)
     edges[:HALF] = values[np.searchsorted(upto, below[:HALF], side="right")]
     edges[HALF] = 0.0
     last = len(values) - 1
@@ -55,7 +53,7 @@ def density_marks(values: Vector, weight: Vector) -> Vector | None:
 def probability_of_normal(values: Vector, marks: Vector) -> Vector:
     """Probability that samples with these decision values are no outliers."""
     bins = np.searchsorted(marks, values, side="right")  # number of marks at or below the value
-    result = np.clip(bins, 1, MARKS - 1) / MARKS
+    result = np.clip(bins, 1, 2 * HALF - 1) / (2 * HALF)
     result[values < marks[0]] = LOWEST
     result[values > marks[-1]] = HIGHEST
     return result

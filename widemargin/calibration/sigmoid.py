@@ -4,7 +4,8 @@ Sigmoid     P(positive | f) = 1 / (1 + exp(A f + B)), with A and B of largest li
             t+ = (N+ + 1) / (N+ + 2) and t- = 1 / (N- + 2) (Platt 1999), by Newton's method with backtracking in the
             form that neither overflows nor cancels (Lin, Lin & Weng 2007, Machine Learning 68, algorithm 1).
 Coupling    p minimises sum_i sum_{j != i} (r_ji p_i - r_ij p_j)^2 on the simplex, r_ij = P(i | i or j)
-            (Wu, Lin & Weng 2004, JMLR 5, problem (18)), by the fixed point iteration of their algorithm 2.
+            (Wu, Lin & Weng 2004, JMLR 5, problem (18)). Bounds p >= 0 never bind (their theorem 2), so that p solves
+            the linear system  Q p + b 1 = 0,  sum p = 1  with Q_ii = sum_{j != i} r_ji^2 and Q_ij = -r_ji r_ij.
 
 Agreement   where the coupled probabilities prefer another class than `predict` does (its votes or, with two classes,
             its sign), they are replaced by the nearest distribution in which the predicted class is first.
@@ -18,12 +19,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._jit import REASSOCIATE, jit
 from widemargin.kernels.exponential import exp_nonpositive
+from widemargin.linalg.arrays import Vector
 
 NEWTON_STEPS = 100  # Newton converges in about ten; more means the data are separable and A runs off
 SHORTEST_STEP = 1e-10  # line search gives up here: the likelihood is flat to rounding
@@ -31,13 +34,8 @@ HESSIAN_RIDGE = 1e-12  # keeps H positive definite when all decision values are 
 GRADIENT_TOL = 1e-5  # of the likelihood per unit of A and B
 LARGE_PRODUCT = 1e300  # factors are at most 2
 SMALLEST_PROBABILITY = 1e-7  # pairwise probabilities keep this distance from 0 and 1, so that coupling has a solution
-COUPLING_STEPS = 100  # at least; the number of sweeps algorithm 2 needs grows with the classes
+COUPLED_ROWS = 1024  # samples whose systems are held at a time
 AHEAD = 1e-9  # by which the predicted class leads where it had to be put first: no tie, and no visible difference
-COUPLING_TOL = (
-    1e-6  # of the optimality conditions, divided by the number of classes; probabilities are then good to 1e-5
-)
-
-Vector = NDArray[np.float64]
 
 
 class PlattScaling(BaseEstimator):
@@ -115,22 +113,11 @@ class PlattScaling(BaseEstimator):
 @jit
 def fit_sigmoid(values: Vector, sign: Vector, weight: Vector) -> tuple[float, float]:
     """A and B of the sigmoid for decision values of samples with sign +1 or -1."""
-    n = values.shape[0]
-    n_positive = 0.0
-    n_negative = 0.0
-    for i in range(n):
-        if sign[i] > 0:
-            n_positive += weight[i]
-        else:
-            n_negative += weight[i]
-    high = (n_positive + 1.0) / (n_positive + 2.0)
-    low = 1.0 / (n_negative + 2.0)
-    target = np.empty(n)
-    for i in range(n):
-        target[i] = high if sign[i] > 0 else low
+    n_positive, n_negative = weight[sign > 0].sum(), weight[sign <= 0].sum()
+    target = np.where(sign > 0, (n_positive + 1.0) / (n_positive + 2.0), 1.0 / (n_negative + 2.0))
     a = 0.0
     b = np.log((n_negative + 1.0) / (n_positive + 1.0))
-    work = np.empty(n)
+    work = np.empty(len(values))
     loss, g1, g2, h11, h21, h22 = negative_log_likelihood(values, target, weight, a, b, work)
     for _ in range(NEWTON_STEPS):
         if abs(g1) < GRADIENT_TOL and abs(g2) < GRADIENT_TOL:
@@ -199,69 +186,35 @@ def sigmoid_sums(
     return loss, g1, g2, h11, h21, h22
 
 
-def positive_probability(values: Vector, A: Vector, B: Vector) -> Vector:
-    """P(positive) of each sample and two-class problem, shape (n_samples, n_problems)."""
-    u = np.clip(values * A + B, -700.0, 700.0)  # exp(709) is the largest double
-    return 1.0 / (1.0 + np.exp(u))
-
-
-@jit
 def couple_pairs(pairwise: Vector, n_classes: int) -> Vector:
     """Class probabilities, shape (n, n_classes), from P(i | i or j), pairs in the order (0, 1), (0, 2), ..."""
     result = np.empty((len(pairwise), n_classes))
-    r = np.zeros((n_classes, n_classes))
-    q = np.zeros((n_classes, n_classes))
-    qp = np.zeros(n_classes)
-    sweeps = max(COUPLING_STEPS, n_classes)
-    tolerance = COUPLING_TOL / n_classes
-    for row in range(len(pairwise)):
-        number = 0
-        for i in range(n_classes):
-            for j in range(i + 1, n_classes):
-                value = min(max(pairwise[row, number], SMALLEST_PROBABILITY), 1.0 - SMALLEST_PROBABILITY)
-                r[i, j] = value
-                r[j, i] = 1.0 - value
-                number += 1
-        for i in range(n_classes):
-            q[i, i] = 0.0
-            for j in range(n_classes):
-                if j != i:
-                    q[i, i] += r[j, i] * r[j, i]
-                    q[i, j] = -r[j, i] * r[i, j]
-        p = result[row]
-        p[:] = 1.0 / n_classes
-        for _ in range(sweeps):
-            pqp = 0.0
-            for i in range(n_classes):
-                qp[i] = 0.0
-                for j in range(n_classes):
-                    qp[i] += q[i, j] * p[j]
-                pqp += p[i] * qp[i]
-            worst = 0.0
-            for i in range(n_classes):
-                worst = max(worst, abs(qp[i] - pqp))
-            if worst < tolerance:
-                break
-            for i in range(n_classes):
-                step = (pqp - qp[i]) / q[i, i]
-                p[i] += step
-                scale = 1.0 / (1.0 + step)
-                pqp = (pqp + step * (step * q[i, i] + 2.0 * qp[i])) * scale * scale
-                for j in range(n_classes):
-                    qp[j] = (qp[j] + step * q[i, j]) * scale
-                    p[j] *= scale
+    first, second = np.triu_indices(n_classes, 1)
+    system = np.ones((min(len(pairwise), COUPLED_ROWS), n_classes + 1, n_classes + 1))
+    system[:, -1, -1] = 0.0
+    right = np.zeros((n_classes + 1, 1))
+    right[-1] = 1.0
+    for start in range(0, len(pairwise), COUPLED_ROWS):
+        value = np.clip(pairwise[start : start + COUPLED_ROWS], SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
+        r = np.zeros((len(value), n_classes, n_classes))
+        r[:, first, second], r[:, second, first] = value, 1.0 - value
+        Q = system[: len(value), :-1, :-1]
+        np.multiply(-r, r.transpose(0, 2, 1), out=Q)
+        Q[:, range(n_classes), range(n_classes)] = np.square(r).sum(axis=1)
+        p = np.maximum(np.linalg.solve(system[: len(value)], right)[:, :-1, 0], 0.0)
+        result[start : start + len(value)] = p / p.sum(axis=1, keepdims=True)
     return result
 
 
 def probabilities(values: Vector, A: Vector, B: Vector, n_classes: int, scheme: str) -> Vector:
     """Class probabilities, shape (n_samples, n_classes), rows summing to one, from decision values of all problems."""
-    positive = positive_probability(values, A, B)
+    positive = expit(-(values * A + B))
     if n_classes == 2:
         return np.column_stack([positive[:, 0], 1.0 - positive[:, 0]])
     if scheme == "ovr":
         total = positive.sum(axis=1, keepdims=True)
         return np.where(total > 0, positive / np.where(total > 0, total, 1.0), 1.0 / n_classes)
-    return couple_pairs(np.ascontiguousarray(positive), n_classes)
+    return couple_pairs(positive, n_classes)
 
 
 def agreeing_with(predicted: NDArray[np.intp], probability: Vector) -> Vector:

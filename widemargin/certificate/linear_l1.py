@@ -14,21 +14,21 @@ Violation   of the conditions |g_j| <= 1 (w_j = 0) and g_j = -sign(w_j), g the g
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from widemargin.certificate.linear import FEW_ROUNDINGS, LEAST_RATE, NOTHING, SCALING, Proof
-from widemargin.certificate.linear_rounding import SUMS, TINY, UNIT, Rows, gamma, times_error, transposed_sizes
-from widemargin.problems.linear import Vector
+from widemargin.certificate.certificate import Certificate
+from widemargin.certificate.linear_judge import FEW_ROUNDINGS, LEAST_RATE, NOTHING, SCALING
+from widemargin.certificate.linear_rounding import SUMS, TINY, UNIT, gamma, times_error, transposed_sizes
+from widemargin.linalg.design import Design
+from widemargin.problems.linear import LinearAnswer, Vector
 
 
-def prove_l1(rows: Rows, sign: Vector, bound: Vector, w: Vector) -> Proof:
+@np.errstate(over="ignore", invalid="ignore")  # what is not finite proves nothing
+def prove_l1(rows: Design, sign: Vector, bound: Vector, answer: LinearAnswer) -> Certificate:
     """Bounds for the weights w, the multipliers taken from their margins."""
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite proves nothing
-        return _prove(rows, sign, bound, w)
-
-
-def _prove(rows: Rows, sign: Vector, bound: Vector, w: Vector) -> Proof:
+    w = answer.weights
     if not (np.isfinite(w).all() and bound.min() >= LEAST_RATE):
         return NOTHING
     z = 1.0 - sign * rows.times(w)
@@ -63,7 +63,8 @@ def _prove(rows: Rows, sign: Vector, bound: Vector, w: Vector) -> Proof:
     around = np.flatnonzero(moved)
     doubt += transposed_sizes(rows, around, moved[around]) * SUMS + 8.0 * UNIT * (np.abs(G) + 1.0)
     off = np.where(w == 0.0, np.maximum(np.abs(G) - 1.0, 0.0), np.abs(G - np.sign(w))) + doubt
-    return Proof(
+    return replace(
+        NOTHING,
         primal=primal,
         dual=dual,
         objective=objective,

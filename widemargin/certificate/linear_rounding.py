@@ -19,14 +19,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from widemargin.linalg.rows import DenseRows, Index, SparseRows, Vector
+from widemargin.linalg.design import Design, Index, Vector
 
 UNIT = 2.0**-53  # unit roundoff of float64
 TINY = 2.0**-1022  # smallest normal number: the most that a product loses when it underflows
 ROOT_TINY = 2.0**-511  # its root: the most that a norm loses for each of its entries whose square underflows
 SUMS = 1.0 + 2.0**-20  # covers gamma_m for m < 2^32: the rounding of sums of terms that are not negative
-
-Rows = DenseRows | SparseRows
 
 
 def gamma(terms: Vector | float) -> Vector | float:
@@ -39,12 +37,12 @@ def norm_bound(values: Vector) -> float:
     return float(np.sqrt(values @ values)) * SUMS + ROOT_TINY * float(np.sqrt(len(values)))
 
 
-def row_norms(rows: Rows) -> Vector:
+def row_norms(rows: Design) -> Vector:
     """Upper bounds on the norms of the rows without the constant column."""
-    return np.sqrt(rows.squared_norms()) * SUMS + ROOT_TINY * np.sqrt(rows.d)
+    return np.sqrt(rows.squared_norms) * SUMS + ROOT_TINY * np.sqrt(rows.d)
 
 
-def times_error(rows: Rows, w: Vector, fine: bool = False) -> Vector:
+def times_error(rows: Design, w: Vector, fine: bool = False) -> Vector:
     """Bound, for each row, on the error of `rows.times(w)` against x_i'w plus the rounded product of the bias.
 
     fine : from |X| |w|, for one more pass over the data, instead of from norms
@@ -59,7 +57,7 @@ def times_error(rows: Rows, w: Vector, fine: bool = False) -> Vector:
     return (gamma(terms + 3.0) * size + (terms + 2.0) * TINY) * SUMS
 
 
-def transposed_error(rows: Rows, support: Index, beta: Vector) -> tuple[float, float]:
+def transposed_error(rows: Design, support: Index, beta: Vector) -> tuple[float, float]:
     """Bounds on the norm of the error of X'b by `rows.add_transposed` into zeros: of the features, of the bias."""
     size = np.abs(beta)
     factor = float(gamma(len(support) + 2.0))
@@ -68,14 +66,14 @@ def transposed_error(rows: Rows, support: Index, beta: Vector) -> tuple[float, f
     return features * SUMS, (factor * abs(rows.column) * float(size.sum()) + lost) * SUMS
 
 
-def transposed_sizes(rows: Rows, support: Index, beta: Vector) -> Vector:
+def transposed_sizes(rows: Design, support: Index, beta: Vector) -> Vector:
     """Upper bound on sum_i |b_i| |x_ik| for each feature k, the constant column last: one more pass over the data."""
     total = np.zeros(rows.d + 1)
     rows.absolute().add_transposed(support, np.abs(beta), total)
     return (total + len(support) * TINY) * SUMS
 
 
-def function_error(rows: Rows, support: Index, beta: Vector, total: Vector, fine: bool = False) -> Vector:
+def function_error(rows: Design, support: Index, beta: Vector, total: Vector, fine: bool = False) -> Vector:
     """Bound, for each row, on the error of F = X (X'b), without the bias, computed as rows.times(total).
 
     support, beta : the multipliers that are not zero, and where; total : X'b as `rows.add_transposed` computed it,

@@ -36,15 +36,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.gram.tiles import KernelTiles, bounded_cross_product, roundings_of
+from widemargin.gram.tiles import KernelTiles, roundings_of
 from widemargin.kernels.errors import SECOND_ORDER, UNIT, ErrorTerms, rounding_of_sum
-from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.linalg.arrays import Matrix, Vector
 
 TINY = float(np.finfo(np.float64).tiny)  # the most that underflow costs in one operation
 LEAST_SIZE = TINY / UNIT  # of targets: numbers below have fewer digits than these bounds count on
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -147,16 +144,17 @@ def energy_by_trial(
     residual: Residual,
     noise: Vector,
     scale: Vector,
-    kernel: Kernel,
-    samples: Samples,
     terms: ErrorTerms,
     pivots: NDArray[np.int64],
     trial: Matrix,
-    n_threads: int,
+    product: Matrix,
+    sizes: Matrix,
 ) -> Vector:
-    """v'K v + (r - K v)'D^-1 (r - K v), at most, relative to the square of the scale, for v = trial on the pivots."""
+    """v'K v + (r - K v)'D^-1 (r - K v), at most, relative to the square of the scale, for v = trial on the pivots.
+
+    product, sizes : K v and |K| |v| by `bounded_cross_product`
+    """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        product, sizes = bounded_cross_product(kernel, samples, samples.take(pivots), trial, n_threads)
         weights = np.abs(trial)
         error = _sum_errors(terms, terms.take(pivots), weights, sizes, roundings_of(len(pivots)))
         apart = np.abs(residual.value - product)

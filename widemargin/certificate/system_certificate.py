@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.linalg.arrays import Vector
 from widemargin.monitor.status import Status
-
-Vector = NDArray[np.float64]
 
 IF_PSD = "if the kernel is positive semi-definite"
 

@@ -1,8 +1,9 @@
-"""What the five machines share: reading parameters and data, training, and exposing the answer as scikit-learn does.
+"""What the five support vector machines share: training, and exposing the answer as scikit-learn does.
 
     validate -> build signed duals -> train them on one shared Gram -> expose -> warn if the answer is not certified
 
-A machine adds its labels or targets and its builder from `widemargin.problems`, in `_fit`; everything else is here.
+A machine adds its labels or targets and its builder from `widemargin.problems`, in `_fit`; data are read in
+kernel_estimator.py, everything else is here.
 `fit` begins at zero and `resume` at the present answer; both are a `Run` (run.py).
 """
 
@@ -12,140 +13,48 @@ import copy
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from widemargin._sklearn import Interval, StrOptions, fit_context, num_samples, safe_indexing
+from widemargin._sklearn import fit_context, num_samples, safe_indexing
 from widemargin.certificate import Certificate
 from widemargin.certificate import combine as combine_certificates
-from widemargin.estimators.not_finite import warn_not_finite
-from widemargin.estimators.notebook import ShowsCertificate
-from widemargin.estimators.plain_data import is_plain_matrix, is_plain_sparse
-from widemargin.estimators.rebuilding import rebuild_expansion
-from widemargin.estimators.run import Run, Show
-from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
-from widemargin.kernels import KERNEL_NAMES, Kernel, Linear, make_kernel
-from widemargin.kernels.names import is_precomputed, takes_objects
-from widemargin.models.expansion import Expansion, rows_not_finite
-from widemargin.monitor.callbacks import CallbackMixin
+from widemargin.estimators.fitted import coefficients_of, rebuild_expansion, support_in
+from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel, Vector
+from widemargin.estimators.parameters import one_of, option
+from widemargin.estimators.run import Answer, Run, Show
+from widemargin.estimators.training_set import TrainingSet
+from widemargin.kernels import Kernel, Linear
+from widemargin.kernels.names import is_precomputed
+from widemargin.models.expansion import Expansion, rows_not_finite, warn_not_finite
 from widemargin.monitor.interrupt import CtrlC
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import CRITERIA, Stopping
 from widemargin.monitor.user_warning import warn_user
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.warm_start import restart
+from widemargin.solvers.solution import Solution
 from widemargin.training.diagnosis import causes, meaning
 from widemargin.training.fit import Training
 from widemargin.training.task import Task, Trained
 
-WITHOUT_GAMMA = {"linear", "cosine", "precomputed"}  # no pass over X for a number they do not use
-FLOATS = (np.float64, np.float32)  # float32 stays as it is: no second copy of the data in double precision
-
-Vector = NDArray[np.float64]
-
-
-def refuse_sparse_kernel(X: Any) -> None:
-    """Say that the matrix itself is the trouble: general validation would speak of data."""
-    if sp.issparse(X):
-        raise TypeError("Sparse precomputed kernels are not supported: give the dense matrix, X.toarray().")
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
-    """What SVC, NuSVC, SVR, NuSVR and OneClassSVM share. The fields are the parameters of their constructors."""
+class KernelMachine(NamedKernel, LimitedFit):
+    """What SVC, NuSVC, SVR, NuSVR and OneClassSVM share."""
 
-    kernel: Any = "rbf"
-    degree: int = 3
-    gamma: float | str = "scale"
-    coef0: float = 0.0
-    shrinking: bool = True
-    tol: float = 1e-3
-    cache_size: float | None = None
-    verbose: bool = False
-    max_iter: int = -1
-    solver: Any = "auto"
-    stopping: str = "kkt"
-    time_limit: float | None = None
-    n_jobs: int | None = None
-    warm_start: bool = False
-    trace: bool = False
-
-    _parameter_constraints: ClassVar[dict] = {
-        "kernel": [StrOptions(set(KERNEL_NAMES)), Kernel, callable],
-        "degree": [Interval(Integral, 0, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
-        "shrinking": ["boolean"],
-        "cache_size": [Interval(Real, 0, None, closed="neither"), None],
-        "verbose": ["verbose"],
-        "max_iter": [Interval(Integral, -1, None, closed="left")],
-        "solver": [str, callable],
-        "stopping": [StrOptions(set(CRITERIA))],
-        "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
-        "n_jobs": [Integral, None],
-        "warm_start": ["boolean"],
-        "trace": ["boolean"],
-    }
+    shrinking: bool = option(True, "boolean")
+    solver: Any = option("auto", str, callable)
+    stopping: str = option("kkt", one_of(*CRITERIA))
+    warm_start: bool = option(False, "boolean")
+    trace: bool = option(False, "boolean")
 
     _kept_private: ClassVar[tuple[str, ...]] = ("_gamma",)  # what a model file holds beside public fitted attributes
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        tags.input_tags.sparse = not is_precomputed(self.kernel)
-        return tags
-
-    @classmethod
-    @cache
-    def _get_param_names(cls) -> list[str]:
-        """Read off the signature once per class: on small data reading it again is a tenth of a fit."""
-        return super()._get_param_names()
-
-    # ---- reading
-
-    def _read(self, X: Any, y: Any, sample_weight: Any, plain_targets: Any = None, **checks: Any) -> TrainingSet:
-        """Validate the data of a fit, once, and leave out samples without weight.
-
-        `plain_targets(y, n)` tells whether y can be used as it is; None means there are no targets. `checks` go to
-        scikit-learn's validation of all other data.
-        """
-        precomputed = is_precomputed(self.kernel)
-        if precomputed:
-            refuse_sparse_kernel(X)
-        if takes_objects(self.kernel):
-            if plain_targets is not None:
-                check_consistent_length(X, y)
-                y = np.asarray(y)
-        elif is_plain_matrix(X) and (plain_targets is None or plain_targets(y, len(X))):
-            self.n_features_in_ = X.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-        else:
-            targets = {} if plain_targets is None else {"y": y, **checks}
-            checked = validate_data(self, X, dtype=FLOATS, accept_sparse=not precomputed and "csr", **targets)
-            X, y = checked if targets else (checked, None)
-        if precomputed and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"Precomputed matrix must be a square matrix: got {X.shape[0]} x {X.shape[1]}. Give fit the kernel "
-                "between all pairs of training samples."
-            )
-        n_samples = num_samples(X)
-        self.shape_fit_ = getattr(X, "shape", (n_samples,))
-        return leave_out_weightless(X, None if plain_targets is None else y, sample_weight, n_samples, precomputed)
-
-    def _make_kernel(self, data: TrainingSet) -> Kernel:
-        """The kernel with its numbers; "scale" and "auto" are resolved on the data."""
-        uses_gamma = isinstance(self.kernel, str) and self.kernel not in WITHOUT_GAMMA
-        self._gamma = resolve_gamma(self.gamma, data.X, data.weight) if uses_gamma else 0.0
-        return make_kernel(self.kernel, gamma=self._gamma, degree=self.degree, coef0=self.coef0)
 
     # ---- training
 
@@ -155,11 +64,8 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
 
     def _run(self, X: Any, y: Any, sample_weight: Any, before: Any = None, **budget: Any) -> None:
         """One call of `fit` or, with the machine as it was `before`, of `resume`."""
-        with CtrlC() as ctrl_c:
-            run = Run(self._stopping(**budget), ctrl_c.requested, self._begin_steps(X, y, sample_weight), before)
-            self._fit(run, X, y, sample_weight)
-            if run.steps is not None:
-                run.steps.finish()
+        with CtrlC() as ctrl_c, self._reporting(X, y, sample_weight) as steps:
+            self._fit(Run(self._stopping(**budget), ctrl_c.requested, steps, before), X, y, sample_weight)
         self._warn_unless_converged()
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -316,35 +222,6 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
         warn_not_finite(rows_not_finite(values))
         return values
 
-    def _read_to_predict(self, X: Any) -> Any:
-        """X as the expansion takes it, or a sentence."""
-        if not hasattr(self, "support_"):
-            check_is_fitted(self)
-        if takes_objects(self.kernel):
-            if isinstance(X, (list, tuple)) and isinstance(self.support_vectors_, np.ndarray):
-                X = np.asarray(X)  # the function was trained on an array and may ask for X.T or X[:, 0]
-            self._check_width(X)
-        elif not self._is_plain_to_predict(X):
-            if is_precomputed(self.kernel):
-                refuse_sparse_kernel(X)
-            X = validate_data(self, X, dtype=FLOATS, accept_sparse="csr", reset=False)
-        return X
-
-    def _check_width(self, X: Any) -> None:
-        """A function of the user's would fail on a table of another width, or return wrong values silently."""
-        given: tuple[int, ...] = getattr(X, "shape", ())
-        known: tuple[int, ...] = getattr(self.support_vectors_, "shape", ())
-        if len(given) == len(known) == 2 and given[1] != known[1]:
-            raise ValueError(
-                f"X has {given[1]} features, but {type(self).__name__} is expecting {known[1]} features as input: give "
-                "the kernel function the same features as in fit."
-            )
-
-    def _is_plain_to_predict(self, X: Any) -> bool:
-        """Whether X needs no validation: plain data of the right width, and no feature names to compare."""
-        plain = is_plain_matrix(X) or (is_plain_sparse(X) and not is_precomputed(self.kernel))
-        return plain and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in self.__dict__
-
     @property
     def coef_(self) -> Any:
         """Weights of the features for a linear kernel, shape (n_outputs, n_features); sparse after a sparse fit."""
@@ -356,3 +233,38 @@ class KernelMachine(ShowsCertificate, CallbackMixin, BaseEstimator):
         weights = weights.copy()
         weights.flags.writeable = False
         return weights
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SingleProblem(KernelMachine):
+    """A machine that is the answer to one problem: regression and one-class."""
+
+    def _bias(self, level: Vector) -> float:
+        """The bias from the levels of the groups."""
+        return -float(level[0])
+
+    def _fit_single(self, run: Run, data: TrainingSet, dual: SignedDual) -> Solution:
+        """Train one problem on all samples and expose its answer."""
+        kernel = self._make_kernel(data)
+        training = self._start_training(run, kernel, data)
+
+        def show(machine: SingleProblem, answers: Sequence[Answer]) -> None:
+            """Expose the answer."""
+            beta, level = answers[0]
+            coefficients = dual.per_sample(beta)
+            support = np.flatnonzero(coefficients)
+            bias = np.array([machine._bias(level)])
+            machine._expose(kernel, data, support, coefficients[None, support], bias)
+            machine.n_support_ = np.array([len(support)], np.int32)
+
+        start = None if run.before is None else restart(dual, _multipliers_of(run.before, data, dual))
+        solution = self._train(run, training, [Task(dual, None, start)], show)[0].solution
+        self.n_iter_ = int(solution.iterations) + (0 if run.before is None else run.before.n_iter_)
+        return solution
+
+
+def _multipliers_of(before: Any, data: TrainingSet, dual: SignedDual) -> Vector:
+    """The multipliers of a fitted machine; of nu-regression both halves."""
+    signed = np.zeros(len(data))
+    signed[support_in(before, data)] = coefficients_of(before)[0]
+    return signed if dual.row is None else np.clip(signed[dual.row], dual.lower, dual.upper)

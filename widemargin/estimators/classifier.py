@@ -5,26 +5,27 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state, column_or_1d, compute_class_weight
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin._sklearn import Hidden, StrOptions, fit_context
+from widemargin._sklearn import Hidden, fit_context
 from widemargin.calibration.held_out import Folds
 from widemargin.calibration.sigmoid import agreeing_with, probabilities
 from widemargin.estimators.base import KernelMachine, Vector
-from widemargin.estimators.not_finite import warn_not_finite
-from widemargin.estimators.plain_data import are_plain_labels, class_numbers
-from widemargin.estimators.run import Answer, Run, present_coefficients
+from widemargin.estimators.fitted import coefficients_of, support_in
+from widemargin.estimators.labels import ReadsLabels
+from widemargin.estimators.parameters import one_of, option
+from widemargin.estimators.plain_data import are_plain_labels
+from widemargin.estimators.run import Answer, Run
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.gram.source import ClassPair
+from widemargin.models.expansion import warn_not_finite
 from widemargin.models.multiclass import (
     ClassPairs,
     TwoClass,
@@ -59,29 +60,18 @@ def samples_of(problems: Sequence[TwoClass], problem: TwoClass) -> ClassPair | N
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelClassifier(ClassifierMixin, KernelMachine):
+class KernelClassifier(ReadsLabels, KernelMachine):
     """Shared face of SVC and NuSVC."""
 
-    probability: bool | str = "deprecated"
-    class_weight: dict | str | None = None
-    decision_function_shape: str = "ovr"
-    break_ties: bool = False
-    random_state: Any = None
-    multi_class: str = "ovo"
-
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelMachine._parameter_constraints,
-        "probability": ["boolean", Hidden(StrOptions({"deprecated"}))],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
-        "break_ties": ["boolean"],
-        "random_state": ["random_state"],
-        "multi_class": [StrOptions({"ovo", "ovr"})],
-    }
+    probability: bool | str = option("deprecated", "boolean", Hidden(one_of("deprecated")))
+    class_weight: dict | str | None = option(None, one_of("balanced"), dict, None)
+    decision_function_shape: str = option("ovr", one_of("ovr", "ovo"))
+    break_ties: bool = option(False, "boolean")
+    random_state: Any = option(None, "random_state")
+    multi_class: str = option("ovo", one_of("ovo", "ovr"))
 
     _kept_private = ("_gamma", "_probA", "_probB")
     _builds_by_sample = False  # whether the terms of a variable depend on its own sign and weight only
-    _about_one_class = ""  # what a machine adds to the sentence that only one class is left
 
     @abstractmethod
     def _build(self, sign: Vector, weight: Vector) -> SignedDual:
@@ -127,6 +117,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
     def _fit(self, run: Run, X: Any, y: Any, sample_weight: Any) -> None:
         data = self._read(X, y, sample_weight, are_plain_labels)
         labels, weight = self._read_labels(data)
+        self.__dict__.pop("tie_order_", None)  # of a model read from LIBSVM (io/libsvm_model.py), now trained anew
         n_classes, scheme = len(self.classes_), self._scheme()
         problems = two_class_problems(labels, n_classes, scheme)
         kernel = self._make_kernel(data)
@@ -182,7 +173,7 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
         """Coefficients per sample of each two-class problem of the machine as it was."""
         if not np.array_equal(before.classes_, self.classes_):
             raise ValueError(f"y has other classes than the machine was fitted on: {list(before.classes_)}.")
-        support, coefficients = present_coefficients(before, data)
+        support, coefficients = support_in(before, data), coefficients_of(before)
         return read_out(problems, support, coefficients, labels, len(self.classes_), self._scheme())
 
     def _scheme(self) -> str:
@@ -193,34 +184,6 @@ class KernelClassifier(ClassifierMixin, KernelMachine):
                 "not train: use multi_class='ovo', or decision_function_shape='ovr'."
             )
         return self.multi_class
-
-    def _read_labels(self, data: TrainingSet) -> tuple[NDArray[np.int64], Vector]:
-        """Class numbers of the samples, and their weights with the class weights multiplied in."""
-        y = data.y
-        if not are_plain_labels(y, len(data)):
-            y = column_or_1d(y, warn=True)
-            check_classification_targets(y)
-        self.classes_, labels = class_numbers(y)
-        self.__dict__.pop("tie_order_", None)  # of a model read from LIBSVM (io/libsvm_model.py), now trained anew
-        if len(self.classes_) < 2:
-            if data.kept is not None:
-                raise ValueError(
-                    "Invalid input - all samples with positive weights belong to the same class"
-                    f"{self._about_one_class}. Give at least one sample of another class a positive weight."
-                )
-            raise ValueError(
-                f"The number of classes has to be greater than one; got {len(self.classes_)} class. A classifier needs "
-                "samples of at least two; OneClassSVM describes a single one."
-            )
-        if self.class_weight is None:
-            self.class_weight_ = np.ones(len(self.classes_))
-            return labels, data.weights()
-        if self.class_weight == "balanced":  # with weights counted as repetitions
-            mass = np.bincount(labels, weights=data.weight)
-            self.class_weight_ = mass.sum() / (len(mass) * mass)
-        else:
-            self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        return labels, data.weights() * self.class_weight_[labels]
 
     # ---- probabilities
 

@@ -1,4 +1,8 @@
-"""What a fitted kernel machine holds, ours or scikit-learn's: where its support vectors are, and its coefficients."""
+"""What a fitted kernel machine holds: its support vectors among samples, its coefficients, and its function from both.
+
+Attributes may come from a file or from another library, and compiled code follows sizes and indices without looking, so
+they are checked before a function is made of them.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.estimators.training_set import TrainingSet
+from widemargin.estimators.training_set import FLOATS, TrainingSet
+from widemargin.kernels import Precomputed, make_kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
-
-Vector = NDArray[np.float64]
+from widemargin.linalg.arrays import Vector
+from widemargin.models.expansion import Expansion
 
 
 def support_in(model: Any, data: TrainingSet) -> NDArray[np.int64]:
@@ -46,3 +51,70 @@ def _same(model: Any, data: TrainingSet, support: NDArray[np.int64]) -> bool:
 def coefficients_of(model: Any) -> Vector:
     """Coefficients as a dense matrix, one row per output."""
     return model.dual_coef_.toarray() if sp.issparse(model.dual_coef_) else np.asarray(model.dual_coef_, np.float64)
+
+
+def rebuild_expansion(machine: Any) -> Expansion:
+    """The kernel expansion of a fitted machine; ValueError where its attributes do not fit together."""
+    kernel = make_kernel(machine.kernel, gamma=machine._gamma, degree=machine.degree, coef0=machine.coef0)
+    coefficients = finite_matrix("dual_coef_", machine.dual_coef_)
+    n_support = coefficients.shape[1]
+    vectors = _columns(machine) if isinstance(kernel, Precomputed) else checked_vectors(machine)
+    count = vectors.shape[0] if hasattr(vectors, "shape") else len(vectors)
+    if not len(machine.support_) == count == n_support:
+        raise ValueError(
+            f"there are {len(machine.support_)} numbers and {count} support vectors for {n_support} coefficients, "
+            "which must be as many"
+        )
+    n_classes = len(machine.classes_) if hasattr(machine, "classes_") else 2
+    if n_classes < 2:
+        raise ValueError(f"classes_ has {n_classes} class, a classifier has at least 2")
+    pairs = n_classes > 2 and machine.multi_class == "ovo"
+    outputs = 1 if n_classes == 2 else n_classes
+    rows = n_classes - 1 if pairs else outputs
+    intercept = finite_matrix("intercept_", np.atleast_2d(machine.intercept_))[0]
+    wanted = n_classes * (n_classes - 1) // 2 if pairs else outputs
+    if coefficients.shape[0] != rows or len(intercept) != wanted:
+        raise ValueError(
+            f"{coefficients.shape[0]} rows of coefficients and {len(intercept)} intercepts are not the {rows} and "
+            f"{wanted} of a machine with {n_classes} classes"
+        )
+    if hasattr(machine, "tie_order_") and sorted(machine.tie_order_) != list(range(n_classes)):
+        raise ValueError(f"tie_order_ must be an order of {n_classes} classes")
+    return Expansion(kernel, vectors, coefficients, intercept, _class_starts(machine, n_support) if pairs else None)
+
+
+def finite_matrix(name: str, values: Any) -> NDArray[np.float64]:
+    """Finite float64 numbers in two dimensions."""
+    dense = values.toarray() if sp.issparse(values) else np.asarray(values)
+    if dense.ndim != 2 or dense.dtype.kind != "f" or not np.isfinite(dense).all():
+        raise ValueError(f"{name} must hold finite numbers, got an array of {dense.dtype} of shape {dense.shape}")
+    return dense.astype(np.float64, copy=False)
+
+
+def _columns(machine: Any) -> NDArray[np.int64]:
+    """The columns of the kernel matrix that a machine on a precomputed kernel reads."""
+    support = np.asarray(machine.support_)
+    n_training = int(machine.shape_fit_[0])
+    if support.ndim != 1 or support.dtype.kind != "i" or (support < 0).any() or (support >= n_training).any():
+        raise ValueError(f"support_ must hold numbers of training samples, 0 to {n_training - 1}")
+    return support
+
+
+def checked_vectors(machine: Any) -> Any:
+    """The support vectors, with as many features as the machine says; a function of the user's may read anything."""
+    vectors = machine.support_vectors_
+    if takes_objects(machine.kernel):
+        return vectors
+    if not (sp.issparse(vectors) or isinstance(vectors, np.ndarray)) or vectors.dtype not in FLOATS:
+        raise ValueError(f"support_vectors_ must be an array of numbers, got {type(vectors).__name__}")
+    if vectors.ndim != 2 or vectors.shape[1] != machine.n_features_in_:
+        raise ValueError(f"support vectors of shape {vectors.shape} do not have {machine.n_features_in_} features")
+    return vectors
+
+
+def _class_starts(machine: Any, n_support: int) -> NDArray[np.int64]:
+    """Where the support vectors of each class begin."""
+    counts = np.asarray(machine.n_support_)
+    if counts.shape != (len(machine.classes_),) or (counts < 0).any() or counts.sum() != n_support:
+        raise ValueError(f"n_support_ = {counts.tolist()} does not divide {n_support} support vectors into classes")
+    return np.concatenate([[0], np.cumsum(counts)])

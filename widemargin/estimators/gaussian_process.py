@@ -8,40 +8,31 @@ section 7.6, and Gibbs & MacKay (1997).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from widemargin._sklearn import Interval, StrOptions, fit_context, safe_indexing
-from widemargin.estimators.base import FLOATS
+from widemargin._sklearn import fit_context, num_samples
 from widemargin.estimators.kernel_system_model import KernelSystemModel
-from widemargin.gram.budget import cache_budget
+from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE, one_of, option, whole
 from widemargin.gram.tiles import cross_block
 from widemargin.kernels import BlockKernel, Kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
-from widemargin.linalg.cholesky import clear_upper, log_determinant
+from widemargin.linalg.arrays import Matrix, Vector
+from widemargin.linalg.cholesky import clear_upper
 from widemargin.monitor.callbacks import Steps
-from widemargin.monitor.interrupt import StopRequested
 from widemargin.monitor.status import Status
 from widemargin.monitor.user_warning import warn_user
-from widemargin.training.gaussian_process.likelihood import Likelihood, estimated_likelihood, exact_likelihood
+from widemargin.parallel.tiles import resolve_n_jobs
+from widemargin.training.gaussian_process.likelihood import LogLikelihood
 from widemargin.training.gaussian_process.optimise import maximise
 from widemargin.training.gaussian_process.posterior import Posterior
 from widemargin.training.gaussian_process.translate import Model
-from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, Solved
-from widemargin.training.kernel_system.system import ENDED_BY_THE_USER
-
-FACTOR_SAMPLES = 10_000  # up to which "auto" takes a Cholesky factor: 20 s on two cores, and determinants are exact
-FACTOR_COPIES = 4  # matrices held at once while the gradient is computed
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from widemargin.training.kernel_system import NotPositiveDefinite, SystemCertificate
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -122,37 +113,29 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
     True
     """
 
-    kernel: Any = field(default=None, kw_only=False)
-    alpha: Any = 1e-10
-    optimizer: Any = "fmin_l_bfgs_b"
-    n_restarts_optimizer: int = 0
-    normalize_y: bool = False
-    copy_X_train: bool = True
-    n_targets: int | None = None
-    random_state: Any = None
-    noise_variance: float | None = None
-    n_optimizer_samples: int | None = None
-    solver: str = "auto"
-
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelSystemModel._parameter_constraints,
-        "kernel": [Kernel, callable, None],
-        "alpha": [Interval(Real, 0, None, closed="left"), np.ndarray],
-        "optimizer": [StrOptions({"fmin_l_bfgs_b"}), callable, None],
-        "n_restarts_optimizer": [Interval(Integral, 0, None, closed="left")],
-        "normalize_y": ["boolean"],
-        "copy_X_train": ["boolean"],
-        "n_targets": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state"],
-        "noise_variance": [Interval(Real, 0, None, closed="neither"), None],
-        "n_optimizer_samples": [Interval(Integral, 1, None, closed="left"), None],
-    }
+    kernel: Any = option(None, Kernel, callable, None, kw_only=False)
+    alpha: Any = option(1e-10, NOT_NEGATIVE, np.ndarray)
+    optimizer: Any = option("fmin_l_bfgs_b", one_of("fmin_l_bfgs_b"), callable, None)
+    n_restarts_optimizer: int = option(0, whole(0))
+    normalize_y: bool = option(False, "boolean")
+    copy_X_train: bool = option(True, "boolean")
+    n_targets: int | None = option(None, whole(1), None)
+    random_state: Any = option(None, "random_state")
+    noise_variance: float | None = option(None, POSITIVE, None)
+    n_optimizer_samples: int | None = option(None, whole(1), None)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
-        tags.input_tags.sparse = isinstance(self.kernel, Kernel) and not takes_objects(self.kernel)
         return tags
+
+    def _takes_sparse(self) -> bool:
+        return isinstance(self.kernel, Kernel) and not takes_objects(self.kernel)
+
+    def _takes_objects(self) -> bool:
+        if self.kernel is None or isinstance(self.kernel, Kernel):
+            return self.kernel is not None and takes_objects(self.kernel)
+        return not getattr(self.kernel, "requires_vector_input", False)
 
     # ---- fitting
 
@@ -169,36 +152,38 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         -------
         self
         """
-        steps = self._begin_steps(X, y)
-        model = Model(self._given_kernel(), self.noise_variance)
-        rng = check_random_state(self.random_state)
-        X, targets, single = self._read_process(X, y)
-        noise = self._read_alpha(len(targets))
-        self._model, self._targets, self._alpha = model, targets, noise
-        self.X_train_ = X.copy() if self.copy_X_train and hasattr(X, "copy") else X
+        with self._reporting(X, y) as steps:
+            rng = check_random_state(self.random_state)
+            self._model = Model(self._given_kernel(), self.noise_variance)
+            data, targets, single = self._read_targets(X, y)
+            self._targets, self._alpha = self._normalised(targets), self._read_alpha(len(targets))
+            self.X_train_ = data.X.copy() if self.copy_X_train and hasattr(data.X, "copy") else data.X
+            self._theta = self._model.start
+            if self.optimizer is not None and len(self._theta):
+                self._theta = self._fit_theta(rng, steps)
+            stopped = steps is not None and steps.stopped
+            if steps is not None:
+                steps.stopped = False  # the system is solved yet: without it there is no model
+            self.kernel_ = self._model.rebuilt(self._theta)
+            self.noise_variance_ = None if self.noise_variance is None else float(np.exp(self._theta[-1]))
+            self._publish(self._fit_coefficients(single, steps))
+            if stopped:
+                self.status_ = Status.STOPPED
+        return self
 
-        theta = model.start
-        if self.optimizer is not None and len(theta):
-            theta = self._fit_theta(rng, steps)
-        stopped = steps is not None and steps.stopped
-        if steps is not None:
-            steps.stopped = False  # the system is solved yet: without it there is no model
-        self._theta = theta
-        self.kernel_ = model.rebuilt(theta)
-        self.noise_variance_ = None if model.extra is None else float(np.exp(theta[-1]))
-
-        kernel = model.kernel(theta)
-        total = noise + model.noise(theta, self.X_train_)
-        system = KernelSystem(kernel, self.X_train_, self.cache_size, self.n_jobs)
+    def _fit_coefficients(self, single: bool, steps: Steps | None) -> SystemCertificate:
+        """Solve the system at the fitted theta and expose its answer."""
+        likelihood = self._likelihood()
+        system, noise, targets = likelihood.system(self._theta), likelihood.diagonal(self._theta), self._targets
 
         def expose(machine: GaussianProcessRegressor, coefficients: Matrix, factor: Matrix | None = None) -> None:
-            machine._posterior = Posterior(system, total, factor)
+            machine._posterior = Posterior(system, noise, factor)
             machine._coefficients = coefficients
             machine.alpha_ = coefficients[:, 0] if single else coefficients
             machine.y_train_ = targets[:, 0] if single else targets
 
         try:
-            solved = self._solve(system, total, targets, steps, expose, self._method(system))
+            solved = self._solve(system, noise, targets, steps, expose, likelihood.method())
         except NotPositiveDefinite as error:
             raise NotPositiveDefinite(
                 f"The kernel, {self.kernel_}, is not returning a positive definite matrix: {error}. Try gradually "
@@ -206,16 +191,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
             ) from error
         expose(self, solved.coefficients, solved.factor)
         self.L_ = None if solved.factor is None else clear_upper(solved.factor)
-        likelihood = self._final_likelihood(system, solved)
-        self.log_marginal_likelihood_value_ = likelihood.value
-        self.log_marginal_likelihood_error_ = likelihood.error
+        found = likelihood.of_solution(self._theta, system, solved)
+        self.log_marginal_likelihood_value_, self.log_marginal_likelihood_error_ = found.value, found.error
         system.release()
-        self._publish(solved.certificate)
-        if stopped:
-            self.status_ = Status.STOPPED
-        if steps is not None:
-            steps.finish()
-        return self
+        return solved.certificate
 
     def _given_kernel(self) -> Any:
         """The kernel to fit: a copy of the user's, or scikit-learn's default."""
@@ -234,22 +213,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
             return clone(self.kernel)
         return BlockKernel(self.kernel)
 
-    def _wants_vectors(self) -> bool:
-        """Whether samples are rows of numbers, to be validated as such."""
-        if self.kernel is None:
-            return True
-        if isinstance(self.kernel, Kernel):
-            return not takes_objects(self.kernel)
-        return bool(getattr(self.kernel, "requires_vector_input", False))
-
-    def _read_process(self, X: Any, y: Any) -> tuple[Any, Matrix, bool]:
-        """Validated samples, normalised targets (n, m), and whether they came as a single column."""
-        if self._wants_vectors():
-            sparse = self.__sklearn_tags__().input_tags.sparse and "csr"
-            X, y = validate_data(self, X, y, dtype=FLOATS, accept_sparse=sparse, multi_output=True, y_numeric=True)
-        else:
-            check_consistent_length(X, y)
-        targets, single = self._as_targets(y)
+    def _normalised(self, targets: Matrix) -> Matrix:
+        """Targets of mean 0 and variance 1, where that is asked for."""
         if self.n_targets is not None and targets.shape[1] != self.n_targets:
             raise ValueError(
                 "The number of targets seen in `y` is different from the parameter "
@@ -260,7 +225,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
             mean, spread = targets.mean(axis=0), targets.std(axis=0)
             spread = np.where(spread < 10 * np.finfo(float).eps * np.maximum(np.abs(mean), 1.0), 1.0, spread)
         self._y_train_mean, self._y_train_std = mean, spread
-        return X, (targets - mean) / spread, single
+        return (targets - mean) / spread
 
     def _read_alpha(self, n_samples: int) -> Vector:
         """The noise variance of each sample."""
@@ -275,71 +240,16 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         return np.array(np.broadcast_to(alpha, (n_samples,)))
 
     def _fit_theta(self, rng: np.random.RandomState, steps: Steps | None) -> Vector:
-        """The parameters of largest likelihood, on all samples or on some drawn at random.
+        """The parameters of largest likelihood, on all samples or on some drawn at random."""
+        likelihood, n = self._likelihood(), len(self._targets)
+        if self.n_optimizer_samples is not None and self.n_optimizer_samples < n:
+            likelihood = likelihood.of_some(np.sort(rng.permutation(n)[: self.n_optimizer_samples]))
+        return maximise(likelihood, self.optimizer, self.n_restarts_optimizer, rng, steps)
 
-        Each evaluation is a step of the fit, without a half-trained machine: that would take a system to be solved.
-        """
-        X, targets, alpha = self.X_train_, self._targets, self._alpha
-        if self.n_optimizer_samples is not None and self.n_optimizer_samples < len(targets):
-            chosen = np.sort(rng.permutation(len(targets))[: self.n_optimizer_samples])
-            X, targets, alpha = safe_indexing(X, chosen), targets[chosen], alpha[chosen]
-
-        seen: list[tuple[float, Vector]] = []
-
-        def objective(theta: Vector, eval_gradient: bool = True) -> Any:
-            found = self._likelihood(theta, X, targets, alpha, eval_gradient)
-            if steps is not None:
-                seen.append((found.value, theta.copy()))
-                if steps.done():
-                    raise StopRequested
-            return (-found.value, -found.gradient) if found.gradient is not None else -found.value
-
-        start, bounds = self._model.start, self._model.bounds
-        try:
-            return maximise(objective, start, bounds, self.optimizer, self.n_restarts_optimizer, rng)
-        except StopRequested:
-            return max(seen, key=lambda evaluated: evaluated[0])[1]
-
-    def _method(self, system: KernelSystem, gradient: bool = False) -> str:
-        """How to solve: a factor, which also gives the determinant, wherever it fits and is not too slow."""
-        if self.solver != "auto":
-            return self.solver
-        copies = FACTOR_COPIES if gradient else 1
-        return "cholesky" if len(system) <= FACTOR_SAMPLES and system.factor_fits(copies) else "cg"
-
-    def _likelihood(self, theta: Vector, X: Any, targets: Matrix, alpha: Vector, gradient: bool) -> Likelihood:
-        """At any theta, on any part of the training data."""
-        n = len(targets)
-        exact = self.solver == "cholesky" or (
-            self.solver == "auto" and n <= FACTOR_SAMPLES and FACTOR_COPIES * 8 * n * n <= cache_budget(self.cache_size)
-        )
-        if exact:
-            return exact_likelihood(self._model, theta, X, targets, alpha, gradient, self.n_jobs)
-        settings: dict[str, Any] = {"rule": self._rule(), "cache_size": self.cache_size, "n_jobs": self.n_jobs}
-        return estimated_likelihood(self._model, theta, X, targets, alpha, gradient, **settings)
-
-    def _final_likelihood(self, system: KernelSystem, solved: Solved) -> Likelihood:
-        """At the fitted theta, from what the solution already holds."""
-        n, m = self._targets.shape
-        if solved.factor is not None:
-            quadratic = float((self._targets * solved.coefficients).sum())
-            value = -0.5 * quadratic - 0.5 * m * (log_determinant(solved.factor) + n * np.log(2.0 * np.pi))
-            return Likelihood(value, 0.0, None)
-        if solved.certificate.status in ENDED_BY_THE_USER:
-            return Likelihood(float("nan"), float("inf"), None)
-        return estimated_likelihood(
-            self._model,
-            self._theta,
-            self.X_train_,
-            self._targets,
-            self._alpha,
-            False,
-            rule=self._rule(),
-            cache_size=self.cache_size,
-            n_jobs=self.n_jobs,
-            system=system,
-            quadratic=(solved.coefficients, solved.quadratic),
-        )
+    def _likelihood(self) -> LogLikelihood:
+        """That of the training data."""
+        resources = self.solver, self.cache_size, self.n_jobs
+        return LogLikelihood(self._model, self.X_train_, self._targets, self._alpha, self._rule(), *resources)
 
     def log_marginal_likelihood(
         self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True
@@ -365,9 +275,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
             if eval_gradient:
                 raise ValueError("Gradient can only be evaluated for theta!=None")
             return self.log_marginal_likelihood_value_
-        found = self._likelihood(
-            np.asarray(theta, np.float64), self.X_train_, self._targets, self._alpha, eval_gradient
-        )
+        found = self._likelihood()(np.asarray(theta, np.float64), eval_gradient)
         return found.value if found.gradient is None else (found.value, found.gradient)
 
     # ---- predicting
@@ -391,50 +299,37 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         """
         if return_std and return_cov:
             raise RuntimeError("At most one of return_std or return_cov can be requested.")
-        fitted = hasattr(self, "alpha_")
-        if self._wants_vectors():
-            sparse = self.__sklearn_tags__().input_tags.sparse and "csr"
-            X = validate_data(self, X, dtype=FLOATS, accept_sparse=sparse, reset=False)
-        if not fitted:
-            return self._prior(X, return_std, return_cov)
-        kernel = self._posterior.system.kernel
-        mean = self._values(X, kernel, self.X_train_, self._coefficients)
-        mean = self._in_units(mean * self._y_train_std + self._y_train_mean)
+        X = self._read_to_predict(X)
+        if hasattr(self, "alpha_"):
+            model, theta, unit, kernel = self._model, self._theta, self._y_train_std, self._posterior.system.kernel
+            mean = self._evaluate(X, kernel, self.X_train_, self._coefficients) * unit + self._y_train_mean
+        else:  # the prior
+            model = Model(self._given_kernel(), self.noise_variance)
+            theta, unit, kernel = model.start, np.ones(self.n_targets or 1), model.kernel(model.start)
+            mean = np.zeros((num_samples(X), len(unit)))
+        mean = self._in_units(mean)
         if not (return_std or return_cov):
             return mean
-        new, train = kernel.prepare_both(X, self.X_train_)
-        white = self._model.noise(self._theta, X)
+        new, train = kernel.prepare_both(X, self.X_train_) if hasattr(self, "alpha_") else (kernel.prepare(X), None)
+        white = model.noise(theta, X)
         if return_cov:
-            cov = cross_block(kernel, new, new, self._posterior.system.n_threads)
+            cov = cross_block(kernel, new, new, resolve_n_jobs(self.n_jobs))
             cov[np.diag_indices_from(cov)] += white
-            cov -= self._posterior.explained_together(train, new)
-            return mean, self._in_units(cov[..., None] * self._y_train_std**2)
-        variance = kernel.diag(new) + white - self._posterior.explained(train, new)
+            if train is not None:
+                cov -= self._posterior.explained_together(train, new)
+            return mean, self._in_units(cov[..., None] * unit**2)
+        variance = kernel.diag(new) + white
+        if train is not None:
+            variance -= self._posterior.explained(train, new)
         if (variance < 0).any():
             warn_user("Predicted variances smaller than 0. Setting those variances to 0.")
             variance = np.maximum(variance, 0.0)
-        return mean, self._in_units(np.sqrt(variance)[:, None] * self._y_train_std)
+        return mean, self._in_units(np.sqrt(variance)[:, None] * unit)
 
     @staticmethod
     def _in_units(values: Matrix) -> Matrix:
         """Without the last axis where there is one target only."""
         return values[..., 0] if values.shape[-1] == 1 else values
-
-    def _prior(self, X: Any, return_std: bool, return_cov: bool) -> Any:
-        """Mean zero, and the kernel itself."""
-        model = Model(self._given_kernel(), self.noise_variance)
-        kernel, count = model.kernel(model.start), self.n_targets or 1
-        samples = kernel.prepare(X)
-        mean = self._in_units(np.zeros((len(samples), count)))
-        white = model.noise(model.start, X)
-        if return_cov:
-            cov = kernel.block(samples, samples, np.empty((len(samples), len(samples))))
-            cov[np.diag_indices_from(cov)] += white
-            return mean, self._in_units(np.repeat(cov[..., None], count, axis=-1))
-        if return_std:
-            std = np.sqrt(kernel.diag(samples) + white)
-            return mean, self._in_units(np.repeat(std[:, None], count, axis=-1))
-        return mean
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Matrix:
         """Draw functions from the process and evaluate them at X.

@@ -7,28 +7,27 @@ Source: Saunders, Gammerman & Vovk (1998); Cristianini & Shawe-Taylor (2000), se
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from inspect import isfunction
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from widemargin._sklearn import Interval, StrOptions, fit_context
-from widemargin.estimators.base import WITHOUT_GAMMA
+from widemargin._sklearn import fit_context
+from widemargin.estimators.kernel_estimator import WITHOUT_GAMMA
 from widemargin.estimators.kernel_system_model import KernelSystemModel
+from widemargin.estimators.parameters import FINITE, NOT_NEGATIVE, one_of, option
 from widemargin.estimators.training_set import TrainingSet, resolve_gamma
 from widemargin.kernels import KERNEL_NAMES, BlockKernel, Kernel, PairKernel, make_kernel
 from widemargin.kernels.names import is_precomputed
-from widemargin.training.kernel_system import KernelSystem, SystemCertificate
+from widemargin.linalg.arrays import Vector
+from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, SystemCertificate
 
 ALIASES = {"polynomial": "poly"}  # scikit-learn's KernelRidge knows it by both names
 THEIRS = ("additive_chi2",)  # kernels that scikit-learn evaluates for us
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -94,24 +93,14 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
     [1.0]
     """
 
-    alpha: Any = field(default=1, kw_only=False)
-    kernel: Any = "linear"
-    gamma: float | str | None = None
-    degree: int = 3
-    coef0: float = 1
-    kernel_params: dict | None = None
-    solver: str = "auto"
+    alpha: Any = option(1, NOT_NEGATIVE, "array-like", kw_only=False)
+    kernel: Any = option("linear", one_of(*KERNEL_NAMES, *ALIASES, *THEIRS), Kernel, callable)
+    gamma: float | str | None = option(None, NOT_NEGATIVE, one_of("scale", "auto"), None)
+    degree: int = option(3, NOT_NEGATIVE)
+    coef0: float = option(1, FINITE)
+    kernel_params: dict | None = option(None, dict, None)
 
     _kept_private = ("_gamma", "_fitted_kernel", "_vectors", "_coefficients", "_kept")
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelSystemModel._parameter_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left"), "array-like"],
-        "kernel": [StrOptions({*KERNEL_NAMES, *ALIASES, *THEIRS}), Kernel, callable],
-        "gamma": [Interval(Real, 0, None, closed="left"), StrOptions({"scale", "auto"}), None],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "kernel_params": [dict, None],
-    }
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
@@ -129,49 +118,50 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
         -------
         self
         """
-        steps = self._begin_steps(X, y, sample_weight)
-        data, targets, single = self._read_targets(X, y, sample_weight)
-        alphas = self._read_alphas(targets.shape[1])
-        self._fitted_kernel = self._make_kernel(data)
-        system = KernelSystem(self._fitted_kernel, data.X, self.cache_size, self.n_jobs)
+        with self._reporting(X, y, sample_weight) as steps:
+            data, targets, single = self._read_targets(X, y, sample_weight)
+            alphas = self._read_alphas(targets.shape[1])
+            self._fitted_kernel = self._make_kernel(data)
+            system = KernelSystem(self._fitted_kernel, data.X, self.cache_size, self.n_jobs)
+            coefficients = np.zeros_like(targets)
+            certificates = []
+            for alpha in np.unique(alphas):  # targets that share alpha share every product with the matrix
+                chosen = np.flatnonzero(alphas == alpha)
 
-        coefficients = np.zeros_like(targets)
-        certificates = []
-        for alpha in np.unique(alphas):  # targets that share alpha share every product with the matrix
-            chosen = np.flatnonzero(alphas == alpha)
+                def expose(shadow: KernelRidge, found: Vector, chosen: Any = chosen) -> None:
+                    so_far = coefficients.copy()
+                    so_far[:, chosen] = found
+                    shadow._expose(X, data, so_far, single)
 
-            def expose(shadow: KernelRidge, found: Vector, chosen: Any = chosen) -> None:
-                so_far = coefficients.copy()
-                so_far[:, chosen] = found
-                shadow._expose(X, data, so_far, single)
-
-            noise = alpha / data.weights()
-            solved = self._solve_or_least_squares(system, noise, targets[:, chosen], steps, expose)
-            coefficients[:, chosen] = solved.coefficients
-            certificates.append(solved.certificate)
-
-        self._expose(X, data, coefficients, single)
-        self.certificates_: Any = certificates
-        self._publish(max(certificates, key=_how_bad))
-        if steps is not None:
-            steps.finish()
+                noise = alpha / data.weights()
+                try:
+                    solved = self._solve(system, noise, targets[:, chosen], steps, expose)
+                except NotPositiveDefinite as why:
+                    solved = system.least_squares(noise, targets[:, chosen], self._rule(), why)
+                coefficients[:, chosen] = solved.coefficients
+                certificates.append(solved.certificate)
+            self._expose(X, data, coefficients, single)
+            self.certificates_: Any = certificates
+            self._publish(max(certificates, key=_how_bad))
         return self
 
     def _expose(self, X: Any, data: TrainingSet, coefficients: Vector, single: bool) -> None:
         """Set the attributes that predict."""
         self._vectors, self._coefficients = data.X, coefficients
-        self.dual_coef_ = _at_given_places(data, coefficients)
-        if single:
-            self.dual_coef_ = self.dual_coef_[:, 0]
+        everywhere = coefficients
+        if data.kept is not None:  # zero for samples left out
+            everywhere = np.zeros((data.n_given, coefficients.shape[1]))
+            everywhere[data.kept] = coefficients
+        self.dual_coef_ = everywhere[:, 0] if single else everywhere
         self.X_fit_ = data.X if data.kept is None else X
         self._kept = data.kept
 
     def predict(self, X: Any) -> Vector:
         """Predicted targets of the samples in X, shape (n_samples,) or (n_samples, n_targets)."""
-        X = self._check_new(X)
+        X = self._read_to_predict(X)
         if self._kept is not None and is_precomputed(self.kernel):
             X = X[:, self._kept]
-        values = self._values(X, self._fitted_kernel, self._vectors, self._coefficients)
+        values = self._evaluate(X, self._fitted_kernel, self._vectors, self._coefficients)
         return values[:, 0] if self.dual_coef_.ndim == 1 else values
 
     def _read_alphas(self, n_targets: int) -> Vector:
@@ -221,12 +211,3 @@ class _PairByPair:
 
     def __call__(self, A: Any, B: Any) -> Vector:
         return np.array([[float(self.function(a, b, **self.parameters)) for b in B] for a in A])
-
-
-def _at_given_places(data: TrainingSet, coefficients: Vector) -> Vector:
-    """Coefficients of all samples given to fit: zero for those left out."""
-    if data.kept is None:
-        return coefficients
-    everywhere = np.zeros((data.n_given, coefficients.shape[1]))
-    everywhere[data.kept] = coefficients
-    return everywhere

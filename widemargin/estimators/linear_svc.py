@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils import column_or_1d, compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin._sklearn import Interval, StrOptions, fit_context
-from widemargin.certificate.linear import PointJudge
+from widemargin._sklearn import fit_context
 from widemargin.certificate.linear_joint import prove_joint
 from widemargin.certificate.linear_l1 import prove_l1
-from widemargin.estimators.classes import classes_and_numbers
-from widemargin.estimators.linear_model import LinearMachine, Vector
+from widemargin.estimators.labels import OneAgainstRest
+from widemargin.estimators.linear_model import LinearMachine, LinearTask, Vector
+from widemargin.estimators.parameters import one_of, option
 from widemargin.estimators.plain_data import are_plain_labels
-from widemargin.estimators.training_set import TrainingSet
-from widemargin.linalg.rows import DenseRows, SparseRows
-from widemargin.monitor.callbacks import Steps
-from widemargin.monitor.iteration import of_problem
-from widemargin.parallel.tiles import single_threaded_blas
-from widemargin.problems.dual import SignedDual
+from widemargin.linalg.design import Design
+from widemargin.problems.classification import hinge, squared_hinge
 from widemargin.solvers.linear.crammer_singer import solve_crammer_singer
 from widemargin.solvers.linear.l1 import solve_l1
 
 
-def are_class_numbers(y: Any, n_samples: int) -> bool:
-    """Whether y are labels without a further look: whole numbers, as integers or floats, or strings."""
-    if type(y) is np.ndarray and y.shape == (n_samples,) and y.dtype == np.float64:
-        return bool((np.rint(y) == y).all()) and bool(np.isfinite(y).all())
-    return are_plain_labels(y, n_samples)
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
-class LinearSVC(ClassifierMixin, LinearMachine):
+class LinearSVC(OneAgainstRest, LinearMachine):
     """Linear support vector classification: the parameters of scikit-learn's LinearSVC, and some more.
 
         minimise  1/2 |w|^2 + C sum_i max(0, 1 - y_i (w'x_i + b))^p,     p = 1 for "hinge", 2 for "squared_hinge"
@@ -112,19 +95,10 @@ class LinearSVC(ClassifierMixin, LinearMachine):
     True
     """
 
-    penalty: str = field(default="l2", kw_only=False)
-    loss: str = field(default="squared_hinge", kw_only=False)
-    multi_class: str = "ovr"
-    class_weight: dict | str | None = None
-
-    _parameter_constraints: ClassVar[dict] = {
-        **LinearMachine._parameter_constraints,
-        "penalty": [StrOptions({"l1", "l2"})],
-        "loss": [StrOptions({"hinge", "squared_hinge"})],
-        "multi_class": [StrOptions({"ovr", "crammer_singer"})],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "C": [Interval(Real, 0.0, None, closed="neither")],
-    }
+    penalty: str = option("l2", one_of("l1", "l2"), kw_only=False)
+    loss: str = option("squared_hinge", one_of("hinge", "squared_hinge"), kw_only=False)
+    multi_class: str = option("ovr", one_of("ovr", "crammer_singer"))
+    class_weight: dict | str | None = option(None, one_of("balanced"), dict, None)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
@@ -144,22 +118,30 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         """
         self._check_combination()
         steps = self._begin_steps(X, y, sample_weight)
-        data = self._read(X, y, sample_weight, are_class_numbers)
-        labels, bound = self._read_labels(data)
-        rows = self._rows(data.X)
+        data = self._read(X, y, sample_weight, are_plain_labels)
+        labels, weight = self._read_labels(data)
+        rows, cost = self._rows(data.X), self.C * weight
+        if not cost.min() > 0.0:
+            raise ValueError("class_weight must give every class a positive weight: leave the class out instead.")
         if self.multi_class == "crammer_singer":
-            weights = self._fit_crammer_singer(rows, labels, bound, steps)
-        elif self.penalty == "l1":
-            weights = self._fit_l1(rows, labels, bound, steps)
-        else:
-            weights = self._solve(rows, [self._build(sign, bound) for sign in self._signs(labels)], steps)
-        self._expose(weights, rows)
-        if steps is not None:
-            steps.finish()
-        self._warn_unless_converged()
+            K = len(self.classes_)
+            joint = LinearTask(
+                partial(solve_crammer_singer, rows, labels, K, cost),
+                partial(prove_joint, rows.as_sparse(), labels, cost),
+            )
+            self._train(rows, [joint], steps, _rows_per_class, (K,))
+            return self
+        signs = np.ascontiguousarray(self._signs(labels).T)
+        if self.penalty == "l1":
+            tasks = [LinearTask(partial(solve_l1, rows, y, cost), partial(prove_l1, rows, y, cost)) for y in signs]
+        elif self.loss == "hinge":
+            tasks = [self._task(rows, hinge(y, cost)) for y in signs]
+        else:  # LIBLINEAR charges C xi^2, not half of it
+            tasks = [self._task(rows, squared_hinge(y, 2.0 * cost)) for y in signs]
+        self._train(rows, tasks, steps)
         return self
 
-    def _expose(self, weights: Vector, rows: DenseRows | SparseRows) -> None:
+    def _expose(self, weights: Vector, rows: Design) -> None:
         self.coef_ = np.ascontiguousarray(weights[:, :-1])
         self.intercept_ = self._intercepts(weights, rows)
 
@@ -185,78 +167,6 @@ class LinearSVC(ClassifierMixin, LinearMachine):
                 "intercept_scaling, or penalty='l2'."
             )
 
-    def _read_labels(self, data: TrainingSet) -> tuple[NDArray[np.int64], Vector]:
-        """Class numbers of the samples, and C of each sample with sample and class weights multiplied in."""
-        y = data.y
-        if not are_class_numbers(y, len(data)):
-            y = column_or_1d(y, warn=True)
-            check_classification_targets(y)
-        self.classes_, labels = classes_and_numbers(y)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"The number of classes has to be greater than one; got {len(self.classes_)} class"
-                f"{' among the samples of positive weight' if data.kept is not None else ''}. A classifier needs "
-                "samples of at least two; OneClassSVM describes a single one."
-            )
-        if self.class_weight is None:
-            self.class_weight_ = np.ones(len(self.classes_))
-        elif self.class_weight == "balanced":  # with weights counted as repetitions
-            mass = np.bincount(labels, weights=data.weight)
-            self.class_weight_ = mass.sum() / (len(mass) * mass)
-        else:
-            self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-        bound = self.C * (data.weights() * self.class_weight_[labels])
-        if not bound.min() > 0.0:
-            raise ValueError("class_weight must give every class a positive weight: leave the class out instead.")
-        return labels, bound
-
-    def _signs(self, labels: NDArray) -> list[Vector]:
-        """+1 and -1 of each two-class problem: the second class, or each class against the rest."""
-        positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        return [np.where(labels == k, 1.0, -1.0) for k in positive]
-
-    def _build(self, sign: Vector, bound: Vector) -> SignedDual:
-        """The signed dual of one two-class problem; LIBLINEAR charges C xi^2, not half of it."""
-        squared = self.loss == "squared_hinge"
-        end = sign * np.inf if squared else sign * bound
-        return SignedDual(
-            linear_term=-sign,
-            lower=np.minimum(end, 0.0),
-            upper=np.maximum(end, 0.0),
-            diagonal=0.5 / bound if squared else None,  # type: ignore[arg-type]
-            n_groups=self._n_groups(),
-        )
-
-    def _fit_l1(self, rows: Any, labels: NDArray, bound: Vector, steps: Steps | None) -> Vector:
-        """Weights under the l1 penalty, one row per two-class problem."""
-        signs, seed = self._signs(labels), self._seed()
-        answers = []
-        with self._watching(rows, steps, np.zeros((len(signs), rows.d + 1))) as watch, single_threaded_blas():
-            budget = self._budget(None)
-            for number, sign in enumerate(signs):
-                budget.watch = of_problem(watch, number, len(signs))
-                began = time.perf_counter()
-                judge = PointJudge(partial(prove_l1, rows, sign, bound), self.tol)
-                answer = solve_l1(rows, sign, bound, budget, judge, seed)
-                answers.append((answer.point[0], judge.certificate(answer, time.perf_counter() - began)))
-        self._take_certificates([certificate for _, certificate in answers])
-        return np.array([weights for weights, _ in answers])
-
-    def _fit_crammer_singer(self, rows: Any, labels: NDArray, bound: Vector, steps: Steps | None) -> Vector:
-        """Weights of the joint machine; for two classes their difference, which says the same."""
-        K = len(self.classes_)
-
-        def stack(found: Sequence[Vector]) -> Vector:
-            W = found[0]
-            return (W[:, 1] - W[:, 0])[None] if K == 2 else W.T
-
-        with self._watching(rows, steps, np.zeros((1, rows.d + 1, K)), stack) as watch:
-            began = time.perf_counter()
-            judge = PointJudge(partial(prove_joint, rows.as_sparse(), labels, bound), self.tol)
-            answer = solve_crammer_singer(rows, labels, K, bound, self._budget(watch), judge, self._seed())
-        self._take_certificates([judge.certificate(answer, time.perf_counter() - began)])
-        return stack([answer.point[0]])
-
     # ---- prediction
 
     def decision_function(self, X: Any) -> Vector:
@@ -274,12 +184,6 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         values = self._values(X)
         return values[:, 0] if values.shape[1] == 1 else values
 
-    def predict(self, X: Any) -> NDArray:
-        """Class of each sample in X, shape (n_samples,)."""
-        values = self.decision_function(X)
-        number = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_.take(number)
-
     def sparsify(self) -> LinearSVC:
         """Make coef_ a sparse matrix, worth it where most weights are zero (penalty="l1")."""
         check_is_fitted(self)
@@ -292,3 +196,9 @@ class LinearSVC(ClassifierMixin, LinearMachine):
         if sp.issparse(self.coef_):
             self.coef_ = self.coef_.toarray()  # type: ignore[attr-defined]
         return self
+
+
+def _rows_per_class(weights: Sequence[Vector]) -> Vector:
+    """One row of weights per class of the joint model; for two classes their difference, which says the same."""
+    W = weights[0].T
+    return W[1:] - W[:1] if len(W) == 2 else W

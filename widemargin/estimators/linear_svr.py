@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 
-from widemargin._sklearn import Interval, StrOptions, fit_context
+from widemargin._sklearn import fit_context
 from widemargin.estimators.linear_model import LinearMachine, Vector
+from widemargin.estimators.parameters import NOT_NEGATIVE, one_of, option
 from widemargin.estimators.plain_data import are_plain_targets
-from widemargin.linalg.rows import DenseRows, SparseRows
-from widemargin.problems.dual import SignedDual
+from widemargin.linalg.design import Design
+from widemargin.problems.regression import epsilon_insensitive, squared_epsilon_insensitive
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -76,14 +76,8 @@ class LinearSVR(RegressorMixin, LinearMachine):
     [21.0]
     """
 
-    epsilon: float = 0.0
-    loss: str = "epsilon_insensitive"
-
-    _parameter_constraints: ClassVar[dict] = {
-        **LinearMachine._parameter_constraints,
-        "epsilon": [Interval(Real, 0.0, None, closed="left")],
-        "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
-    }
+    epsilon: float = option(0.0, NOT_NEGATIVE)
+    loss: str = option("epsilon_insensitive", one_of("epsilon_insensitive", "squared_epsilon_insensitive"))
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
@@ -108,29 +102,17 @@ class LinearSVR(RegressorMixin, LinearMachine):
         steps = self._begin_steps(X, y, sample_weight)
         data = self._read(X, y, sample_weight, are_plain_targets, y_numeric=True)
         targets = column_or_1d(data.y, warn=True).astype(np.float64, copy=False)
-        rows = self._rows(data.X)
-        self._expose(self._solve(rows, [self._build(targets, self.C * data.weights())], steps), rows)
-        if steps is not None:
-            steps.finish()
-        self._warn_unless_converged()
+        rows, cost = self._rows(data.X), self.C * data.weights()
+        if self.loss == "epsilon_insensitive":
+            problem = epsilon_insensitive(targets, cost, self.epsilon)
+        else:  # LIBLINEAR charges C times the square, not half of it
+            problem = squared_epsilon_insensitive(targets, 2.0 * cost, self.epsilon)
+        self._train(rows, [self._task(rows, problem)], steps)
         return self
 
-    def _expose(self, weights: Vector, rows: DenseRows | SparseRows) -> None:
+    def _expose(self, weights: Vector, rows: Design) -> None:
         self.coef_ = weights[0, :-1].copy()
         self.intercept_ = self._intercepts(weights, rows)
-
-    def _build(self, y: Vector, bound: Vector) -> SignedDual:
-        """The signed dual; LIBLINEAR charges C times the square, not half of it."""
-        squared = self.loss == "squared_epsilon_insensitive"
-        end = np.full(len(y), np.inf) if squared else bound
-        return SignedDual(
-            linear_term=-y,
-            lower=-end,
-            upper=end,
-            diagonal=0.5 / bound if squared else None,  # type: ignore[arg-type]
-            epsilon=np.full(len(y), float(self.epsilon)),
-            n_groups=self._n_groups(),
-        )
 
     def predict(self, X: Any) -> Vector:
         """Predicted targets of the samples in X, shape (n_samples,)."""

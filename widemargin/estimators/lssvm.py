@@ -16,54 +16,33 @@ and +1 as targets the classifier is the same problem, because y_i e_i has the sq
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from widemargin._sklearn import Interval, StrOptions, fit_context
-from widemargin.estimators.classifier import KernelClassifier
+from widemargin._sklearn import fit_context
+from widemargin.estimators.kernel_estimator import NamedKernel
 from widemargin.estimators.kernel_system_model import KernelSystemModel
+from widemargin.estimators.labels import OneAgainstRest
+from widemargin.estimators.parameters import POSITIVE, one_of, option
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
-from widemargin.kernels import KERNEL_NAMES, Kernel
+from widemargin.kernels import Kernel
 from widemargin.kernels.names import is_precomputed
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.callbacks import Steps
 from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, Rule
 from widemargin.training.kernel_system.bias import certificate_with_bias
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LeastSquaresMachine(KernelSystemModel):
+class LeastSquaresMachine(NamedKernel, KernelSystemModel):
     """Shared face of LSSVC and LSSVR."""
 
-    C: float = 1.0
-    degree: int = 3
-    gamma: float | str = "scale"
-    coef0: float = 0.0
-    solver: str = "auto"
+    C: float = option(1.0, POSITIVE)
 
-    _kept_private: ClassVar[tuple[str, ...]] = (
-        "_gamma",
-        "_fitted_kernel",
-        "_vectors",
-        "_coefficients",
-        "_columns",
-        "_single",
-    )
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelSystemModel._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="neither")],
-        "kernel": [StrOptions(set(KERNEL_NAMES)), Kernel, callable],
-        "degree": [Interval(Integral, 0, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-    }
+    _kept_private: ClassVar = ("_gamma", "_fitted_kernel", "_vectors", "_coefficients", "_columns", "_single")
 
     def _rule(self) -> Rule:
         return replace(super()._rule(), bias=True)
@@ -87,8 +66,6 @@ class LeastSquaresMachine(KernelSystemModel):
         self._expose(data, kernel, solved.coefficients)
         answer = self.intercept_, self._coefficients
         self._publish(certificate_with_bias(system, noise, targets, solved, self._rule(), *answer))
-        if steps is not None:
-            steps.finish()
 
     def _expose(self, data: TrainingSet, kernel: Kernel, solution: Matrix) -> None:
         """Set the attributes that predict, from nu of every target and eta."""
@@ -103,10 +80,9 @@ class LeastSquaresMachine(KernelSystemModel):
 
     def _machine_values(self, X: Any) -> Matrix:
         """Values of all columns, shape (n_samples, n_columns)."""
-        X = self._check_new(X)
-        if self._columns is not None:
-            X = X[:, self._columns]
-        return self._values(X, self._fitted_kernel, self._vectors, self._coefficients) + self.intercept_
+        X = self._read_to_predict(X)
+        X = X if self._columns is None else X[:, self._columns]
+        return self._evaluate(X, self._fitted_kernel, self._vectors, self._coefficients, self.intercept_)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -170,9 +146,9 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         -------
         self
         """
-        steps = self._begin_steps(X, y, sample_weight)
-        data, targets, self._single = self._read_targets(X, y, sample_weight)
-        self._fit_columns(data, data.weights(), targets, steps)
+        with self._reporting(X, y, sample_weight) as steps:
+            data, targets, self._single = self._read_targets(X, y, sample_weight)
+            self._fit_columns(data, data.weights(), targets, steps)
         return self
 
     def predict(self, X: Any) -> Vector:
@@ -182,7 +158,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LSSVC(ClassifierMixin, LeastSquaresMachine):
+class LSSVC(OneAgainstRest, LeastSquaresMachine):
     """Least-squares support vector classification; many classes one against the rest, all in one linear system.
 
         minimise  1/2 |w|^2 + C/2 sum_i (1 - y_i (w'phi(x_i) + b))^2,        y_i = -1 or +1
@@ -228,15 +204,7 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
     True
     """
 
-    class_weight: dict | str | None = None
-
-    _parameter_constraints: ClassVar[dict] = {
-        **LeastSquaresMachine._parameter_constraints,
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-    }
-
-    _read_labels = KernelClassifier._read_labels  # labels and class weights mean what they mean in SVC
-    _about_one_class = KernelClassifier._about_one_class
+    class_weight: dict | str | None = option(None, one_of("balanced"), dict, None)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVC:
@@ -255,19 +223,13 @@ class LSSVC(ClassifierMixin, LeastSquaresMachine):
         -------
         self
         """
-        steps = self._begin_steps(X, y, sample_weight)
-        data = self._read(X, y, sample_weight, are_plain_labels)
-        labels, weight = self._read_labels(data)
-        classes = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.array([1])
-        self._fit_columns(data, weight, np.where(labels[:, None] == classes, 1.0, -1.0), steps)
+        with self._reporting(X, y, sample_weight) as steps:
+            data = self._read(X, y, sample_weight, are_plain_labels)
+            labels, weight = self._read_labels(data)
+            self._fit_columns(data, weight, self._signs(labels), steps)
         return self
 
     def decision_function(self, X: Any) -> Vector:
         """Distances from the boundary, shape (n_samples,) for two classes, else (n_samples, n_classes)."""
         values = self._machine_values(X)
         return values[:, 0] if values.shape[1] == 1 else values
-
-    def predict(self, X: Any) -> NDArray:
-        """Class of each sample: the largest value, or the sign for two classes."""
-        values = self.decision_function(X)
-        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]

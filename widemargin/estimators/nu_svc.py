@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
-from typing import ClassVar
 
 import numpy as np
 
-from widemargin._sklearn import Interval
 from widemargin.estimators.base import Vector
 from widemargin.estimators.classifier import KernelClassifier
+from widemargin.estimators.parameters import SHARE, option
 from widemargin.monitor.stopping import Stopping
 from widemargin.monitor.user_warning import warn_user
 from widemargin.problems.classification import largest_nu, nu_classification, nu_margin
@@ -122,12 +120,7 @@ class NuSVC(KernelClassifier):
     [1]
     """
 
-    nu: float = 0.5
-
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelClassifier._parameter_constraints,
-        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
-    }
+    nu: float = option(0.5, SHARE)
 
     _about_one_class = ", so that the specified nu is infeasible"
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
-from widemargin._sklearn import Interval, fit_context
+from widemargin._sklearn import fit_context
 from widemargin.calibration.one_class import density_marks, probability_of_normal
-from widemargin.estimators.base import KernelMachine, Vector
-from widemargin.estimators.run import Answer, Run, present_coefficients
+from widemargin.estimators.base import SingleProblem, Vector
+from widemargin.estimators.parameters import SHARE, option
+from widemargin.estimators.run import Run
 from widemargin.problems.one_class import one_class
-from widemargin.problems.warm_start import restart
-from widemargin.training.task import Task
 
 ON_THE_BOUNDARY = (
     1e-9  # of the offset: decision values this close to zero are zero, so that rounding does not judge them
@@ -25,7 +22,7 @@ ON_THE_BOUNDARY = (
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OneClassSVM(OutlierMixin, KernelMachine):
+class OneClassSVM(OutlierMixin, SingleProblem):
     """Detection of outliers: the parameters of scikit-learn's OneClassSVM, and some more.
 
         minimise  1/2 |w|^2 - nu n rho + sum_i xi_i,    w'phi(x_i) >= rho - xi_i,  xi_i >= 0
@@ -105,12 +102,7 @@ class OneClassSVM(OutlierMixin, KernelMachine):
     [-1, 1, 1, 1, -1]
     """
 
-    nu: float = 0.5
-
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelMachine._parameter_constraints,
-        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
-    }
+    nu: float = option(0.5, SHARE)
 
     _kept_private = ("_gamma", "_density_marks")
 
@@ -134,32 +126,17 @@ class OneClassSVM(OutlierMixin, KernelMachine):
         return self
 
     def _fit(self, run: Run, X: Any, y: Any, sample_weight: Any) -> None:
-        data = self._read(X, None, sample_weight)
-        kernel = self._make_kernel(data)
+        data = self._read(X, sample_weight=sample_weight)
         weight = data.weights()
-        dual = one_class(weight, self.nu)
-        training = self._start_training(run, kernel, data)
-
-        def show(machine: OneClassSVM, answers: Sequence[Answer]) -> None:
-            """Expose the answer."""
-            beta, level = answers[0]
-            support = np.flatnonzero(beta)
-            machine._expose(kernel, data, support, beta[None, support], -level[:1])
-            machine.offset_ = -machine.intercept_
-            machine.n_support_ = np.array([len(support)], np.int32)
-
-        start = None
-        if run.before is not None:
-            support, coefficients = present_coefficients(run.before, data)
-            beta = np.zeros(len(data))
-            beta[support] = coefficients[0]
-            start = restart(dual, beta)
         run.stopping = run.stopping.relative_to(weight)
-        solution = self._train(run, training, [Task(dual, None, start)], show)[0].solution
-        self.n_iter_ = int(solution.iterations) + (0 if run.before is None else run.before.n_iter_)
+        solution = self._fit_single(run, data, one_class(weight, self.nu))
         values = solution.function - solution.level[0]
         values[np.abs(values) <= run.stopping.tol] = 0.0  # on the boundary, which side of it is left to rounding
         self._density_marks = density_marks(values, weight)
+
+    def _bias(self, level: Vector) -> float:
+        self.offset_ = level[:1].copy()
+        return -float(level[0])
 
     def decision_function(self, X: Any) -> Vector:
         """Decision values of the samples in X, shape (n_samples,): positive inside the region, zero on its boundary."""

@@ -3,38 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length
 
-from widemargin._sklearn import Interval, StrOptions, fit_context, num_samples, safe_indexing
-from widemargin.estimators.base import FLOATS, WITHOUT_GAMMA
-from widemargin.estimators.rebuilding import checked_vectors, finite_matrix
-from widemargin.estimators.training_set import resolve_gamma
+from widemargin._sklearn import fit_context, num_samples, safe_indexing
+from widemargin.estimators.fitted import checked_vectors, finite_matrix
+from widemargin.estimators.kernel_estimator import NamedKernel
+from widemargin.estimators.labels import OneAgainstRest, checked_labels
+from widemargin.estimators.parameters import one_of, option, whole
+from widemargin.estimators.plain_data import are_plain_labels
+from widemargin.estimators.training_set import TrainingSet, stack_samples
 from widemargin.gram.gram import kernel_product
-from widemargin.kernels import KERNEL_NAMES, Kernel, Precomputed, make_kernel
-from widemargin.kernels.names import takes_objects
+from widemargin.kernels import KERNEL_NAMES, Kernel, Precomputed
+from widemargin.linalg.arrays import Vector
 from widemargin.models.expansion import Expansion
 from widemargin.models.perceptron_history import History
-from widemargin.monitor.callbacks import CallbackMixin, Steps, attributes_set
+from widemargin.monitor.callbacks import Steps, attributes_set
 from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas
 from widemargin.training.mistake_bound import MistakeBound, bound_mistakes
 
-CHUNK = 512  # samples whose kernel block is held while they are gone through: 2 MB
-VOTE_ROWS = 256  # new samples whose kernel values against all support vectors are held for a vote
-
-Vector = NDArray[np.float64]
+CHUNK = 512  # samples whose kernel values are held at a time
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
+class KernelPerceptron(OneAgainstRest, NamedKernel):
     """Learn from mistakes only: whenever a sample is on the wrong side, its feature vector is added to the weights.
 
     Samples are gone through one by one, so it learns from a stream as well (`partial_fit`). Several classes are learned
@@ -82,35 +78,14 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
     True
     """
 
-    kernel: Any = "rbf"
-    degree: int = 3
-    gamma: float | str = "scale"
-    coef0: float = 0.0
-    variant: str = "averaged"
-    fit_intercept: bool = True
-    max_iter: int = 10
-    shuffle: bool = True
-    random_state: Any = None
-    n_jobs: int | None = None
+    kernel: Any = option("rbf", one_of(*(set(KERNEL_NAMES) - {"precomputed"})), Kernel, callable)
+    variant: str = option("averaged", one_of("averaged", "voted", "last"))
+    fit_intercept: bool = option(True, "boolean")
+    max_iter: int = option(10, whole(1))
+    shuffle: bool = option(True, "boolean")
+    random_state: Any = option(None, "random_state")
 
     _kept_private = ("_gamma", "_histories")
-    _parameter_constraints: ClassVar[dict] = {
-        "kernel": [StrOptions(set(KERNEL_NAMES) - {"precomputed"}), Kernel, callable],
-        "degree": [Interval(Integral, 0, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "variant": [StrOptions({"averaged", "voted", "last"})],
-        "fit_intercept": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-    }
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     # ---- learning
 
@@ -127,12 +102,10 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
         -------
         self
         """
-        steps = self._begin_steps(X, y)
-        X, y = self._read(X, y, reset=True)
-        self._begin(X, np.unique(y))
-        self._learn(X, self._labels(y), self.max_iter, steps=steps)
-        if steps is not None:
-            steps.finish()
+        with self._reporting(X, y) as steps:
+            data = self._read_samples(X, y)
+            self._begin(data, np.unique(data.y))
+            self._learn(data.X, self._labels(data.y), self.max_iter, steps=steps)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -150,31 +123,35 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
         -------
         self
         """
-        first = not hasattr(self, "classes_")
-        X, y = self._read(X, y, reset=first)
-        if first:
-            self._begin(X, np.unique(y if classes is None else classes))
+        if not hasattr(self, "classes_"):
+            data = self._read_samples(X, y)
+            X, y = data.X, data.y
+            self._begin(data, np.unique(y if classes is None else classes))
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(
                 f"classes={list(classes)!r} differ from those of the first call, {list(self.classes_)}: give the same, "
                 "or none."
             )
+        else:
+            X, y = self._read_more(X, y)
         self._learn(X, self._labels(y), 1, in_order=True)
         return self
 
-    def _read(self, X: Any, y: Any, reset: bool) -> tuple[Any, NDArray]:
+    def _read_samples(self, X: Any, y: Any) -> TrainingSet:
         """Validate samples and labels."""
         if isinstance(self.kernel, Precomputed):
             raise ValueError("KernelPerceptron needs samples, not a precomputed matrix: pass the kernel itself.")
-        if takes_objects(self.kernel):
-            check_consistent_length(X, y)
-        else:
-            X, y = validate_data(self, X, y, dtype=FLOATS, accept_sparse="csr", reset=reset)
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        return X, y
+        data = self._read(X, y, None, are_plain_labels)
+        data.y = checked_labels(data.y)
+        return data
 
-    def _begin(self, X: Any, classes: NDArray) -> None:
+    def _read_more(self, X: Any, y: Any) -> tuple[Any, NDArray]:
+        """Validate further samples and labels."""
+        X = self._read_to_predict(X)
+        check_consistent_length(X, y)
+        return X, checked_labels(np.asarray(y))
+
+    def _begin(self, data: TrainingSet, classes: NDArray) -> None:
         """Forget everything, and settle classes and kernel."""
         if len(classes) < 2:
             raise ValueError(
@@ -182,10 +159,9 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
                 "all classes there will be in the first call: classes=[...]."
             )
         self.classes_ = classes
-        uses_gamma = isinstance(self.kernel, str) and self.kernel not in WITHOUT_GAMMA
-        self._gamma = resolve_gamma(self.gamma, X, None) if uses_gamma else 0.0
+        self._make_kernel(data)
         self._histories = [History() for _ in range(1 if len(classes) == 2 else len(classes))]
-        self.support_vectors_ = safe_indexing(X, np.empty(0, np.int64))
+        self.support_vectors_ = safe_indexing(data.X, np.empty(0, np.int64))
         self.n_iter_ = 0
 
     def _labels(self, y: NDArray) -> NDArray[np.int64]:
@@ -205,12 +181,12 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
         """Go through samples, and keep those on which mistakes were made."""
         kernel = self._full_kernel()
         n_before = num_samples(self.support_vectors_)
-        everything = _stack(self.support_vectors_, X)
+        everything = stack_samples(self.support_vectors_, X) if n_before else X
         samples = kernel.prepare(everything, np.float64)
         own = np.arange(n_before, len(samples))
         random = check_random_state(self.random_state) if self.shuffle and not in_order else None
         n_threads = resolve_n_jobs(self.n_jobs) if kernel.releases_gil else 1
-        signs = self._signs(labels)
+        signs = self._signs(labels).T
 
         def half_trained() -> dict[str, Any]:
             return attributes_set(self, lambda shadow: shadow._keep(kernel, everything))
@@ -235,14 +211,9 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
                     break
         self._keep(kernel, everything)
 
-    def _signs(self, labels: NDArray[np.int64]) -> list[Vector]:
-        """Labels of each two-class machine, +1 or -1."""
-        positive = [1] if len(self._histories) == 1 else range(len(self.classes_))
-        return [np.where(labels == number, 1.0, -1.0) for number in positive]
-
     def _full_kernel(self) -> Kernel:
         """The kernel, with 1 added for the bias."""
-        kernel = make_kernel(self.kernel, gamma=self._gamma, degree=self.degree, coef0=self.coef0)
+        kernel = self._kernel_of_fit()
         return kernel + 1.0 if self.fit_intercept else kernel
 
     def _keep(self, kernel: Kernel, everything: Any) -> None:
@@ -281,9 +252,7 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
         values : array of shape (n_samples,) for two classes, where positive means classes_[1]; (n_samples, n_classes)
             for more. Votes lie between -1 and 1.
         """
-        check_is_fitted(self)
-        if not takes_objects(self.kernel):
-            X = validate_data(self, X, dtype=FLOATS, accept_sparse="csr", reset=False)
+        X = self._read_to_predict(X)
         values = self._votes(X) if self.variant == "voted" else self._expansion.decision(X, self.n_jobs)
         return values[:, 0] if len(self.classes_) == 2 else values
 
@@ -294,27 +263,12 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
         if not num_samples(self.support_vectors_):
             return values
         kernel = self._full_kernel()
-        for start in range(0, n, VOTE_ROWS):
-            rows = slice(start, start + VOTE_ROWS)
+        for start in range(0, n, CHUNK):
+            rows = slice(start, start + CHUNK)
             K = kernel(safe_indexing(X, rows), self.support_vectors_)
             for number, history in enumerate(self._histories):
                 values[rows, number] = history.votes(K)
         return values
-
-    def predict(self, X: Any) -> NDArray:
-        """Class of each sample in X.
-
-        Parameters
-        ----------
-        X : samples, as in `fit`
-
-        Returns
-        -------
-        labels : array of shape (n_samples,)
-        """
-        values = self.decision_function(X)
-        number = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_.take(number)
 
     def mistake_bound(self, X: Any, y: Any, time_limit: float | None = None) -> MistakeBound:
         """The mistakes made beside (R / margin)^2, the most there can be on separable data.
@@ -330,23 +284,11 @@ class KernelPerceptron(ClassifierMixin, CallbackMixin, BaseEstimator):
         bound : MistakeBound
             `print` shows it in one line.
         """
-        check_is_fitted(self)
-        X, y = self._read(X, y, reset=False)
+        X, y = self._read_more(X, y)
         if len(self.classes_) != 2:
             raise ValueError(
                 f"mistake_bound is about two classes; this machine has {len(self.classes_)}, each against the rest. "
                 "Fit a pair of classes."
             )
-        sign = self._signs(self._labels(y))[0]
+        sign = self._signs(self._labels(y))[:, 0]
         return bound_mistakes(self._full_kernel(), X, sign, int(self.mistakes_[0]), self.n_jobs, time_limit)
-
-
-def _stack(first: Any, second: Any) -> Any:
-    """The samples of two collections of one kind, one behind the other."""
-    if not num_samples(first):
-        return second
-    if sp.issparse(first) or sp.issparse(second):
-        return sp.vstack([sp.csr_array(first), sp.csr_array(second)], format="csr")
-    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
-        return np.concatenate([first, second])
-    return [*first, *second]

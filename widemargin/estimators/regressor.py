@@ -3,44 +3,29 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import column_or_1d
 
-from widemargin._sklearn import Interval, StrOptions, fit_context
-from widemargin.estimators.base import KernelMachine, Vector
-from widemargin.estimators.plain_data import are_plain_targets
-from widemargin.estimators.run import Answer, Run, present_coefficients
-from widemargin.estimators.training_set import TrainingSet
+from widemargin._sklearn import fit_context
+from widemargin.estimators.base import SingleProblem, Vector
+from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE_OR_INFINITE, SHARE, one_of, option
+from widemargin.estimators.run import Run
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.regression import epsilon_insensitive, nu_regression, nu_tube, squared_epsilon_insensitive
-from widemargin.problems.warm_start import restart
-from widemargin.training.task import Task
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelRegressor(RegressorMixin, KernelMachine):
+class KernelRegressor(RegressorMixin, SingleProblem):
     """Shared face of SVR and NuSVR."""
 
-    C: float = 1.0
-
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelMachine._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="right")],
-    }
+    C: float = option(1.0, POSITIVE_OR_INFINITE)
 
     @abstractmethod
     def _build(self, y: Vector, bound: Vector) -> SignedDual:
         """The signed dual for targets y and C of each sample."""
-
-    @abstractmethod
-    def _bias(self, level: Vector) -> float:
-        """The bias from the levels of the groups."""
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
@@ -62,32 +47,9 @@ class KernelRegressor(RegressorMixin, KernelMachine):
         return self
 
     def _fit(self, run: Run, X: Any, y: Any, sample_weight: Any) -> None:
-        data = self._read(X, y, sample_weight, are_plain_targets, y_numeric=True)
-        y = column_or_1d(data.y, warn=True).astype(np.float64, copy=False)
+        data, y = self._read_column(X, y, sample_weight)
         bound = np.full(len(data), float(self.C)) if data.weight is None else self.C * data.weight
-        dual = self._build(y, bound)
-        kernel = self._make_kernel(data)
-        training = self._start_training(run, kernel, data)
-
-        def show(machine: KernelRegressor, answers: Sequence[Answer]) -> None:
-            """Expose the answer."""
-            beta, level = answers[0]
-            coefficients = dual.per_sample(beta)
-            support = np.flatnonzero(coefficients)
-            bias = np.array([machine._bias(level)])
-            machine._expose(kernel, data, support, coefficients[None, support], bias)
-            machine.n_support_ = np.array([len(support)], np.int32)
-
-        start = None if run.before is None else restart(dual, self._multipliers_from(dual, run.before, data))
-        solution = self._train(run, training, [Task(dual, None, start)], show)[0].solution
-        self.n_iter_ = int(solution.iterations) + (0 if run.before is None else run.before.n_iter_)
-
-    def _multipliers_from(self, dual: SignedDual, before: Any, data: TrainingSet) -> Vector:
-        """The multipliers of the machine as it was; of nu-regression both halves."""
-        support, coefficients = present_coefficients(before, data)
-        signed = np.zeros(len(data))
-        signed[support] = coefficients[0]
-        return signed if dual.row is None else np.clip(signed[dual.row], dual.lower, dual.upper)
+        self._fit_single(run, data, self._build(y, bound))
 
     def predict(self, X: Any) -> Vector:
         """Predicted targets of the samples in X, shape (n_samples,)."""
@@ -178,21 +140,12 @@ class SVR(KernelRegressor):
     [21.0]
     """
 
-    epsilon: float = 0.1
-    loss: str = "epsilon_insensitive"
-
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelRegressor._parameter_constraints,
-        "epsilon": [Interval(Real, 0.0, None, closed="left")],
-        "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive"})],
-    }
+    epsilon: float = option(0.1, NOT_NEGATIVE)
+    loss: str = option("epsilon_insensitive", one_of("epsilon_insensitive", "squared_epsilon_insensitive"))
 
     def _build(self, y: Vector, bound: Vector) -> SignedDual:
         builder = epsilon_insensitive if self.loss == "epsilon_insensitive" else squared_epsilon_insensitive
         return builder(y, bound, self.epsilon)
-
-    def _bias(self, level: Vector) -> float:
-        return -float(level[0])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -279,12 +232,7 @@ class NuSVR(KernelRegressor):
     [21.0]
     """
 
-    nu: float = 0.5
-
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelRegressor._parameter_constraints,
-        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
-    }
+    nu: float = option(0.5, SHARE)
 
     def _build(self, y: Vector, bound: Vector) -> SignedDual:
         return nu_regression(y, bound, self.nu)

@@ -9,25 +9,26 @@ relevance vectors. The kernel need not be positive semi-definite. Source: Tippin
 from __future__ import annotations
 
 import time
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import RegressorMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import check_random_state
 
-from widemargin._sklearn import Interval, StrOptions, fit_context, safe_indexing
-from widemargin.estimators.kernel_system_model import KernelSystemModel
+from widemargin._sklearn import fit_context, num_samples, safe_indexing
+from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel
+from widemargin.estimators.labels import OneAgainstRest
+from widemargin.estimators.parameters import option, whole
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.tiles import cross_block
-from widemargin.kernels import KERNEL_NAMES, Kernel
 from widemargin.kernels.names import is_precomputed
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.callbacks import Steps
 from widemargin.monitor.iteration import of_problem
 from widemargin.monitor.status import Status
@@ -41,57 +42,17 @@ NO_FUNCTIONS = np.empty(0)
 #: the model of a class whose turn has not come: zero
 NOT_BEGUN = SparseModel(np.empty(0, np.int64), NO_FUNCTIONS, np.empty((0, 0)), NO_FUNCTIONS, 1.0, 0, Status.STOPPED)
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
-
-class RelevanceMachine(KernelSystemModel):
+@dataclass(kw_only=True, eq=False, repr=False)
+class RelevanceMachine(NamedKernel, LimitedFit):
     """Shared face of RVC and RVR."""
 
-    _kept_private = ("_gamma", "_fitted_kernel", "_used", "_models")
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelSystemModel._parameter_constraints,
-        "kernel": [StrOptions(set(KERNEL_NAMES)), Kernel, callable],
-        "degree": [Interval(Integral, 0, None, closed="left")],
-        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-    }
-    _parameter_constraints.pop("solver")
+    fit_intercept: bool = option(True, "boolean")
+    n_candidates: int | None = option(None, whole(1), None)
+    max_iter: int = option(1000, whole(1))
+    random_state: Any = option(None, "random_state")
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: float | str = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        n_candidates: int | None = None,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        time_limit: float | None = None,
-        random_state: Any = None,
-        cache_size: float | None = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.n_candidates = n_candidates
-        self.tol = tol
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    _kept_private = ("_gamma", "_fitted_kernel", "_used", "_models")
 
     def _basis(self, data: TrainingSet) -> tuple[Matrix, NDArray[np.int64]]:
         """Phi, a constant first if there is an intercept, and the samples that its other columns stand for."""
@@ -114,10 +75,9 @@ class RelevanceMachine(KernelSystemModel):
         )
         return Phi, places
 
-    def _maximise(
-        self, data: TrainingSet, places: NDArray[np.int64], Phi: Matrix, columns: Matrix, steps: Steps | None
-    ) -> None:
+    def _maximise(self, data: TrainingSet, columns: Matrix, steps: Steps | None) -> None:
         """Fit and expose one sparse model per column of targets."""
+        Phi, places = self._basis(data)
 
         def expose(machine: RelevanceMachine, models: list[SparseModel]) -> None:
             machine._expose_models(data, places, models)
@@ -138,8 +98,6 @@ class RelevanceMachine(KernelSystemModel):
                 )
         self._expose_models(data, places, models)
         self._say_how_it_ended()
-        if steps is not None:
-            steps.finish()
 
     def _expose_models(self, data: TrainingSet, places: NDArray[np.int64], models: list[SparseModel]) -> None:
         """Relevance vectors of all models together, and each model's weights on them."""
@@ -174,9 +132,8 @@ class RelevanceMachine(KernelSystemModel):
 
     def _design(self, X: Any) -> Matrix:
         """A constant and the kernel with every relevance vector."""
-        X = self._check_new(X)
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        design = np.ones((n, len(self.relevance_) + 1))
+        X = self._read_to_predict(X)
+        design = np.ones((num_samples(X), len(self.relevance_) + 1))
         if is_precomputed(self.kernel):
             design[:, 1:] = X[:, self.relevance_]
         elif len(self.relevance_):
@@ -195,6 +152,7 @@ class RelevanceMachine(KernelSystemModel):
         return means, variances
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RVR(RegressorMixin, RelevanceMachine):
     """Relevance vector regression: a sparse kernel model with error bars and no C or epsilon to choose.
 
@@ -258,12 +216,9 @@ class RVR(RegressorMixin, RelevanceMachine):
         -------
         self
         """
-        steps = self._begin_steps(X, y)
-        data, targets, single = self._read_targets(X, y)
-        if not single:
-            targets = column_or_1d(targets, warn=True)[:, None]
-        Phi, places = self._basis(data)
-        self._maximise(data, places, Phi, targets, steps)
+        with self._reporting(X, y) as steps:
+            data, y = self._read_column(X, y)
+            self._maximise(data, y[:, None], steps)
         return self
 
     def _expose_models(self, data: TrainingSet, places: NDArray[np.int64], models: list[SparseModel]) -> None:
@@ -278,7 +233,8 @@ class RVR(RegressorMixin, RelevanceMachine):
         return means[:, 0], np.sqrt(self.noise_variance_ + variances[:, 0])
 
 
-class RVC(ClassifierMixin, RelevanceMachine):
+@dataclass(kw_only=True, eq=False, repr=False)
+class RVC(OneAgainstRest, RelevanceMachine):
     """Relevance vector classification: sparser than an SVM, with probabilities and no C to choose.
 
     Many classes are treated one against the rest, with their probabilities scaled to sum to one.
@@ -342,19 +298,9 @@ class RVC(ClassifierMixin, RelevanceMachine):
         -------
         self
         """
-        steps = self._begin_steps(X, y)
-        data = self._read(X, y, None, are_plain_labels)
-        labels = data.y if are_plain_labels(data.y, len(data)) else column_or_1d(data.y, warn=True)
-        check_classification_targets(labels)
-        self.classes_, numbers = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"The number of classes has to be greater than one; got {len(self.classes_)} class. A classifier needs "
-                "samples of at least two."
-            )
-        wanted = np.arange(len(self.classes_)) if len(self.classes_) > 2 else np.array([1])
-        Phi, places = self._basis(data)
-        self._maximise(data, places, Phi, (numbers[:, None] == wanted).astype(float), steps)
+        with self._reporting(X, y) as steps:
+            data = self._read(X, y, None, are_plain_labels)
+            self._maximise(data, np.maximum(self._signs(self._read_classes(data)), 0.0), steps)
         return self
 
     def decision_function(self, X: Any) -> Vector:
@@ -365,11 +311,6 @@ class RVC(ClassifierMixin, RelevanceMachine):
         means, variances = self._means_and_variances(X)
         values = means / np.sqrt(1.0 + PROBIT * variances)
         return values[:, 0] if values.shape[1] == 1 else values
-
-    def predict(self, X: Any) -> NDArray:
-        """Class of each sample."""
-        values = self.decision_function(X)
-        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> Matrix:
         """Probabilities of the classes, shape (n_samples, n_classes)."""

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.estimators.fitted import coefficients_of, support_in
-from widemargin.estimators.training_set import TrainingSet
 from widemargin.monitor.callbacks import StepListener, Steps
 from widemargin.monitor.history import History
 from widemargin.monitor.interrupt import StopSignal
@@ -88,8 +86,3 @@ def _levels(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.fl
     f = dual.gradient(beta, function)
     table = scan_groups(f, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups)
     return levels_of(table, dual.n_groups)
-
-
-def present_coefficients(machine: Any, data: TrainingSet) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Places of a machine's support vectors among the samples, and its coefficients; an error for other samples."""
-    return support_in(machine, data), coefficients_of(machine)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
-from typing import ClassVar
 
 import numpy as np
 
-from widemargin._sklearn import Interval, StrOptions
 from widemargin.estimators.base import Vector
 from widemargin.estimators.classifier import KernelClassifier
+from widemargin.estimators.parameters import POSITIVE_OR_INFINITE, one_of, option
 from widemargin.problems.classification import hinge, squared_hinge
 from widemargin.problems.dual import SignedDual
 
@@ -120,14 +118,8 @@ class SVC(KernelClassifier):
     True
     """
 
-    C: float = 1.0
-    loss: str = "hinge"
-
-    _parameter_constraints: ClassVar[dict] = {
-        **KernelClassifier._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="right")],
-        "loss": [StrOptions({"hinge", "squared_hinge"})],
-    }
+    C: float = option(1.0, POSITIVE_OR_INFINITE)
+    loss: str = option("hinge", one_of("hinge", "squared_hinge"))
 
     _builds_by_sample = True
 

@@ -18,11 +18,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin._sklearn import safe_indexing
+from widemargin.linalg.arrays import Vector
 from widemargin.monitor.user_warning import warn_user
 
+FLOATS = (np.float64, np.float32)  # float32 stays as it is: no second copy of the data in double precision
 VARIANCE_CHUNK = 1 << 20  # entries per chunk of the variance: X.var() would make a float64 copy of all of X
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -132,3 +132,26 @@ def variance_of_entries(X: Any, weight: Vector | None) -> float:
         second += share @ np.einsum("ij,ij->i", chunk, chunk)
         total += share.sum() * X.shape[1]
     return float(second / total - (first / total) ** 2)
+
+
+def as_targets(y: Any) -> Vector:
+    """Targets as float64 columns, shape (n_samples, n_targets)."""
+    try:
+        targets = np.asarray(y, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must hold numbers; got {type(y).__name__} of other things.") from error
+    if targets.ndim not in (1, 2) or not np.isfinite(targets).all():
+        raise ValueError(
+            f"y must be finite numbers of shape (n_samples,) or (n_samples, n_targets); got shape {targets.shape}"
+            + ("." if np.isfinite(targets).all() else " with NaN or infinity.")
+        )
+    return np.ascontiguousarray(targets.reshape(len(targets), -1))
+
+
+def stack_samples(first: Any, second: Any) -> Any:
+    """The samples of two collections of one kind, one behind the other: arrays, sparse matrices, or lists."""
+    if sp.issparse(first) or sp.issparse(second):
+        return sp.vstack([sp.csr_array(first), sp.csr_array(second)], format="csr")
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        return np.concatenate([first, second])
+    return [*first, *second]

@@ -248,27 +248,6 @@ def add_both(tile, own, other, own_sums, other_sums, both):
         own_sums[i] += total
 
 
-def cross_product(kernel: Kernel, left: Samples, right: Samples, V: Matrix, n_threads: int) -> Matrix:
-    """k(left, right) V in float64 tiles, shape (len(left), m); the matrix is never held as a whole."""
-    n, m = len(left), len(right)
-    out = np.empty((n, V.shape[1]))
-
-    def fill(number: int) -> None:
-        rows = slice(number * ROW_TILE, min(n, (number + 1) * ROW_TILE))
-        part = left.tile(rows.start, rows.stop)
-        buffer = np.empty((rows.stop - rows.start, min(TILE, m)))
-        total = np.zeros((rows.stop - rows.start, V.shape[1]))
-        for first in range(0, m, TILE):
-            last = min(m, first + TILE)
-            block = kernel.block(part, right.tile(first, last), buffer[:, : last - first])
-            total += block @ V[first:last]
-        out[rows] = total
-
-    with single_threaded_blas():
-        run_tiles(fill, -(-n // ROW_TILE), n_threads if kernel.releases_gil else 1)
-    return out
-
-
 def bounded_cross_product(
     kernel: Kernel, left: Samples, right: Samples, V: Matrix, n_threads: int
 ) -> tuple[Matrix, Matrix]:

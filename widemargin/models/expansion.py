@@ -1,9 +1,9 @@
 """A trained machine as a function:  f_k(x) = sum_i coefficient_ki k(x, x_i) + intercept_k, evaluated in blocks.
 
-Four ways to evaluate it, the cheapest that applies:
+Three ways to evaluate it, the cheapest that applies:
 
-features      for kernels with explicit features (strings): w_k = sum_i coefficient_ki phi(x_i) once, then phi(X) w
-linear        w_k = sum_i coefficient_ki x_i once, then X w
+weights       for kernels with explicit features (linear, strings): w_k = sum_i coefficient_ki phi(x_i) once, then
+              phi(X) w
 precomputed   the support columns of the given kernel matrix times the coefficients
 any other     tiles of rows x support vectors, each kernel block multiplied by its coefficients at once, so that the
               matrix K(X, SV) is never held as a whole
@@ -19,7 +19,7 @@ n_SV n_classes (n_classes - 1) / 2 with one coefficient row per pair.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,22 +27,22 @@ from numpy.typing import NDArray
 
 from widemargin._sklearn import safe_indexing
 from widemargin.gram.accumulate import add_row_products
+from widemargin.gram.gram import COLUMN_TILE, ROW_TILE
 from widemargin.kernels import FeatureKernel, Linear, Precomputed
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.kernels.samples.binary import two_values
 from widemargin.kernels.samples.raw import read_matrix
+from widemargin.linalg.arrays import Matrix
 from widemargin.models.two_value_rows import rows_of_two_values, with_third_value
+from widemargin.monitor.user_warning import warn_user
 from widemargin.parallel.tiles import resolve_n_jobs, run_tiles, single_threaded_blas
 
-ROW_TILE = 256  # rows of X per block: with COLUMN_TILE 2 MB in float64, which stay in the second-level cache
-TASK_TILES = 4  # most tiles of rows prepared at once: what preparing costs per call is then a few per cent ...
-TASKS_PER_THREAD = 4  # ... but with so many tasks left for each thread that all end at about the same time
-COLUMN_TILE = 1024  # support vectors per block; kernels prepare their tiles for this multiple
+TASKS = (
+    4  # tiles of rows prepared at once, if as many tasks are left for each thread that all end at about the same time
+)
 FEW_ROWS = 16  # up to here threads and the BLAS limit cost more (about 100 us) than they bring
 FEATURE_ROWS = 16_384  # samples whose features are written out at a time
 COLLAPSE_LIMIT = 32_000_000  # largest number of entries of w for which a linear machine is collapsed (256 MB)
-
-Matrix = NDArray[np.float64]
 
 
 class Piece(NamedTuple):
@@ -61,7 +61,8 @@ class Expansion:
     ----------
     kernel : Kernel
     vectors : array, CSR matrix or sequence of n_SV samples
-        The support vectors; for a precomputed kernel, their columns in the matrix (int array of shape (n_SV,)).
+        The support vectors; for a precomputed kernel, their columns in the matrix (int array of shape (n_SV,), or a
+        slice).
     coefficients : float64 array of shape (n_outputs, n_SV)
         With `class_starts` of shape (n_classes - 1, n_SV), in LIBSVM's one-against-one layout.
     intercept : float64 array of shape (n_outputs,), or (n_pairs,) with `class_starts`
@@ -99,15 +100,21 @@ class Expansion:
             return np.repeat(self.intercept[None, :], n_rows, axis=0)
         if isinstance(self.kernel, Precomputed):
             return self._from_columns(X)
-        if isinstance(self.kernel, Linear) and self.may_collapse():
-            return self._from_weights(X)
-        if isinstance(self.kernel, FeatureKernel) and self._features_may_collapse():
-            return self._from_features(X, n_rows)
+        if self.may_collapse():
+            return self._from_weights(X, n_rows)
         return self._from_blocks(X, n_rows, n_jobs)
 
     def weights(self) -> Matrix:
-        """w of a linear machine, shape (n_outputs, n_features) or (n_pairs, n_features)."""
-        return self.once("weights", lambda: combine(self.coefficients, self.vectors, self.class_starts))
+        """w of a machine linear in explicit features, shape (n_outputs, n_features) or (n_pairs, n_features)."""
+        return self.once("weights", lambda: combine(self.coefficients, self._features(), self.class_starts))
+
+    def _features(self, X: Any = None) -> Any:
+        """Explicit features of X, or of the support vectors, which are written out once."""
+        if isinstance(self.kernel, Linear):
+            return self.vectors if X is None else X
+        kernel = cast(FeatureKernel, self.kernel)
+        known = self.once("features", lambda: kernel.explicit(self.vectors))
+        return known.matrix if X is None else kernel.explicit(X, known.columns).matrix
 
     def once(self, name: Any, make: Callable[[], Any]) -> Any:
         """What `make` returns, computed when first asked for and kept until the machine is pickled."""
@@ -116,29 +123,19 @@ class Expansion:
         return self._prepared[name]
 
     def may_collapse(self) -> bool:
-        return len(self.intercept) * self.vectors.shape[1] <= COLLAPSE_LIMIT
+        """Whether the kernel is linear in explicit features, and w of a size to hold."""
+        if not isinstance(self.kernel, Linear | FeatureKernel):
+            return False
+        return len(self.intercept) * self._features().shape[1] <= COLLAPSE_LIMIT
 
-    def _from_weights(self, X: Any) -> Matrix:
-        """Decision values of a linear machine."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(X @ self.weights().T, np.float64) + self.intercept
-
-    def _features_may_collapse(self) -> bool:
-        """Write out the features of the support vectors, once; whether w is then of a size to hold."""
-        if "features" not in self._prepared:
-            self._prepared["features"] = self.kernel.explicit(self.vectors)  # type: ignore[attr-defined]
-        return len(self.intercept) * self._prepared["features"].matrix.shape[1] <= COLLAPSE_LIMIT
-
-    def _from_features(self, X: Any, n_rows: int) -> Matrix:
+    def _from_weights(self, X: Any, n_rows: int) -> Matrix:
         """Decision values of a machine that is linear in explicit features, some thousand samples at a time."""
-        known = self._prepared["features"]
-        if "weights" not in self._prepared:
-            self._prepared["weights"] = combine(self.coefficients, known.matrix, self.class_starts)
-        values = np.empty((n_rows, len(self.intercept)))
-        for start in range(0, n_rows, FEATURE_ROWS):
-            rows = slice(start, start + FEATURE_ROWS)
-            found = self.kernel.explicit(safe_indexing(X, rows), known.columns)  # type: ignore[attr-defined]
-            values[rows] = found.matrix @ self._prepared["weights"].T + self.intercept
+        values, weights = np.empty((n_rows, len(self.intercept))), self.weights().T
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, n_rows, FEATURE_ROWS):
+                rows = slice(start, start + FEATURE_ROWS)
+                part = X if n_rows <= FEATURE_ROWS else safe_indexing(X, rows)
+                values[rows] = self._features(part) @ weights + self.intercept
         return values
 
     def _from_columns(self, K: Any) -> Matrix:
@@ -166,7 +163,7 @@ class Expansion:
     def run(self, task: Callable[[slice], None], n_rows: int, n_jobs: int | None) -> None:
         """Call `task` for some tiles of rows after another, on threads."""
         n_threads = resolve_n_jobs(n_jobs) if self.kernel.releases_gil else 1
-        step = ROW_TILE * min(max(n_rows // (TASKS_PER_THREAD * n_threads * ROW_TILE), 1), TASK_TILES)
+        step = ROW_TILE * min(max(n_rows // (TASKS * n_threads * ROW_TILE), 1), TASKS)
 
         def numbered(number: int) -> None:
             task(slice(number * step, min((number + 1) * step, n_rows)))
@@ -266,6 +263,19 @@ class Expansion:
 def rows_not_finite(values: Matrix) -> NDArray[np.intp]:
     """Rows in which a decision value is infinite or NaN."""
     return np.flatnonzero(~np.isfinite(values).all(axis=1))
+
+
+def warn_not_finite(rows: NDArray[np.intp]) -> None:
+    """Warn if there are rows whose decision values are infinite or NaN in double precision."""
+    if not len(rows):
+        return
+    named = ", ".join(str(row) for row in rows[:5]) + (", ..." if len(rows) > 5 else "")
+    warn_user(
+        f"Decision values are infinite or NaN for {len(rows)} of the samples (rows {named}); predictions there mean "
+        "nothing. Values of X or of the kernel are so large that products overflow in double precision: scale the "
+        "features (StandardScaler), or use a smaller gamma, coef0 or degree; a kernel function of your own must return "
+        "finite numbers."
+    )
 
 
 def combine(coefficients: Matrix, vectors: Any, class_starts: Any = None) -> Matrix:

@@ -16,13 +16,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin.kernels import make_kernel
 from widemargin.kernels.names import is_precomputed
-
-Vector = NDArray[np.float64]
+from widemargin.linalg.arrays import Vector
 
 
 @dataclass(frozen=True, eq=False)

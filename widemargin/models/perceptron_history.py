@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
-
-Vector = NDArray[np.float64]
+from widemargin.linalg.arrays import Vector
 
 
 @dataclass

@@ -21,20 +21,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import FeatureKernel, Linear, Precomputed
-from widemargin.kernels.errors import SECOND_ORDER, UNIT, ErrorTerms, rounding_of_sum
+from widemargin.kernels import FeatureKernel, Precomputed
+from widemargin.kernels.errors import SECOND_ORDER, UNIT, rounding_of_sum
 from widemargin.kernels.kernel import Samples
 from widemargin.kernels.samples.binary import BinaryRows
+from widemargin.linalg.arrays import Matrix
 from widemargin.models.expansion import Expansion, Piece, combine, rows_not_finite
 from widemargin.parallel.tiles import single_threaded_blas
 
-SINGLE_SUPPORT = 1024  # support vectors from which float32 blocks save more than the proof about them costs, measured
-FEWEST_ROWS = 1024  # the same for rows
+WORTH_SINGLE = 1024  # rows and support vectors from which float32 blocks save more than the proof about them costs
 TRIED_ROWS = 64  # rows from all over X that tell beforehand how many will be in doubt
 MOST_DOUBTFUL = 0.3  # share of rows in doubt up to which float32, at half the time of float64, is worth trying
 LAST_ADDITION = 4.0 * UNIT  # of |f~|: u / (1 - u), and as much again for comparing f~ with e in floating point
 
-Matrix = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 Choose = Callable[[Matrix], Numbers]
@@ -53,17 +52,16 @@ def find_classes(
     if not _may_pay(f, n_rows):
         values = f.decision(X, n_jobs)
         return choose(values), rows_not_finite(values)
-    numbers, certain, doubts = np.zeros(n_rows, np.intp), np.zeros(n_rows, bool), Doubts()
+    numbers, certain = np.zeros(n_rows, np.intp), np.zeros(n_rows, bool)
     tried = np.linspace(0, n_rows - 1, TRIED_ROWS).astype(np.intp)
     with single_threaded_blas():
-        doubts.count(_by_single_precision(f, X[tried], choose_surely)[1])
+        sure = _by_single_precision(f, X[tried], choose_surely)[1]
 
     def task(rows: slice) -> None:
-        if doubts.are_few():
-            numbers[rows], certain[rows] = _by_single_precision(f, X[rows], choose_surely)
-            doubts.count(certain[rows])
+        numbers[rows], certain[rows] = _by_single_precision(f, X[rows], choose_surely)
 
-    f.run(task, n_rows, n_jobs)
+    if sure.mean() >= 1.0 - MOST_DOUBTFUL:
+        f.run(task, n_rows, n_jobs)
     others = np.flatnonzero(~certain)
     if not len(others):
         return numbers, others
@@ -74,15 +72,13 @@ def find_classes(
 
 def _may_pay(f: Expansion, n_rows: int) -> bool:
     """Whether float32 blocks can be faster and something is known about their errors; bits gain nothing."""
-    if n_rows < FEWEST_ROWS or f.coefficients.shape[1] < SINGLE_SUPPORT:
+    if min(n_rows, f.coefficients.shape[1]) < WORTH_SINGLE:
         return False
-    if f.kernel.accepts_objects or isinstance(f.kernel, Precomputed | FeatureKernel):
-        return False
-    if isinstance(f.kernel, Linear) and f.may_collapse():
+    if f.kernel.accepts_objects or isinstance(f.kernel, Precomputed | FeatureKernel) or f.may_collapse():
         return False
     if isinstance(f.support(np.float64), BinaryRows):
         return False
-    return _bounds(f, f.support(np.float32), False).are_finite()
+    return bool(np.isfinite(_bounds(f, f.support(np.float32), False)).all(axis=1).any())
 
 
 def _by_single_precision(f: Expansion, X: Any, choose_surely: ChooseSurely) -> tuple[Numbers, Mask]:
@@ -105,56 +101,25 @@ def _errors(f: Expansion, pieces: list[Piece], n_rows: int) -> Matrix:
         bounds = _bounds(f, piece.right, piece.general)
         with np.errstate(over="ignore", invalid="ignore"):
             terms = f.kernel.errors(piece.left)
-        errors[slice(None) if piece.rows is None else piece.rows] = bounds.of(terms)
-    return errors
+            found = (bounds @ np.column_stack([terms.left, terms.size]).T).T
+        errors[slice(None) if piece.rows is None else piece.rows] = found
+    errors += f.coefficients.shape[1] * float(np.finfo(np.float64).tiny)
+    return np.where(np.isnan(errors), np.inf, errors)
 
 
-def _bounds(f: Expansion, right: Samples, general: bool | None) -> SumBounds:
-    """The support vectors' part of the bounds, summed once per preparation of theirs."""
+def _bounds(f: Expansion, right: Samples, general: bool | None) -> Matrix:
+    """The support vectors' part of the bounds, shape (n_outputs, q + 1), summed once per preparation of theirs.
 
-    def make() -> SumBounds:
+    Its columns are sum_j |c_kj| right[j] over the support vectors of output k, and sum_j |c_kj| size[j] times the
+    rounding of sums.
+    """
+
+    def make() -> Matrix:
         sizes = np.abs(f.coefficients)
         with np.errstate(over="ignore", invalid="ignore"):
             terms = f.kernel.errors(right)
             totals = combine(sizes, np.column_stack([terms.right, terms.size]), f.class_starts)
-        return SumBounds(totals[:, :-1], totals[:, -1], sizes.shape[1])
+            totals[:, -1] *= rounding_of_sum(sizes.shape[1] + 5)
+            return SECOND_ORDER * totals
 
     return make() if general is None else f.once(("bounds", general), make)
-
-
-class SumBounds:
-    """Bounds on errors of decision values, with all that depends on support vectors summed.
-
-    right : sum_j |c_kj| right[j] over the support vectors of output k, shape (n_outputs, q)
-    size : sum_j |c_kj| size[j], shape (n_outputs,)
-    """
-
-    def __init__(self, right: Matrix, size: Matrix, n_support: int) -> None:
-        self.right, self.size, self.n_support = right, size, n_support
-
-    def are_finite(self) -> bool:
-        """Whether they can prove anything about any output."""
-        return bool((np.isfinite(self.right).all(axis=1) & np.isfinite(self.size)).any())
-
-    def of(self, rows: ErrorTerms) -> Matrix:
-        """Bound on the error of each output for each row before the intercept is added, shape (n_rows, n_outputs)."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            right = SECOND_ORDER * np.column_stack([self.right, rounding_of_sum(self.n_support + 5) * self.size])
-            errors = right @ np.column_stack([rows.left, rows.size]).T
-        errors += self.n_support * float(np.finfo(np.float64).tiny)
-        errors[np.isnan(errors)] = np.inf
-        return errors.T
-
-
-class Doubts:
-    """How many rows float32 left in doubt so far. Threads may lose a count; no label depends on it."""
-
-    def __init__(self) -> None:
-        self.seen = self.doubtful = 0
-
-    def are_few(self) -> bool:
-        return self.doubtful <= MOST_DOUBTFUL * self.seen
-
-    def count(self, certain: Mask) -> None:
-        self.seen += len(certain)
-        self.doubtful += len(certain) - int(np.count_nonzero(certain))

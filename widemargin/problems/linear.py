@@ -1,9 +1,9 @@
-"""A linear machine as its solvers take it, and what they hand back.
+"""A linear model as its solvers take it, and what they return.
 
 Solves      min  1/2 |w|^2 + sum_i loss_i(w'x_i + bias),     the losses those of a signed dual (problems/dual.py)
 
 bias        penalised:    one more weight, on a constant column of value tau (LIBLINEAR; intercept_scaling = tau)
-            unpenalised:  free, which makes the multipliers sum to zero (LIBSVM; the machine of SVC(kernel="linear"))
+            unpenalised:  free, which makes the multipliers sum to zero (LIBSVM; the model of SVC(kernel="linear"))
             none:         column = 0
 """
 
@@ -12,22 +12,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from widemargin.linalg.rows import DenseRows, SparseRows
+from widemargin.linalg.arrays import Vector
+from widemargin.linalg.design import Design
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class LinearProblem:
-    """Rows and signed dual of one linear machine.
+    """Rows and signed dual of one linear model.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class LinearProblem:
     scale : typical size of -c about its middle, the unit of a margin: 1 for classes
     """
 
-    rows: DenseRows | SparseRows
+    rows: Design
     dual: SignedDual
     rate: Vector
     squared: bool
@@ -48,9 +48,12 @@ class LinearProblem:
     def free_bias(self) -> bool:
         return self.dual.n_groups == 1
 
-    @property
-    def box(self) -> tuple[Vector, Vector, Vector, Vector]:
-        return self.dual.linear_term, self.dual.epsilon, self.dual.lower, self.dual.upper
+    @cached_property
+    def penalty(self) -> Vector:
+        """Weight of each w_j^2 / 2 in the objective: one, and zero for an unpenalised bias."""
+        penalty = np.ones(self.rows.d + 1)
+        penalty[-1] = not self.free_bias
+        return penalty
 
     def every(self, stride: int) -> LinearProblem:
         """The problem of each stride-th sample with C raised so that the optimum is about the same."""
@@ -66,7 +69,7 @@ class LinearProblem:
         return replace(self, rows=self.rows.take(some), dual=dual, rate=self.rate[some] * stride)
 
 
-def linear_problem(rows: DenseRows | SparseRows, dual: SignedDual) -> LinearProblem:
+def linear_problem(rows: Design, dual: SignedDual) -> LinearProblem:
     """Read off the numbers the solvers need. Losses must be all squared or all linear with a finite box."""
     squared = bool(dual.diagonal[0] > 0.0)
     rate = 1.0 / dual.diagonal if squared else np.maximum(dual.upper, -dual.lower)
@@ -74,71 +77,6 @@ def linear_problem(rows: DenseRows | SparseRows, dual: SignedDual) -> LinearProb
         rate = np.minimum(rate, np.where(dual.upper >= -dual.lower, -dual.lower.sum(), dual.upper.sum()))
     spread = float(np.abs(dual.linear_term - np.median(dual.linear_term)).mean()) if dual.epsilon.any() else 1.0
     return LinearProblem(rows, dual, rate, squared, spread if spread > 0.0 else 1.0)
-
-
-@dataclass
-class Budget:
-    """How long a solver may work, and who watches.
-
-    gap : relative gap (P - D) / P to reach; max_iter : Newton steps or passes; deadline : on time.perf_counter()
-    """
-
-    gap: float
-    max_iter: int = 1000
-    deadline: float = float("inf")
-    watch: Watch | None = None
-    began: float = field(default_factory=time.perf_counter)
-
-    def ended(self, iterations: int) -> Status | None:
-        """Why the solver must stop now, if it must."""
-        if iterations >= self.max_iter:
-            return Status.MAX_ITER
-        return Status.TIME_LIMIT if time.perf_counter() >= self.deadline else None
-
-    def report(self, gap: float, primal: float, iterations: int, weights: Vector, beta: Vector | None = None) -> None:
-        """Call the listener; the gap is reported as the violation."""
-        if self.watch is not None:
-            self.watch(
-                Iteration(
-                    violation=gap,
-                    tol=self.gap,
-                    objective=-primal,
-                    iterations=iterations,
-                    rounds=iterations,
-                    n_support=0 if beta is None else int(np.count_nonzero(beta)),
-                    seconds=time.perf_counter() - self.began,
-                    iterate=weights.copy,
-                    multipliers=None if beta is None else beta.copy,
-                )
-            )
-
-
-class Undecidable(Exception):
-    """Raised by a further condition on an answer: what is missing are digits, more steps will not meet it."""
-
-
-@dataclass
-class Point:
-    """Weights, multipliers, u = X w, and X'b or None: what a further condition on an answer looks at."""
-
-    w: Vector
-    beta: Vector
-    u: Vector
-    total: Vector | None = None
-
-
-Accept = Callable[[Any], bool]  # of a Point or of anything with its attributes; may raise Undecidable
-
-
-Decide = Callable[..., Status | None]  # how a solver that hands over its point should end; None: it goes on
-
-
-class PassesAnswer(NamedTuple):
-    """The point that passes over samples or weights came to (weights first), and how they ended."""
-
-    point: tuple[Vector, ...]
-    status: Status
-    passes: int
 
 
 @dataclass
@@ -150,8 +88,64 @@ class LinearAnswer:
 
     weights: Vector
     beta: Vector
-    status: Status
-    iterations: int
-    gap: float
     margins: Vector | None = None
     total: Vector | None = None
+    gap: float = np.inf
+    status: Status = Status.STALLED
+    iterations: int = 0
+
+
+#: Returns how a solver should end with an answer whose gap meets the tolerance; None if it should go on.
+Decide = Callable[[LinearAnswer], Status | None]
+
+
+@dataclass(frozen=True)
+class LinearRun:
+    """One run of one or several solvers: when to stop, and who listens.
+
+    Attributes
+    ----------
+    stopping : tol is the relative gap (P - D) / P to reach, max_iter limits Newton steps and passes together
+    watch : called once per step or pass (monitor/iteration.py)
+    decide : asked when the gap meets the tolerance, and again whenever it has shrunk by NEXT
+    seed : of the random order of visits
+    began : on time.perf_counter()
+    """
+
+    stopping: Stopping
+    watch: Watch | None = None
+    decide: Decide | None = None
+    seed: int = 0
+    began: float = field(default_factory=time.perf_counter)
+
+    def limited(self, **limits: Any) -> LinearRun:
+        """The same run with another tol or max_iter."""
+        return replace(self, stopping=replace(self.stopping, **limits))
+
+    def ended(self, iterations: int) -> Status | None:
+        """Why the solver must stop now, if it must."""
+        if 0 <= self.stopping.max_iter <= iterations:
+            return Status.MAX_ITER
+        limit = self.stopping.time_limit
+        return Status.TIME_LIMIT if limit is not None and time.perf_counter() - self.began >= limit else None
+
+    def judge(self, answer: LinearAnswer) -> Status | None:
+        """OPTIMAL or UNDECIDED where the solver should end with this answer, which meets the gap."""
+        return Status.OPTIMAL if self.decide is None else self.decide(answer)
+
+    def report(self, gap: float, primal: float, iterations: int, weights: Vector, beta: Vector | None = None) -> None:
+        """Call the listener; the gap is reported as the violation."""
+        if self.watch is not None:
+            self.watch(
+                Iteration(
+                    violation=gap,
+                    tol=self.stopping.tol,
+                    objective=-primal,
+                    iterations=iterations,
+                    rounds=iterations,
+                    n_support=0 if beta is None else int(np.count_nonzero(beta)),
+                    seconds=time.perf_counter() - self.began,
+                    iterate=weights.copy,
+                    multipliers=None if beta is None else beta.copy,
+                )
+            )

@@ -19,6 +19,7 @@ See      Tipping & Faul (2003), "Fast marginal likelihood maximisation for spars
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 from scipy.special import expit
 
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
@@ -35,12 +37,10 @@ FIRST_NOISE = 0.1  # of the targets' standard deviation: where the noise begins
 LEAST_NOISE = 1e-6  # of the targets' standard deviation: below, the evidence is ruled by rounding
 NEWTON_STEPS = 25  # for the mode of the weights; it starts close to it
 HALVINGS = 100  # of a Newton step; no finite one is longer than 2^100 times a useful one
+LEAST_CURVATURE = 1e-12  # p (1 - p) of samples far from the boundary, where it would underflow
 NEWTON_TOL = 1e-8  # of the norm of the gradient
 ALIGNED = 1e-9  # share of a basis function that must be new to the model: near copies make Sigma singular
 PATIENCE = 3  # deletions after which a basis function stays out: at the floor of the noise, rounding would add it again
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass
@@ -65,94 +65,49 @@ class SparseModel:
     status: Status
 
 
-class Evidence:
+class Evidence(ABC):
     """State of the algorithm: the active basis functions and the measures of all."""
 
-    def __init__(self, Phi: Matrix, targets: Vector, classify: bool) -> None:
-        self.Phi, self.t, self.classify = Phi, targets, classify
-        size = float(np.abs(targets).max())
-        spread = float(targets.std())
-        if spread <= np.finfo(float).eps * size:  # constant targets: their size is the only scale there is
-            spread = size or 1.0
-        self.floor = (LEAST_NOISE * spread) ** 2
-        self.beta = 1.0 if classify else 1.0 / (FIRST_NOISE * spread) ** 2
-        self.squared = Phi * Phi
-        self.squares = self.squared.sum(axis=0)
-        centred = targets - 0.5 if classify else targets
-        fit = np.divide((Phi.T @ centred) ** 2, self.squares, out=np.zeros(Phi.shape[1]), where=self.squares > 0)
+    beta = 1.0  # precision of the noise
+
+    def __init__(self, Phi: Matrix, targets: Vector, centre: float = 0.0) -> None:
+        self.Phi, self.t = Phi, targets
+        squares = np.square(Phi).sum(axis=0)
+        fit = np.divide((Phi.T @ (targets - centre)) ** 2, squares, out=np.zeros(Phi.shape[1]), where=squares > 0)
         first = int(np.argmax(fit))
         self.active = [first]
         self.deleted = np.zeros(Phi.shape[1], int)  # how often each was taken out
         # The evidence of the first function alone has its maximum here (Tipping & Faul 2003, equation 26).
-        gain = fit[first] / max(self.squares[first], np.finfo(float).tiny) - 1.0 / (self.beta * self.squares[first])
+        gain = fit[first] / max(squares[first], np.finfo(float).tiny) - 1.0 / (self.beta * squares[first])
         self.alpha = np.array([1.0 / max(gain, 1e-3) if gain > 0 else 1e3])
         self.mean = np.zeros(1)
-        self.column_products: dict[int, Vector] = {}
         self.refresh()
+
+    @abstractmethod
+    def posterior(self, basis: Matrix) -> tuple[Matrix, Vector, Vector]:
+        """Set mean and covariance of the weights of the active functions.
+
+        Returns Phi'B basis, phi_m'B phi_m of every function, and B (t - Phi mu), or t - p of a classifier.
+        """
+
+    def update_noise(self) -> float:
+        """Re-estimate the precision of the noise; how much its logarithm changed."""
+        return 0.0
 
     def refresh(self) -> None:
         """Posterior of the active weights, then S and Q of every basis function."""
-        basis = self.Phi[:, self.active]
-        if self.classify:
-            self.mean = self._mode(basis)
-            p = expit(basis @ self.mean)
-            B = np.maximum(p * (1.0 - p), 1e-12)
-            error, scaled = self.t - p, basis * B[:, None]
-            precision = basis.T @ scaled
-            cross = self.Phi.T @ scaled
-            own = B @ self.squared
-        else:
-            cross = self.beta * self._products()
-            precision = cross[self.active]
-            own = self.beta * self.squares
-        self.covariance = self._invert(precision + np.diag(self.alpha))
-        if not self.classify:
-            self.mean = self.beta * (self.covariance @ (basis.T @ self.t))
-            error = self.beta * (self.t - basis @ self.mean)
-        self.S = own - ((cross @ self.covariance) * cross).sum(axis=1)
+        cross, self.own, error = self.posterior(self.Phi[:, self.active])
+        self.S = self.own - ((cross @ self.covariance) * cross).sum(axis=1)
         self.Q = self.Phi.T @ error
         # Of those in the model by formulas in which nothing cancels: they follow from the definition of Sigma and mu.
         self.S[self.active] = self.alpha * (1.0 - self.alpha * np.diagonal(self.covariance))
         self.Q[self.active] = self.alpha * self.mean
-        self.own = own
 
-    def _products(self) -> Matrix:
-        """Phi'phi_m of the active functions, each computed once."""
-        for m in self.active:
-            if m not in self.column_products:
-                self.column_products[m] = self.Phi.T @ self.Phi[:, m]
-        return np.column_stack([self.column_products[m] for m in self.active])
-
-    @staticmethod
-    def _invert(precision: Matrix) -> Matrix:
+    def invert(self, cross: Matrix) -> None:
+        """Set the covariance, the inverse of diag(alpha) + basis'B basis."""
+        precision = cross[self.active] + np.diag(self.alpha)
         corner = cholesky(precision, lower=True, check_finite=False)
-        return cho_solve((corner, True), np.eye(len(precision)), check_finite=False)
-
-    def _mode(self, basis: Matrix) -> Vector:
-        """The most likely weights of the classifier by Newton's method with halved steps."""
-        w = self.mean
-
-        def energy(w: Vector) -> float:
-            z = basis @ w
-            return float(np.logaddexp(0.0, z).sum() - self.t @ z + 0.5 * self.alpha @ (w * w))
-
-        value = energy(w)
-        for _ in range(NEWTON_STEPS):
-            p = expit(basis @ w)
-            gradient = basis.T @ (self.t - p) - self.alpha * w
-            if np.linalg.norm(gradient) <= NEWTON_TOL * len(self.t):
-                break
-            curvature = (basis * np.maximum(p * (1.0 - p), 1e-12)[:, None]).T @ basis + np.diag(self.alpha)
-            step = np.linalg.solve(curvature, gradient)
-            if not np.isfinite(step).all():
-                break
-            for _ in range(HALVINGS):
-                tried = energy(w + step)
-                if tried <= value or np.abs(step).max() < 1e-12:
-                    break
-                step *= 0.5
-            w, value = w + step, tried
-        return w
+        self.covariance = cho_solve((corner, True), np.eye(len(precision)), check_finite=False)
 
     def best_step(self, tol: float) -> tuple[str, int, float] | None:
         """What raises the evidence most: ("add" | "change" | "delete", function, new alpha), or None at the end."""
@@ -166,12 +121,7 @@ class Evidence:
             outside = np.ones(len(s), bool)
             outside[at] = False
             gain = np.full(len(s), -np.inf)
-            may_add = (
-                outside
-                & relevant
-                & (self.S / np.maximum(self.own, np.finfo(float).tiny) > ALIGNED)
-                & (self.deleted < PATIENCE)
-            )
+            may_add = outside & relevant & (ALIGNED * self.own < self.S) & (self.deleted < PATIENCE)
             ratio = self.Q[may_add] ** 2 / self.S[may_add]
             gain[may_add] = 0.5 * (ratio - 1.0 - np.log(ratio))
             stay = relevant[at]
@@ -204,16 +154,6 @@ class Evidence:
                 self.deleted[m] += 1
                 self.alpha, self.mean = np.delete(self.alpha, place), np.delete(self.mean, place)
 
-    def update_noise(self) -> float:
-        """Re-estimate the precision of the noise; how much its logarithm changed."""
-        if self.classify:
-            return 0.0
-        error = self.t - self.Phi[:, self.active] @ self.mean
-        determined = len(self.alpha) - float(self.alpha @ np.diagonal(self.covariance))
-        variance = float(error @ error) / max(len(self.t) - determined, 1.0)
-        before, self.beta = self.beta, 1.0 / max(variance, self.floor)
-        return abs(np.log(self.beta / before))
-
     def model(self, iterations: int, status: Status) -> SparseModel:
         """The answer, sorted by the number of the basis function."""
         order = np.argsort(self.active)
@@ -222,38 +162,107 @@ class Evidence:
         return SparseModel(active, self.mean[order], covariance, self.alpha[order], self.beta, iterations, status)
 
 
+class RegressionEvidence(Evidence):
+    """With Gaussian noise, whose precision is estimated along the way."""
+
+    def __init__(self, Phi: Matrix, targets: Vector) -> None:
+        size = float(np.abs(targets).max())
+        spread = float(targets.std())
+        if spread <= np.finfo(float).eps * size:  # constant targets: their size is the only scale there is
+            spread = size or 1.0
+        self.floor = (LEAST_NOISE * spread) ** 2
+        self.beta = 1.0 / (FIRST_NOISE * spread) ** 2
+        self.squares = np.square(Phi).sum(axis=0)
+        self.products: dict[int, Vector] = {}  # Phi'phi_m of functions that were active
+        super().__init__(Phi, targets)
+
+    def posterior(self, basis: Matrix) -> tuple[Matrix, Vector, Vector]:
+        for place, m in enumerate(self.active):
+            if m not in self.products:
+                self.products[m] = self.Phi.T @ basis[:, place]
+        cross = self.beta * np.column_stack([self.products[m] for m in self.active])
+        self.invert(cross)
+        self.mean = self.beta * (self.covariance @ (basis.T @ self.t))
+        return cross, self.beta * self.squares, self.beta * (self.t - basis @ self.mean)
+
+    def update_noise(self) -> float:
+        """Re-estimate the precision of the noise; how much its logarithm changed."""
+        error = self.t - self.Phi[:, self.active] @ self.mean
+        determined = len(self.alpha) - float(self.alpha @ np.diagonal(self.covariance))
+        variance = float(error @ error) / max(len(self.t) - determined, 1.0)
+        before, self.beta = self.beta, 1.0 / max(variance, self.floor)
+        return abs(np.log(self.beta / before))
+
+
+class ClassificationEvidence(Evidence):
+    """With the Laplace approximation at the mode of the weights."""
+
+    def __init__(self, Phi: Matrix, targets: Vector) -> None:
+        self.squared = Phi * Phi
+        super().__init__(Phi, targets, centre=0.5)
+
+    def posterior(self, basis: Matrix) -> tuple[Matrix, Vector, Vector]:
+        self.mean = self._mode(basis)
+        p = expit(basis @ self.mean)
+        B = np.maximum(p * (1.0 - p), LEAST_CURVATURE)
+        cross = self.Phi.T @ (basis * B[:, None])
+        self.invert(cross)
+        return cross, B @ self.squared, self.t - p
+
+    def _mode(self, basis: Matrix) -> Vector:
+        """The most likely weights of the classifier by Newton's method with halved steps."""
+        w = self.mean
+
+        def energy(w: Vector) -> float:
+            z = basis @ w
+            return float(np.logaddexp(0.0, z).sum() - self.t @ z + 0.5 * self.alpha @ (w * w))
+
+        value = energy(w)
+        for _ in range(NEWTON_STEPS):
+            p = expit(basis @ w)
+            gradient = basis.T @ (self.t - p) - self.alpha * w
+            if np.linalg.norm(gradient) <= NEWTON_TOL * len(self.t):
+                break
+            curvature = (basis * np.maximum(p * (1.0 - p), LEAST_CURVATURE)[:, None]).T @ basis + np.diag(self.alpha)
+            step = np.linalg.solve(curvature, gradient)
+            if not np.isfinite(step).all():
+                break
+            for _ in range(HALVINGS):
+                tried = energy(w + step)
+                if tried <= value or np.abs(step).max() < 1e-12:
+                    break
+                step *= 0.5
+            w, value = w + step, tried
+        return w
+
+
 def maximise_evidence(
     Phi: Matrix, targets: Vector, *, classify: bool, tol: float, max_iter: int, deadline: float, watch: Watch | None
 ) -> SparseModel:
     """Run the algorithm on basis functions Phi (n, M); targets are numbers, or 0 and 1 with `classify`."""
     started = time.perf_counter()
-    state = Evidence(Phi, targets, classify)
+    state = (ClassificationEvidence if classify else RegressionEvidence)(Phi, targets)
     answer = state.model(0, Status.MAX_ITER)
-    for iteration in range(1, max_iter + 1):
-        try:
+    try:
+        for iteration in range(1, max_iter + 1):
             step = state.best_step(tol)
             if step is not None:
                 state.apply(*step)
                 state.refresh()
-            linear_term = state.update_noise()
-            if linear_term > 0.0:
+            change = state.update_noise()
+            if change > 0.0:
                 state.refresh()
-        except LinAlgError:  # the last step made Sigma singular: the model before it is the answer
-            return replace(answer, status=Status.STALLED)
-        except KeyboardInterrupt as interrupt:
-            return replace(answer, status=status_of(interrupt))
-        answer = state.model(iteration, Status.MAX_ITER)
-        if watch is not None:
+            answer = state.model(iteration, Status.MAX_ITER)
             seconds = time.perf_counter() - started
-            iterate = partial(replace, answer)
-            try:
+            if watch is not None:
+                iterate = partial(replace, answer)
                 watch(Iteration(1.0, tol, n_support=len(state.active), seconds=seconds, iterate=iterate))
-            except KeyboardInterrupt as interrupt:
-                return replace(answer, status=status_of(interrupt))
-        if step is None and linear_term <= tol:
-            answer.status = Status.OPTIMAL
-            break
-        if time.perf_counter() > deadline:
-            answer.status = Status.TIME_LIMIT
-            break
+            if step is None and change <= tol:
+                return replace(answer, status=Status.OPTIMAL)
+            if started + seconds > deadline:
+                return replace(answer, status=Status.TIME_LIMIT)
+    except LinAlgError:  # the last step made Sigma singular: the model before it is the answer
+        return replace(answer, status=Status.STALLED)
+    except KeyboardInterrupt as interrupt:
+        return replace(answer, status=status_of(interrupt))
     return answer

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,27 +20,27 @@ from widemargin.certificate.prove import proven_violation
 from widemargin.gram.scores import Scores
 from widemargin.gram.source import Index
 from widemargin.kernels import Kernel, Linear
-from widemargin.linalg.rows import DenseRows, SparseRows, rows_of
+from widemargin.linalg.design import Design, design_of
 from widemargin.monitor.iteration import Iteration, Watch
+from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.linear import Budget, Vector, linear_problem
+from widemargin.problems.linear import LinearAnswer, LinearRun, Vector, linear_problem
 from widemargin.problems.warm_start import restart
-from widemargin.solvers.linear.newton import PRIMAL_SIDE, Newton
+from widemargin.solvers.linear.proximal_newton import PRIMAL_SIDE
 from widemargin.solvers.linear.solve import solve_linear
 from widemargin.solvers.solution import Solution
 
-if TYPE_CHECKING:
-    from widemargin.monitor.stopping import Stopping
-
 FEWEST = 1000  # samples: below, the block solver on a whole kernel matrix is as fast
 FIRST_GAP = 1e-3  # relative gap at which the certificate is looked at for the first time
+MOST_STEPS = 1000  # Newton steps and passes, after which the block solver goes on
 
 
 class LinearPath:
     """The rows of a fit, and the multipliers of its problems by the linear solvers."""
 
     def __init__(self, X: Any) -> None:
-        self.rows = rows_of(X, 1.0)
+        self.rows = design_of(X, 1.0)
 
     @staticmethod
     def suits(kernel: Kernel, X: Any) -> bool:
@@ -49,10 +49,6 @@ class LinearPath:
             return False
         return X.shape[0] >= FEWEST and (X.shape[1] <= PRIMAL_SIDE or (sp.issparse(X) and X.format == "csr"))
 
-    def _rows_of(self, index: Index | None) -> DenseRows | SparseRows:
-        """The samples of a problem."""
-        return self.rows if index is None else self.rows.take(index)
-
     def train(
         self, dual: SignedDual, index: Index | None, stopping: Stopping, watch: Watch
     ) -> tuple[Solution, Certificate] | None:
@@ -60,49 +56,39 @@ class LinearPath:
         if len(dual) < FEWEST or stopping.max_iter >= 0 or stopping.criterion == "objective" or not _is_linear(dual):
             return None
         began = time.perf_counter()
-        taking_part = np.flatnonzero(dual.upper > dual.lower)  # samples without weight stay at zero
-        rows, places = self.rows, index
-        if len(taking_part) < len(dual):
-            places = taking_part if places is None else places[taking_part]
-        if places is not None:
-            rows = rows.take(places)
-        largest_square = float(np.max(rows.squared_norms(), initial=0.0))
-        problem = linear_problem(rows, _part(dual, taking_part) if len(taking_part) < len(dual) else dual)
-
+        rows = self.rows if index is None else self.rows.take(index)
+        largest_square = float(np.max(rows.squared_norms, initial=0.0))
         scores = Scores(np.empty(0), np.empty(0))
 
-        def accept(state: Newton) -> bool:
+        def decide(answer: LinearAnswer) -> Status | None:
             nonlocal scores
-            point = _feasible(problem.dual, state.beta)
+            point = _feasible(dual, answer.beta)
             scores = _scores(rows, point)
             if stopping.criterion == "kkt":
-                return proven_violation(problem.dual, point, scores) <= stopping.tol
-            return certified(problem.dual, point, scores).holds
+                holds = proven_violation(dual, point, scores) <= stopping.tol
+            else:
+                holds = certified(point, scores).holds
+            return Status.OPTIMAL if holds else None
 
-        def certified(dual: SignedDual, beta: Vector, scores: Scores, solution: Solution | None = None) -> Certificate:
+        def certified(beta: Vector, scores: Scores, solution: Solution | None = None) -> Certificate:
             return certify_function(
                 dual, beta, scores.values, stopping.tol, error=scores.error, criterion=stopping.criterion,
                 diagonal=largest_square, solution=solution,
             )  # fmt: skip
 
-        def everywhere(values: Vector) -> Vector:
-            beta = np.zeros(len(dual))
-            beta[taking_part] = _feasible(problem.dual, values)
-            return beta
-
         def tell(now: Iteration) -> None:
             def point() -> tuple[Vector, Vector]:
                 assert now.multipliers is not None
-                beta = everywhere(now.multipliers())
-                return beta, _scores(self._rows_of(index), beta).values
+                beta = _feasible(dual, now.multipliers())
+                return beta, _scores(rows, beta).values
 
             watch(replace(now, point=point))
 
-        budget = Budget(FIRST_GAP, deadline=stopping.deadline(), watch=tell)
-        answer = solve_linear(problem, budget, accept=accept)
-        beta = everywhere(answer.beta)
-        if len(taking_part) < len(dual) or not answer.status.converged:  # else it was computed to be accepted
-            scores = _scores(self._rows_of(index), beta)
+        limits = Stopping(FIRST_GAP, "gap", MOST_STEPS, stopping.time_limit)
+        answer = solve_linear(linear_problem(rows, dual), LinearRun(limits, tell, decide))
+        beta = _feasible(dual, answer.beta)
+        if not answer.status.converged:  # else it was computed to be accepted
+            scores = _scores(rows, beta)
         solution = Solution(
             beta=beta,
             function=scores.values,
@@ -116,7 +102,7 @@ class LinearPath:
             seconds=time.perf_counter() - began,
             error=scores.error,
         )
-        certificate = certified(dual, beta, scores, solution)
+        certificate = certified(beta, scores, solution)
         level = np.array(certificate.level)
         return replace(solution, level=level, violation=certificate.violation), certificate
 
@@ -131,24 +117,11 @@ def _is_linear(dual: SignedDual) -> bool:
     """Whether a problem is a C-machine with bias: one sum that is zero, losses all linear or all squared."""
     if dual.n_groups != 1 or dual.row is not None or dual.sign is not None or dual.start.any():
         return False
-    taking_part = dual.upper > dual.lower
-    finite = np.isfinite(dual.upper[taking_part]) & np.isfinite(dual.lower[taking_part])
-    squared = dual.diagonal[taking_part] > 0.0
-    return bool(taking_part.any() and ((finite & ~squared).all() or squared.all()))
+    finite, squared = np.isfinite(dual.upper) & np.isfinite(dual.lower), dual.diagonal > 0.0
+    return bool((dual.upper > dual.lower).any() and ((finite & ~squared).all() or squared.all()))
 
 
-def _part(dual: SignedDual, samples: Index) -> SignedDual:
-    """The problem of some of the samples."""
-    return SignedDual(
-        linear_term=dual.linear_term[samples],
-        lower=dual.lower[samples],
-        upper=dual.upper[samples],
-        diagonal=dual.diagonal[samples],
-        epsilon=dual.epsilon[samples],
-    )
-
-
-def _scores(rows: DenseRows | SparseRows, beta: Vector) -> Scores:
+def _scores(rows: Design, beta: Vector) -> Scores:
     """F = X (X'b), without the bias, and its error."""
     support = np.flatnonzero(beta)
     total = np.zeros(rows.d + 1)

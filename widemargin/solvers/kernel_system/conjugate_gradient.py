@@ -24,18 +24,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from widemargin.gram.tiles import KernelTiles
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.status import Status
+from widemargin.solvers.kernel_system.preconditioner import Preconditioner
 
+MOST_STEPS = 5000  # by default
 PATIENCE = 60  # steps without a new best before rounding is taken to have stopped the method
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass
@@ -47,56 +47,66 @@ class Descent:
     solution : (n, m) best vectors found
     error : (m,) r'M^-1 r of each, by the recursion
     history : per step, (lower, upper) of the first right-hand side
-    lengths, turns : (iterations, m) lambda and gamma of Table 7.3, zero once a right-hand side is done; only on request
+    lengths, turns : (iterations, m) lambda and gamma of Table 7.3, zero once a right-hand side is done
     """
 
     solution: Matrix
     error: Vector
     status: Status
     iterations: int
-    history: list[tuple[float, float]] = field(default_factory=list)
-    lengths: Matrix = field(default_factory=lambda: np.empty((0, 0)))
-    turns: Matrix = field(default_factory=lambda: np.empty((0, 0)))
+    history: list[tuple[float, float]]
+    lengths: Matrix
+    turns: Matrix
+
+
+class ShiftedKernel:
+    """A = K + D with its preconditioner M: what conjugate gradients need of a system."""
+
+    def __init__(self, tiles: KernelTiles, M: Preconditioner) -> None:
+        self.tiles, self.M = tiles, M
+        self.precondition = M.solve
+
+    def multiply(self, V: Matrix) -> Matrix:
+        """A V."""
+        out = self.tiles.product(V)
+        out += self.M.noise[:, None] * V
+        return out
 
 
 def descend(
-    multiply: Callable[[Matrix], Matrix],
-    precondition: Callable[[Matrix], Matrix],
+    A: ShiftedKernel,
     residual: Matrix,
     goal: Vector,
     *,
-    lower: Vector,
-    max_iter: int,
+    lower: Vector | None = None,
+    max_iter: int = MOST_STEPS,
     deadline: float = float("inf"),
-    watch: Callable[[int, Vector, Vector, Matrix], None] | None = None,
-    hopeless: Callable[[int, Vector], bool] | None = None,
-    keep: bool = False,
+    watch: Callable[[int, Vector, Vector, Matrix], bool | None] | None = None,
 ) -> Descent:
     """Minimise the energy from a start whose residual is given; the answer is what must be added to the start.
 
     goal : (m,) r'M^-1 r at which a right-hand side is done
-    lower : (m,) lower bounds at the start
-    watch : called with the step, lower bounds, errors, and the answer so far, which the next step changes
-    hopeless : called with the step and the errors; True ends the run as MAX_ITER, where another method waits
-    keep : whether to keep lengths and turns of all steps
+    lower : (m,) lower bounds at the start, zero where it is left out
+    watch : called with the step, lower bounds, errors, and the answer so far, which the next step changes; True ends
+        the run as MAX_ITER, where another method waits
     """
     r = residual.copy()
-    z = precondition(r)
+    z = A.precondition(r)
     direction = z.copy()
     rho = np.einsum("ij,ij->j", r, z)
     a = np.zeros_like(r)
     best, best_error, waited = a.copy(), rho.copy(), 0
-    lower = lower.copy()
+    lower = np.zeros(len(goal)) if lower is None else lower.copy()
     history = [(float(lower[0]), float(lower[0] + max(rho[0], 0.0)))]
     lengths: list[Vector] = []
     turns: list[Vector] = []
-    status, step = Status.MAX_ITER, 0
+    status, step, enough = Status.MAX_ITER, 0, False
     try:
         while True:
             if (best_error <= goal).all():
                 status = Status.OPTIMAL
                 break
-            if step >= max_iter or (hopeless is not None and hopeless(step, best_error)):
+            if enough or step >= max_iter:
                 break
             if time.perf_counter() > deadline:
                 status = Status.TIME_LIMIT
@@ -104,7 +114,7 @@ def descend(
             if waited > PATIENCE:
                 status = Status.STALLED
                 break
-            along = multiply(direction)
+            along = A.multiply(direction)
             curvature = np.einsum("ij,ij->j", direction, along)
             open_ = best_error > goal  # the others only drift on in rounding errors
             if not np.isfinite(curvature).all():
@@ -117,21 +127,20 @@ def descend(
             a += length * direction
             r -= length * along
             lower += length * rho
-            z = precondition(r)
+            z = A.precondition(r)
             before, rho = rho, np.einsum("ij,ij->j", r, z)
             turn = np.divide(rho, before, out=np.zeros_like(rho), where=(before > 0.0) & open_)
             direction *= turn
             direction += z
             step += 1
-            if keep:
-                lengths.append(length)
-                turns.append(np.maximum(turn, 0.0))
+            lengths.append(length)
+            turns.append(np.maximum(turn, 0.0))
             improved = (rho < best_error) & open_
             best[:, improved], best_error[improved] = a[:, improved], rho[improved]
             waited = 0 if improved.any() else waited + 1
             history.append((float(lower[0]), float(lower[0] + max(rho[0], 0.0))))
             if watch is not None:
-                watch(step, lower, best_error, a)
+                enough = bool(watch(step, lower, best_error, a))
     except KeyboardInterrupt as interrupt:
         status = status_of(interrupt)
     if status in (Status.MAX_ITER, Status.TIME_LIMIT, Status.STOPPED):

@@ -23,6 +23,7 @@ and the left side is an upper bound on r'A^-1 r for any v, however it was found 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,20 +31,28 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 
 from widemargin.gram.tiles import cross_block
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.parallel.tiles import single_threaded_blas
 
 if TYPE_CHECKING:
     from widemargin.kernels.kernel import Kernel, Samples
 
-LARGEST_RANK = 1024  # F of 40,000 samples is then 330 MB, and applying it is cheaper than a product with K
-RANK_PER_ROOT = 4.0  # of sqrt(n): making F costs n rank^2, about as much as one or two products with K
-ROUNDS = 10  # in which pivots are drawn
-GOOD_ENOUGH = 0.5  # of the noise: once the rest of the diagonal sums to less, eigenvalues of M^-1 A are within [1, 1.5]
-STRIP = 4096  # rows of F scaled at a time
-JITTER = 1e-13  # of the trace of a block: keeps its factor real; it can only make F F' smaller, so M <= A stays true
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+@dataclass(frozen=True)
+class FactorTuning:
+    """How large a partial factor is, and how it is made."""
+
+    largest_rank: int = 1024  # applying F is then cheaper than a product with K
+    rank_per_root: float = 4.0  # of sqrt(n): making F costs n rank^2, about as much as one or two products with K
+    rounds: int = 10  # in which pivots are drawn
+    good_enough: float = 0.5  # of the noise: once the rest sums to less, eigenvalues of M^-1 A are within [1, 1.5]
+    jitter: float = (
+        1e-13  # of the trace of a block: keeps its factor real; F F' only gets smaller, so M <= A stays true
+    )
+    strip: int = 4096  # rows of F scaled at a time
+
+
+TUNING = FactorTuning()
 
 
 class PartialFactor:
@@ -53,7 +62,11 @@ class PartialFactor:
         self, kernel: Kernel, samples: Samples, diagonal: Vector, noise: float, n_threads: int, rank: int | None = None
     ) -> None:
         n = len(samples)
-        limit = min(n, LARGEST_RANK, max(32, int(RANK_PER_ROOT * np.sqrt(n)))) if rank is None else min(n, rank)
+        limit = (
+            min(n, TUNING.largest_rank, max(32, int(TUNING.rank_per_root * np.sqrt(n))))
+            if rank is None
+            else min(n, rank)
+        )
         rest = np.maximum(diagonal, 0.0)  # negative only for an indefinite kernel, which the solvers find out
         rng = np.random.default_rng(0)  # any seed gives a valid M; a fixed one gives the same answer every time
         F = np.empty((n, limit), order="F")
@@ -61,8 +74,8 @@ class PartialFactor:
         chosen: list[NDArray[np.int64]] = []
         used = 0
         with single_threaded_blas():
-            while used < limit and rest.sum() > GOOD_ENOUGH * noise:
-                pivots = self._draw(rng, rest, min(-(-limit // ROUNDS), limit - used))
+            while used < limit and rest.sum() > TUNING.good_enough * noise:
+                pivots = self._draw(rng, rest, min(-(-limit // TUNING.rounds), limit - used))
                 columns = cross_block(kernel, samples, samples.take(pivots), n_threads)
                 if used:
                     columns -= F[:, :used] @ F[pivots, :used].T
@@ -70,7 +83,7 @@ class PartialFactor:
                 size = float(np.trace(block))
                 if not size > 0.0:
                     break
-                block[np.diag_indices_from(block)] += JITTER * size
+                block[np.diag_indices_from(block)] += TUNING.jitter * size
                 try:
                     corner = cholesky(block, lower=True, check_finite=False)
                 except LinAlgError:  # near copies among the pivots, or an indefinite kernel: what there is must do
@@ -106,9 +119,9 @@ class Preconditioner:
     def __init__(self, factor: PartialFactor, noise: Vector) -> None:
         self.factor, self.noise = factor, noise
         small = np.eye(factor.rank)
-        for start in range(0, len(noise), STRIP):  # D^-1 F as a whole would double the memory
-            part = factor.F[start : start + STRIP]
-            small += part.T @ (part / noise[start : start + STRIP, None])
+        for start in range(0, len(noise), TUNING.strip):  # D^-1 F as a whole would double the memory
+            part = factor.F[start : start + TUNING.strip]
+            small += part.T @ (part / noise[start : start + TUNING.strip, None])
         self.corner = cholesky(small, lower=True, check_finite=False)
 
     def solve(self, R: Matrix) -> Matrix:

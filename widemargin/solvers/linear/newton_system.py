@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import lapack
+from scipy.sparse.linalg import LinearOperator, cg
 
-from widemargin._jit import jit
 from widemargin.problems.linear import LinearProblem, Vector
-from widemargin.solvers.linear.responses import list_differences
 
 MOST_FREE = 3500  # order of the largest factored system: 100 MB and a third of a second
 MOST_KEPT = 5000  # samples whose inner products are kept: 200 MB
@@ -24,22 +23,12 @@ CG_STEPS = 250
 CG_ACCURACY = 0.05  # of the gradient's norm: Newton directions need no more
 
 
-@jit
-def pick(K, places, out):
-    """Lower triangle of the rows and columns at `places`."""
-    for a in range(places.shape[0]):
-        for b in range(a + 1):
-            out[a, b] = K[places[a], places[b]]
-
-
 class FeatureGram:
     """X_F' diag(r) X_F, brought up to date when a direction is asked for."""
 
     def __init__(self, problem: LinearProblem) -> None:
         self.problem = problem
-        n = problem.rows.n
-        self.inside = np.zeros(n, bool)
-        self.entered, self.left = np.empty(n, np.int64), np.empty(n, np.int64)
+        self.inside = np.zeros(problem.rows.n, bool)
         self.gram: Vector | None = None  # made when first needed: it may never be
 
     def direction(self, g: Vector, free: np.ndarray, s: float) -> Vector:
@@ -47,11 +36,12 @@ class FeatureGram:
         p = self.problem
         if self.gram is None:
             self.gram = np.zeros((len(g), len(g)))
-        n_entered, n_left = list_differences(free, self.inside, self.entered, self.left)
-        for samples, sign in ((self.entered[:n_entered], 1.0), (self.left[:n_left], -1.0)):
+        entered, left = np.flatnonzero(free & ~self.inside), np.flatnonzero(self.inside & ~free)
+        for samples, sign in ((entered, 1.0), (left, -1.0)):
             if len(samples):
                 p.rows.add_gram(samples, sign * p.rate[samples], self.gram)
-        if n_left and not free.any():
+        self.inside = free
+        if len(left) and not free.any():
             self.gram[:] = 0.0  # nothing but rounding is left
         if not np.isfinite(self.gram).all():
             return -g
@@ -109,7 +99,7 @@ class SampleGram:
         return out
 
     def _among(self, F: np.ndarray) -> Vector:
-        """A copy of the lower triangle of X_F X_F', computing only what is new."""
+        """A copy of X_F X_F', computing only what is new."""
         new = F[self.place[F] < 0]
         if len(self.kept) + len(new) > MOST_KEPT:
             self.place[self.kept] = -1
@@ -125,33 +115,20 @@ class SampleGram:
             self.kept = np.concatenate([self.kept, new])
             self.K[old:count, :count] = block
             self.K[:old, old:count] = block[:, :old].T
-        out = np.zeros((len(F), len(F)))  # the upper half too: what lies in fresh memory may warn when added to
-        pick(self.K, self.place[F], out)
-        return out
+        return self.K.take(self.place[F], 0).take(self.place[F], 1)
 
     def _conjugate_gradients(self, g: Vector, F: np.ndarray, s: float) -> Vector:
         """Approximate -H^-1 g, matrix-free."""
         p = self.problem
-        rows, step = p.rows.take(F), s * p.rate[F]
-        everyone = np.arange(len(F))
-        R = np.ones(len(g))
-        R[-1] = 0.0 if p.free_bias else 1.0
-        x, residual = np.zeros(len(g)), -g
-        diagonal = R.copy()
+        rows, step, everyone = p.rows.take(F), s * p.rate[F], np.arange(len(F))
+        diagonal = p.penalty.copy()
         diagonal[:-1] += rows.squared_columns(step)
         diagonal[-1] += rows.column**2 * step.sum()
-        z = residual / diagonal
-        towards, fit = z.copy(), float(residual @ z)
-        goal = CG_ACCURACY * float(np.linalg.norm(g))
-        for _ in range(CG_STEPS):
-            product = R * towards
-            rows.add_transposed(everyone, step * rows.times(towards), product)
-            length = fit / float(towards @ product)
-            x += length * towards
-            residual -= length * product
-            if np.linalg.norm(residual) <= goal:
-                break
-            z = residual / diagonal
-            fit, before = float(residual @ z), fit
-            towards = z + (fit / before) * towards
-        return x
+
+        def times_H(v: Vector) -> Vector:
+            product = p.penalty * v
+            rows.add_transposed(everyone, step * rows.times(v), product)
+            return product
+
+        H, inverse = (LinearOperator((len(g), len(g)), f) for f in (times_H, lambda v: v / diagonal))
+        return cg(H, -g, rtol=CG_ACCURACY, maxiter=CG_STEPS, M=inverse)[0]

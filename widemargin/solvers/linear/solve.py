@@ -1,16 +1,17 @@
-"""Which method solves a linear machine: measured rules, each a sentence.
+"""Which method solves a linear model: measured rules, each a sentence.
 
     hard = mean of C_i (|x_i|^2 + 1): how many units of margin one multiplier can move
 
 few features (d <= PRIMAL_SIDE)
     easy problems       (hard below EASY) coordinate descent
-    others              Newton; where d > WIDE a few passes of coordinate descent first, which make the free set small
+    others              Newton; where d > FEW_FEATURES a few passes of coordinate descent first, which make the free set
+                        small
     many samples        Newton starts from the optimum of every 16th sample
 many features           coordinate descent; Newton takes over when the passes predicted to be left would take longer
-unpenalised bias        Newton, for many features from a few passes on the machine with penalised bias
+unpenalised bias        Newton, for many features from a few passes on the model with penalised bias
 
-Small problems (SMALL entries or fewer) are solved to rounding whatever the tolerance: a step costs microseconds there,
-and answers then do not depend on order, repetition or threads.
+Small problems (SMALL_PROBLEM entries or fewer) are solved to rounding whatever the tolerance: a step costs microseconds
+there, and answers then do not depend on order, repetition or threads.
 """
 
 from __future__ import annotations
@@ -20,81 +21,72 @@ from dataclasses import replace
 import numpy as np
 
 from widemargin.monitor.status import Status
-from widemargin.problems.linear import Accept, Budget, LinearAnswer, LinearProblem, Point, Undecidable
-from widemargin.solvers.linear.coordinate import solve_coordinates
-from widemargin.solvers.linear.newton import PRIMAL_SIDE, seconds_from, solve_newton
-from widemargin.solvers.linear.responses import answers
+from widemargin.problems.linear import LinearAnswer, LinearProblem, LinearRun
+from widemargin.solvers.linear.dual_descent import solve_coordinates
+from widemargin.solvers.linear.proximal_newton import FEW_FEATURES, PRIMAL_SIDE, seconds_from, solve_newton
+from widemargin.solvers.linear.responses import respond, smoothed_losses
 
-WIDE = 200  # features: below, the Gram matrix of all samples costs less than a few passes
 EASY = 3.0  # hardness below which coordinate descent needs only a few passes over wide rows
 EASY_NARROW = 1.0  # the same below NARROW features
 NARROW = 100
-STRIDE = 16  # of the subsample whose optimum starts Newton
+SUBSAMPLE = 16  # of the subsample whose optimum starts Newton
 SAMPLES_PER_FEATURE = {True: 200, False: 1600}  # squared loss or not: from here on the subsample pays
-SMALL = 20_000  # entries
-FINAL = (Status.INTERRUPTED, Status.STOPPED, Status.UNDECIDED)  # after which no other method goes on
-ROUNDING = 1e-13  # relative gap that small problems are taken to
+SMALL_PROBLEM = 20_000  # entries
+GO_ON = (Status.MAX_ITER, Status.OWN_RULE)  # after which Newton goes on from the multipliers of coordinate descent
+SMALLEST_GAP = 1e-13  # relative gap that small problems are taken to
 
 
-def solve_linear(
-    problem: LinearProblem, budget: Budget, *, seed: int = 0, accept: Accept | None = None
-) -> LinearAnswer:
-    """Solve to the relative gap of the budget by the method that suits the data.
+def solve_linear(problem: LinearProblem, run: LinearRun, *, to_rounding: bool = False) -> LinearAnswer:
+    """Solve to the relative gap of the run by the method that suits the data.
 
-    accept : a further condition on an answer that meets the gap; with it, small problems are not taken to rounding
+    to_rounding : whether small problems are solved to rounding, whatever the run decides about answers
     """
-    flat = _flat(problem, accept)
+    flat = _flat(problem, run)
     if flat is not None:
         return flat
-    if problem.free_bias:
-        return _free_bias(problem, budget, seed, accept)
     rows = problem.rows
-    if rows.entries <= SMALL and budget.gap > ROUNDING and accept is None:
-        return _to_rounding(problem, budget)
+    if to_rounding and rows.entries <= SMALL_PROBLEM:
+        return _to_rounding(problem, replace(run, decide=None))
     if rows.d > PRIMAL_SIDE:
-        return _passes(problem, budget, seed, accept)
+        return _free_bias_of_many(problem, run) if problem.free_bias else _passes(problem, run)
     hard = float(problem.rate.mean()) * (0.5 if problem.squared else 1.0) * (rows.mean_square() + 1.0)
-    easy = hard < (EASY_NARROW if rows.d < NARROW else EASY)
-    if easy:
-        return _passes(problem, budget, seed, accept)
-    if rows.d > WIDE:
+    if not problem.free_bias and hard < (EASY_NARROW if rows.d < NARROW else EASY):
+        return _passes(problem, run)
+    if not problem.free_bias and rows.d > FEW_FEATURES:
         passes = (8 if rows.d > 500 else 3) if problem.squared else 4
-        found = solve_coordinates(problem, budget, seed=seed, max_passes=passes, accept=accept)
-        if found.status in (Status.OPTIMAL, *FINAL):
-            return found
-        return solve_newton(
-            problem, budget, weights=found.weights, centre=found.beta, done=found.iterations, accept=accept
-        )
+        found = solve_coordinates(problem, _at_most(run, passes))
+        return solve_newton(problem, run, found) if found.status in GO_ON else found
     if rows.n >= SAMPLES_PER_FEATURE[problem.squared] * rows.d:
-        return _from_subsample(problem, budget, accept)
-    return solve_newton(problem, budget, accept=accept)
+        return _from_subsample(problem, run)
+    return solve_newton(problem, run)
 
 
-def _flat(problem: LinearProblem, accept: Accept | None) -> LinearAnswer | None:
+def _at_most(run: LinearRun, passes: int) -> LinearRun:
+    """The same run with fewer passes."""
+    return run.limited(max_iter=min(passes, run.stopping.max_iter))
+
+
+def _flat(problem: LinearProblem, run: LinearRun) -> LinearAnswer | None:
     """Weights zero where a constant costs nothing: the optimum is 0, and only the exact answer has a relative gap."""
     dual = problem.dual
     bias = -0.5 * float(dual.linear_term.max() + dual.linear_term.min()) if problem.free_bias else 0.0
     if (np.abs(dual.linear_term + bias) > dual.epsilon).any():
         return None
-    weights, beta, total = np.zeros(problem.rows.d + 1), np.zeros(len(dual)), np.zeros(problem.rows.d + 1)
+    weights = np.zeros(problem.rows.d + 1)
     weights[-1] = bias
-    try:
-        if accept is not None and not accept(Point(weights, beta, problem.rows.times(weights), total)):
-            return None
-    except Undecidable:
-        return None
-    return LinearAnswer(weights, beta, Status.OPTIMAL, 0, 0.0)
+    answer = LinearAnswer(weights, np.zeros(len(dual)), gap=0.0, status=Status.OPTIMAL)
+    return answer if run.judge(answer) is Status.OPTIMAL else None
 
 
-def _to_rounding(problem: LinearProblem, budget: Budget) -> LinearAnswer:
+def _to_rounding(problem: LinearProblem, run: LinearRun) -> LinearAnswer:
     """Newton to the last digit; what stalls there has met any tolerance it could."""
-    found = solve_newton(problem, replace(budget, gap=ROUNDING))
-    if found.gap <= budget.gap:
+    found = solve_newton(problem, run.limited(tol=min(run.stopping.tol, SMALLEST_GAP)))
+    if found.gap <= run.stopping.tol:
         found.status = Status.OPTIMAL
     return found
 
 
-def solve_from_zero(problem: LinearProblem, budget: Budget, accept: Accept, done: int) -> LinearAnswer:
+def solve_from_zero(problem: LinearProblem, run: LinearRun, done: int) -> LinearAnswer:
     """Newton for linear losses from multipliers zero in steps of the size of 1 / |x|^2, where `solve_linear` stalled.
 
     Where C |x|^2 is very large and the classes are far apart, multipliers are tiny beside C: steps of the size of C,
@@ -102,54 +94,40 @@ def solve_from_zero(problem: LinearProblem, budget: Budget, accept: Accept, done
     """
     step = problem.scale / max(problem.rows.mean_square(), np.finfo(float).tiny)
     small = replace(problem, rate=np.minimum(problem.rate, step))
-    return solve_newton(small, budget, centre=np.zeros(problem.rows.n), accept=accept, done=done)
+    zero = LinearAnswer(np.zeros(problem.rows.d + 1), np.zeros(problem.rows.n), iterations=done)
+    return solve_newton(small, run, zero)
 
 
-def _free_bias(problem: LinearProblem, budget: Budget, seed: int, accept: Accept | None) -> LinearAnswer:
-    """Newton throughout; for many features from a few passes on the machine with penalised bias."""
-    rows = problem.rows
-    if rows.entries <= SMALL and accept is None:
-        return _to_rounding(problem, budget)
-    if rows.d <= PRIMAL_SIDE:
-        if rows.n >= SAMPLES_PER_FEATURE[problem.squared] * rows.d:
-            return _from_subsample(problem, budget, accept)
-        return solve_newton(problem, budget, accept=accept)
+def _free_bias_of_many(problem: LinearProblem, run: LinearRun) -> LinearAnswer:
+    """Newton from a few passes on the model with penalised bias."""
     penalised = replace(problem, dual=replace(problem.dual, n_groups=0))
-    found = solve_coordinates(penalised, replace(budget, gap=max(1e-2, budget.gap)), seed=seed, max_passes=10)
-    if found.status in FINAL:
-        budget = replace(budget, max_iter=0)
-    return solve_newton(
-        problem, budget, weights=found.weights, centre=found.beta, s=2.0, done=found.iterations, accept=accept
-    )
+    short = replace(_at_most(run.limited(tol=max(1e-2, run.stopping.tol)), 10), decide=None)
+    found = solve_coordinates(penalised, short)
+    if found.status.on_request:
+        run = run.limited(max_iter=0)
+    return solve_newton(problem, run, found, s=2.0)
 
 
-def _passes(problem: LinearProblem, budget: Budget, seed: int, accept: Accept | None) -> LinearAnswer:
+def _passes(problem: LinearProblem, run: LinearRun) -> LinearAnswer:
     """Coordinate descent; Newton takes over where it is slow, from a point that is nearly right already."""
-    half = max(1, budget.max_iter // 2)  # of the iterations allowed: some must be left for Newton
-    found = solve_coordinates(problem, budget, seed=seed, max_passes=half, rival=seconds_from, accept=accept)
-    if found.status is not Status.OWN_RULE:
+    half = max(1, run.stopping.max_iter // 2)  # of the iterations allowed: some must be left for Newton
+    found = solve_coordinates(problem, _at_most(run, half), rival=seconds_from)
+    if found.status not in GO_ON:
         return found
     s = min(max((0.03 / max(found.gap, 1e-9)) ** 0.5, 1.0), 1000.0)  # the nearer, the larger: keeps it there
-    return solve_newton(
-        problem, budget, weights=found.weights, centre=found.beta, s=s, done=found.iterations, accept=accept
-    )
+    return solve_newton(problem, run, found, s=s)
 
 
-def _from_subsample(problem: LinearProblem, budget: Budget, accept: Accept | None = None) -> LinearAnswer:
-    """Newton from the optimum of every STRIDE-th sample."""
-    loose = replace(budget, gap=max(1e-2 if problem.squared else 3e-3, budget.gap), watch=None)
-    some = problem.every(STRIDE)
+def _from_subsample(problem: LinearProblem, run: LinearRun) -> LinearAnswer:
+    """Newton from the optimum of every SUBSAMPLE-th sample."""
+    some = problem.every(SUBSAMPLE)
     if problem.free_bias and not (some.dual.upper.any() and some.dual.lower.any()):  # a rare class is missing
-        return solve_newton(problem, budget, accept=accept)
-    few = solve_newton(some, loose)
+        return solve_newton(problem, run)
+    loose = run.limited(tol=max(1e-2 if problem.squared else 3e-3, run.stopping.tol))
+    few = solve_newton(some, replace(loose, watch=None, decide=None))
     if problem.squared:
-        return solve_newton(problem, budget, weights=few.weights, done=few.iterations, accept=accept)
-    s = 10.0
-    dual = problem.dual
-    middle = 0.5 * (dual.lower + dual.upper)
-    margins = problem.rows.times(few.weights)
-    centre = np.empty(problem.rows.n)
-    answers(margins, middle, 0.5 * s / problem.scale, problem.rate, *problem.box, centre)
-    return solve_newton(
-        problem, budget, weights=few.weights, centre=centre, s=s, growth=6.0, done=few.iterations, accept=accept
-    )
+        return solve_newton(problem, run, few)
+    dual, s = problem.dual, 10.0
+    middle = smoothed_losses(dual, 0.5 * (dual.lower + dual.upper), 0.5 * s / problem.scale * problem.rate)
+    centre = respond(middle, problem.rows.times(few.weights), problem.squared)[0]
+    return solve_newton(problem, run, replace(few, beta=centre), s=s, growth=6.0)

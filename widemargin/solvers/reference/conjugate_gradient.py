@@ -61,7 +61,7 @@ class Face:
             return np.zeros(len(at.f))
         count = np.bincount(at.group[self.free], minlength=self.n_groups)
         total = np.bincount(at.group[self.free], weights=self.slope()[self.free], minlength=self.n_groups)
-        table = scan_groups(at.f, at.beta, at.lower, at.upper, at.epsilon, self.starts, self.n_groups, 0.0)
+        table = scan_groups(at.f, at.beta, at.lower, at.upper, at.epsilon, self.starts, self.n_groups)
         with np.errstate(invalid="ignore"):
             middle = 0.5 * (table[:, 0] + table[:, 1])
         middle[~np.isfinite(middle)] = 0.0

@@ -14,6 +14,7 @@ trees follow the rules of calculus. Tiles are used up as they are made; no n x n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from widemargin.kernels import Constant, Kernel, Samples
+from widemargin.kernels import Constant, Kernel
 from widemargin.kernels.algebra import multiply
+from widemargin.linalg.arrays import Vector
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+Values = NDArray[np.float64] | float  # of a tile; one number where all are equal
+Tiles = Callable[[slice, slice], tuple[Values, list[Values]]]
 
 
 @dataclass(frozen=True)
@@ -40,66 +42,23 @@ class Node(ABC):
     """A part of a covariance."""
 
     def parameters(self) -> list[Parameter]:
-        """Free parameters, left to right."""
+        """Free and fixed parameters, left to right."""
         return []
 
     @abstractmethod
     def kernel(self, theta: Vector) -> Kernel | None:
         """The kernel between different samples; None where it is zero."""
 
-    @abstractmethod
     def white(self, theta: Vector, X: Any) -> Vector | float:
         """What is added where a sample meets itself: the noise of each sample."""
-
-    @abstractmethod
-    def prepare(self, theta: Vector, X: Any) -> Tiles:
-        """Evaluation on a set of samples."""
-
-
-class Tiles(ABC):
-    """A node at a given theta on given samples."""
-
-    @abstractmethod
-    def tile(self, top: int, bottom: int, left: int, right: int) -> tuple[Matrix, list[Matrix]]:
-        """Values and derivatives of a rectangle; where it meets the diagonal, white noise is included."""
-
-
-# ----- leaves
-@dataclass(frozen=True)
-class Exponential(Node):
-    """A kernel exp(-gamma d) of the given class."""
-
-    kind: Any
-    parameter: Parameter
-    power: float = 1.0
-    base: float = 1.0
-
-    def parameters(self) -> list[Parameter]:
-        return [self.parameter]
-
-    def kernel(self, theta: Vector) -> Kernel:
-        with np.errstate(over="ignore"):
-            return self.kind(min(self.base * float(np.exp(self.power * theta[0])), np.finfo(float).max))
-
-    def white(self, theta: Vector, X: Any) -> float:
         return 0.0
 
+    @abstractmethod
     def prepare(self, theta: Vector, X: Any) -> Tiles:
-        kernel = self.kernel(theta)
-        return _ExponentialTiles(kernel, kernel.prepare(X), self.power if self.parameter.bounds else None)
+        """Values and derivatives by free parameters on the samples X, as a function of rows and columns.
 
-
-@dataclass
-class _ExponentialTiles(Tiles):
-    kernel: Kernel
-    samples: Samples
-    power: float | None
-
-    def tile(self, top: int, bottom: int, left: int, right: int) -> tuple[Matrix, list[Matrix]]:
-        value = self.kernel.block(
-            self.samples.tile(top, bottom), self.samples.tile(left, right), np.empty((bottom - top, right - left))
-        )
-        return value, [] if self.power is None else [self.power * xlogy(value, value)]
+        Rows and columns of a tile are the same, and white noise is included then, or they have no sample in common.
+        """
 
 
 @dataclass(frozen=True)
@@ -111,71 +70,90 @@ class Still(Node):
     def kernel(self, theta: Vector) -> Kernel:
         return self.given
 
-    def white(self, theta: Vector, X: Any) -> float:
-        return 0.0
-
     def prepare(self, theta: Vector, X: Any) -> Tiles:
-        return _ExponentialTiles(self.given, self.given.prepare(X), None)
+        return self.tiles(self.given, X)
+
+    @staticmethod
+    def tiles(kernel: Kernel, X: Any) -> Tiles:
+        """The values of a kernel, without derivatives."""
+        samples = kernel.prepare(X)
+
+        def tile(rows: slice, columns: slice) -> tuple[Values, list[Values]]:
+            left, right = samples.tile(rows.start, rows.stop), samples.tile(columns.start, columns.stop)
+            return kernel.block(left, right, np.empty((len(left), len(right)))), []
+
+        return tile
 
 
 @dataclass(frozen=True)
-class Level(Node):
-    """A constant."""
+class Leaf(Node):
+    """A node with one parameter, v = base exp(power theta)."""
 
     parameter: Parameter
     power: float = 1.0
+    base: float = 1.0
 
     def parameters(self) -> list[Parameter]:
         return [self.parameter]
 
-    def kernel(self, theta: Vector) -> Kernel:
-        return Constant(float(np.exp(self.power * theta[0])))
+    def value(self, theta: Vector) -> float:
+        with np.errstate(over="ignore"):
+            return min(self.base * float(np.exp(self.power * theta[0])), float(np.finfo(float).max))
 
-    def white(self, theta: Vector, X: Any) -> float:
-        return 0.0
-
-    def prepare(self, theta: Vector, X: Any) -> Tiles:
-        return _LevelTiles(float(np.exp(self.power * theta[0])), self.power if self.parameter.bounds else None, False)
+    def changes(self, value: Values) -> list[Values]:
+        """The derivative of a value proportional to v, where the parameter is free."""
+        return [self.power * value] if self.parameter.bounds else []
 
 
 @dataclass(frozen=True)
-class White(Node):
+class Exponential(Leaf):
+    """A kernel exp(-v d) of the given class."""
+
+    kind: Any = None
+
+    def kernel(self, theta: Vector) -> Kernel:
+        return self.kind(self.value(theta))
+
+    def prepare(self, theta: Vector, X: Any) -> Tiles:
+        values = Still.tiles(self.kernel(theta), X)
+
+        def tile(rows: slice, columns: slice) -> tuple[Values, list[Values]]:
+            value = values(rows, columns)[0]
+            return value, self.changes(xlogy(value, value)) if self.parameter.bounds else []
+
+        return tile
+
+
+@dataclass(frozen=True)
+class Level(Leaf):
+    """A constant."""
+
+    def kernel(self, theta: Vector) -> Kernel:
+        return Constant(self.value(theta))
+
+    def prepare(self, theta: Vector, X: Any) -> Tiles:
+        value = self.value(theta)
+        return lambda rows, columns: (value, self.changes(value))
+
+
+@dataclass(frozen=True)
+class White(Leaf):
     """Noise of the same variance on every sample."""
-
-    parameter: Parameter
-
-    def parameters(self) -> list[Parameter]:
-        return [self.parameter]
 
     def kernel(self, theta: Vector) -> None:
         return None
 
     def white(self, theta: Vector, X: Any) -> float:
-        return float(np.exp(theta[0]))
+        return self.value(theta)
 
     def prepare(self, theta: Vector, X: Any) -> Tiles:
-        return _LevelTiles(float(np.exp(theta[0])), 1.0 if self.parameter.bounds else None, True)
+        def tile(rows: slice, columns: slice) -> tuple[Values, list[Values]]:
+            value = self.value(theta) * np.eye(rows.stop - rows.start) if rows == columns else 0.0
+            return value, self.changes(value)
+
+        return tile
 
 
-@dataclass
-class _LevelTiles(Tiles):
-    """A constant everywhere, or on the diagonal only."""
-
-    level: float
-    power: float | None
-    diagonal: bool
-
-    def tile(self, top: int, bottom: int, left: int, right: int) -> tuple[Matrix, list[Matrix]]:
-        if self.diagonal:
-            value = np.zeros((bottom - top, right - left))
-            meeting = np.arange(max(top, left), min(bottom, right))
-            value[meeting - top, meeting - left] = self.level
-        else:
-            value = np.full((bottom - top, right - left), self.level)
-        return value, [] if self.power is None else [self.power * value]
-
-
-# ----- combinations
 @dataclass(frozen=True)
 class Join(Node):
     """Sum or product of two parts."""
@@ -187,13 +165,13 @@ class Join(Node):
     def parameters(self) -> list[Parameter]:
         return self.first.parameters() + self.second.parameters()
 
-    def _split(self, theta: Vector) -> tuple[Vector, Vector]:
-        """theta of each part."""
+    def _parts(self, theta: Vector) -> tuple[tuple[Node, Vector], tuple[Node, Vector]]:
+        """Both parts, each with its theta."""
         cut = len(self.first.parameters())
-        return theta[:cut], theta[cut:]
+        return (self.first, theta[:cut]), (self.second, theta[cut:])
 
     def kernel(self, theta: Vector) -> Kernel | None:
-        one, two = (node.kernel(part) for node, part in zip((self.first, self.second), self._split(theta), strict=True))
+        one, two = (node.kernel(own) for node, own in self._parts(theta))
         if one is None or two is None:
             return None if self.product else (one if two is None else two)
         if not self.product:
@@ -203,29 +181,23 @@ class Join(Node):
         return multiply(one, two.value) if isinstance(two, Constant) else one * two
 
     def white(self, theta: Vector, X: Any) -> Vector | float:
-        one, two = self._split(theta)
-        noises = self.first.white(one, X), self.second.white(two, X)
+        one, two = (node.white(own, X) for node, own in self._parts(theta))
         if not self.product:
-            return noises[0] + noises[1]
-        if not (np.any(noises[0]) or np.any(noises[1])):
+            return one + two
+        if not (np.any(one) or np.any(two)):
             return 0.0
-        smooth = [0.0 if k is None else k.diag(k.prepare(X)) for k in (self.first.kernel(one), self.second.kernel(two))]
-        return smooth[0] * noises[1] + smooth[1] * noises[0] + noises[0] * noises[1]
+        kernels = [node.kernel(own) for node, own in self._parts(theta)]
+        smooth = [0.0 if kernel is None else kernel.diag(kernel.prepare(X)) for kernel in kernels]
+        return smooth[0] * two + smooth[1] * one + one * two
 
     def prepare(self, theta: Vector, X: Any) -> Tiles:
-        one, two = self._split(theta)
-        return _JoinTiles(self.first.prepare(one, X), self.second.prepare(two, X), self.product)
+        first, second = (node.prepare(own, X) for node, own in self._parts(theta))
 
+        def tile(rows: slice, columns: slice) -> tuple[Values, list[Values]]:
+            one, changes_of_one = first(rows, columns)
+            two, changes_of_two = second(rows, columns)
+            if not self.product:
+                return one + two, changes_of_one + changes_of_two
+            return one * two, [change * two for change in changes_of_one] + [one * change for change in changes_of_two]
 
-@dataclass
-class _JoinTiles(Tiles):
-    first: Tiles
-    second: Tiles
-    product: bool
-
-    def tile(self, top: int, bottom: int, left: int, right: int) -> tuple[Matrix, list[Matrix]]:
-        one, changes_of_one = self.first.tile(top, bottom, left, right)
-        two, changes_of_two = self.second.tile(top, bottom, left, right)
-        if not self.product:
-            return one + two, changes_of_one + changes_of_two
-        return one * two, [change * two for change in changes_of_one] + [one * change for change in changes_of_two]
+        return tile

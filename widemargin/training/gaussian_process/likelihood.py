@@ -16,27 +16,28 @@ estimated   y'A^-1 y by conjugate gradients; the determinant by stochastic Lancz
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh_tridiagonal
 
+from widemargin._sklearn import safe_indexing
+from widemargin.gram.budget import cache_budget
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.linalg.cholesky import factor_in_place, inverse, log_determinant, solve_factored
 from widemargin.parallel.tiles import run_tiles
 from widemargin.solvers.kernel_system.conjugate_gradient import descend
-from widemargin.training.gaussian_process.covariance import Tiles
 from widemargin.training.gaussian_process.translate import Model
-from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, Rule
+from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, Rule, Solved
+from widemargin.training.kernel_system.system import ENDED_BY_THE_USER
 
+FACTOR_SAMPLES = 10_000  # up to which "auto" takes a Cholesky factor: determinants are then exact
+FACTOR_COPIES = 4  # matrices held at once while the gradient is computed
 GRADIENT_TILE = 256  # samples per side: values, derivatives and weights of a tile stay in cache
 PROBES = 16  # random vectors: the standard error of the determinant falls with their root
 PROBE_GOAL = 1e-10  # of z'M^-1 z: the quadrature error is then far below the standard error
-PROBE_STEPS = 1000  # of conjugate gradients per evaluation
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -48,128 +49,137 @@ class Likelihood:
     gradient: Vector | None
 
 
-def exact_likelihood(
-    model: Model, theta: Vector, X: Any, targets: Matrix, noise: Vector, gradient: bool, n_jobs: int | None
-) -> Likelihood:
-    """By a Cholesky factor; minus infinity where A is not positive definite, as in scikit-learn.
+@dataclass(frozen=True)
+class LogLikelihood:
+    """The log marginal likelihood of training data as a function of theta.
 
-    noise : the part of D that does not depend on theta (`alpha` of the estimator)
+    Attributes
+    ----------
+    model : the covariance
+    X, targets : samples, and their targets of shape (n, m)
+    noise : (n,) the part of D that does not depend on theta (`alpha` of the estimator)
+    rule : when conjugate gradients stop
+    solver, cache_size, n_jobs : as in the estimator
     """
-    system = KernelSystem(model.kernel(theta), X, None, n_jobs)
-    n, m = targets.shape
-    A, changes = _matrix(model, theta, X, system, gradient)
-    A[np.diag_indices_from(A)] += noise if model.node is None and gradient else noise + model.noise(theta, X)
-    if model.node is None and gradient and model.extra is not None:
-        A[np.diag_indices_from(A)] += np.exp(theta[-1])
-    try:
-        L = factor_in_place(A, system.blas_threads)
-    except NotPositiveDefinite:
-        return Likelihood(-np.inf, 0.0, np.zeros_like(theta) if gradient else None)
-    a = solve_factored(L, targets, system.blas_threads)
-    value = -0.5 * float((targets * a).sum()) - 0.5 * m * (log_determinant(L) + n * np.log(2.0 * np.pi))
-    if not gradient:
-        return Likelihood(value, 0.0, None)
-    W = inverse(L, system.blas_threads)
-    W *= -m
-    W += a @ a.T
-    if changes is not None:
-        own = 0.5 * np.einsum("ij,ijk->k", W, changes)
-    else:
-        assert model.node is not None
-        tiles = model.node.prepare(model.every(theta), X)
-        own = weigh(tiles, n, len(theta) - (model.extra is not None), lambda r, c: W[r, c], system.n_threads)
-    return Likelihood(value, 0.0, _with_extra(own, model, theta, float(np.trace(W))))
 
+    model: Model
+    X: Any
+    targets: Matrix
+    noise: Vector
+    rule: Rule
+    solver: str = "auto"
+    cache_size: float | None = None
+    n_jobs: int | None = None
 
-def _matrix(model: Model, theta: Vector, X: Any, system: KernelSystem, gradient: bool) -> tuple[Matrix, Matrix | None]:
-    """K, and for a kernel that must be called its derivatives, which it gives only all at once."""
-    if model.node is None and gradient:
-        kernel = model.rebuilt(theta)
-        return kernel(X, eval_gradient=True)
-    return system.matrix(), None
+    def __call__(self, theta: Vector, gradient: bool = False) -> Likelihood:
+        """At theta, by the method that suits the number of samples."""
+        by_factor = self.method(FACTOR_COPIES) == "cholesky"
+        return self.exact(theta, gradient) if by_factor else self.estimated(theta, gradient)
 
+    def method(self, copies: int = 1) -> str:
+        """How to solve: a factor, which also gives the determinant, where `copies` of it fit and it is not too slow."""
+        if self.solver != "auto":
+            return self.solver
+        n = len(self.targets)
+        fits = copies * 8 * n * n <= cache_budget(self.cache_size)
+        return "cholesky" if n <= FACTOR_SAMPLES and fits else "cg"
 
-def _with_extra(own: Vector, model: Model, theta: Vector, trace: float) -> Vector:
-    """The gradient with that of the separate noise variance behind it."""
-    return own if model.extra is None else np.append(own, 0.5 * trace * np.exp(theta[-1]))
+    def of_some(self, chosen: NDArray[np.int64]) -> LogLikelihood:
+        """That of some of the samples."""
+        return replace(self, X=safe_indexing(self.X, chosen), targets=self.targets[chosen], noise=self.noise[chosen])
 
+    def system(self, theta: Vector) -> KernelSystem:
+        """K at theta."""
+        return KernelSystem(self.model.kernel(theta), self.X, self.cache_size, self.n_jobs)
 
-def weigh(tiles: Tiles, n: int, count: int, weights: Callable[[slice, slice], Matrix], n_threads: int) -> Vector:
-    """1/2 sum_ij W_ij dA_ij for each of `count` parameters; W symmetric, given by tiles."""
-    edges = [(start, min(n, start + GRADIENT_TILE)) for start in range(0, n, GRADIENT_TILE)]
-    rows = np.zeros((len(edges), count))
+    def diagonal(self, theta: Vector) -> Vector:
+        """D at theta."""
+        return self.noise + self.model.noise(theta, self.X)
 
-    def add(number: int) -> None:
-        top, bottom = edges[number]
-        for left, right in edges[number:]:
-            changes = tiles.tile(top, bottom, left, right)[1]
-            W = weights(slice(top, bottom), slice(left, right))
-            rows[number] += [(1.0 if left > top else 0.5) * float((W * change).sum()) for change in changes]
+    def exact(self, theta: Vector, gradient: bool) -> Likelihood:
+        """By a Cholesky factor; minus infinity where A is not positive definite, as in scikit-learn."""
+        model, system, changes = self.model, self.system(theta), None
+        if model.node is None and gradient:  # a kernel that must be called gives its derivatives only all at once
+            A, changes = model.called.clone_with_theta(theta)(self.X, eval_gradient=True)
+            A[np.diag_indices_from(A)] += self.noise
+        else:
+            A = system.matrix()
+            A[np.diag_indices_from(A)] += self.diagonal(theta)
+        try:
+            L = factor_in_place(A, system.blas_threads)
+        except NotPositiveDefinite:
+            return Likelihood(-np.inf, 0.0, np.zeros_like(theta) if gradient else None)
+        a = solve_factored(L, self.targets, system.blas_threads)
+        value = self._value(float((self.targets * a).sum()), log_determinant(L))
+        if not gradient:
+            return Likelihood(value, 0.0, None)
+        W = inverse(L, system.blas_threads)
+        W *= -self.targets.shape[1]
+        W += a @ a.T
+        if changes is not None:
+            return Likelihood(value, 0.0, 0.5 * np.einsum("ij,ijk->k", W, changes))
+        return Likelihood(value, 0.0, self._gradient(theta, lambda rows, columns: W[rows, columns], system.n_threads))
 
-    run_tiles(add, len(edges), n_threads)
-    return rows.sum(axis=0)
+    def of_solution(self, theta: Vector, system: KernelSystem, solved: Solved) -> Likelihood:
+        """At theta, from what the solution of the system there already holds."""
+        if solved.factor is not None:
+            quadratic = float((self.targets * solved.coefficients).sum())
+            return Likelihood(self._value(quadratic, log_determinant(solved.factor)), 0.0, None)
+        if solved.certificate.status in ENDED_BY_THE_USER:
+            return Likelihood(float("nan"), float("inf"), None)
+        return self._estimated(theta, system, solved, False)
 
+    def estimated(self, theta: Vector, gradient: bool) -> Likelihood:
+        """By conjugate gradients and random vectors."""
+        if self.model.node is None and gradient:
+            raise ValueError(
+                f"The gradient for {self.model.given} needs the whole matrix of derivatives, which does not fit: use "
+                "optimizer=None, n_optimizer_samples, or a kernel made of RBF, ConstantKernel and WhiteKernel."
+            )
+        system = self.system(theta)
+        solved = system.solve(self.diagonal(theta), self.targets, self.rule, "cg")
+        return self._estimated(theta, system, solved, gradient)
 
-def estimated_likelihood(
-    model: Model,
-    theta: Vector,
-    X: Any,
-    targets: Matrix,
-    noise: Vector,
-    gradient: bool,
-    *,
-    rule: Rule,
-    cache_size: float | None,
-    n_jobs: int | None,
-    system: KernelSystem | None = None,
-    quadratic: tuple[Matrix, Vector] | None = None,
-) -> Likelihood:
-    """By conjugate gradients and random vectors.
+    def _estimated(self, theta: Vector, system: KernelSystem, solved: Solved, gradient: bool) -> Likelihood:
+        """The same from coefficients that are known."""
+        a, m = solved.coefficients, self.targets.shape[1]
+        A = system.shifted(self.diagonal(theta))
+        probes = A.M.draw(np.random.default_rng(0), PROBES)  # the same in every evaluation: the surface stays smooth
+        easy_probes = A.precondition(probes)
+        sizes = np.einsum("ij,ij->j", probes, easy_probes)
+        run = descend(A, probes, PROBE_GOAL * sizes)
+        logs = np.array([sizes[p] * _log_quadrature(run.lengths[:, p], run.turns[:, p]) for p in range(PROBES)])
+        value = self._value(float(solved.quadratic.sum()), A.M.log_determinant() + float(logs.mean()))
+        error = 0.5 * m * float(logs.std(ddof=1)) / np.sqrt(PROBES)
 
-    quadratic : coefficients a and y'A^-1 y of each target, where they are known already
-    """
-    if model.node is None and gradient:
-        raise ValueError(
-            f"The gradient for {model.given} needs the whole matrix of derivatives, which does not fit: use "
-            "optimizer=None, n_optimizer_samples, or a kernel made of RBF, ConstantKernel and WhiteKernel."
-        )
-    system = system or KernelSystem(model.kernel(theta), X, cache_size, n_jobs)
-    n, m = targets.shape
-    total = noise + model.noise(theta, X)
-    if quadratic is None:
-        solved = system.solve(total, targets, rule, "cg")
-        quadratic = solved.coefficients, solved.quadratic
-    a, values = quadratic
-    tiles, M = system.tiles(float(total.min())), system.preconditioner(total)
-    probes = M.draw(np.random.default_rng(0), PROBES)  # the same in every evaluation: the surface stays smooth
+        def weights(rows: slice, columns: slice) -> Matrix:
+            trace = run.solution[rows] @ easy_probes[columns].T
+            trace += easy_probes[rows] @ run.solution[columns].T
+            return a[rows] @ a[columns].T - (0.5 * m / PROBES) * trace
 
-    def multiply(V: Matrix) -> Matrix:
-        out = tiles.product(V)
-        out += total[:, None] * V
-        return out
+        return Likelihood(value, error, self._gradient(theta, weights, system.n_threads) if gradient else None)
 
-    sizes = np.einsum("ij,ij->j", probes, M.solve(probes))
-    run = descend(
-        multiply, M.solve, probes, PROBE_GOAL * sizes, lower=np.zeros(PROBES), max_iter=PROBE_STEPS, keep=True
-    )
-    logs = np.array([sizes[p] * _log_quadrature(run.lengths[:, p], run.turns[:, p]) for p in range(PROBES)])
-    determinant = M.log_determinant() + float(logs.mean())
-    error = 0.5 * m * float(logs.std(ddof=1)) / np.sqrt(PROBES)
-    value = -0.5 * float(values.sum()) - 0.5 * m * (determinant + n * np.log(2.0 * np.pi))
-    if not gradient:
-        return Likelihood(value, error, None)
-    inverse_probes, easy_probes = run.solution, M.solve(probes)
+    def _value(self, quadratic: float, determinant: float) -> float:
+        """log p(y) from y'A^-1 y of all targets and log det A."""
+        n, m = self.targets.shape
+        return -0.5 * quadratic - 0.5 * m * (determinant + n * np.log(2.0 * np.pi))
 
-    def weights(rows: slice, columns: slice) -> Matrix:
-        trace = inverse_probes[rows] @ easy_probes[columns].T
-        trace += easy_probes[rows] @ inverse_probes[columns].T
-        return a[rows] @ a[columns].T - (0.5 * m / PROBES) * trace
+    def _gradient(self, theta: Vector, weights: Callable[[slice, slice], Matrix], n_threads: int) -> Vector:
+        """1/2 sum_ij W_ij dA_ij for each parameter; W symmetric, given by tiles."""
+        assert self.model.node is not None
+        tile = self.model.node.prepare(self.model.every(theta), self.X)
+        n = len(self.targets)
+        edges = [slice(start, min(n, start + GRADIENT_TILE)) for start in range(0, n, GRADIENT_TILE)]
+        sums = np.zeros((len(edges), len(theta)))
 
-    assert model.node is not None
-    parts = model.node.prepare(model.every(theta), X)
-    own = weigh(parts, n, len(theta) - (model.extra is not None), weights, system.n_threads)
-    trace = float((a * a).sum()) - m / PROBES * float((inverse_probes * easy_probes).sum())
-    return Likelihood(value, error, _with_extra(own, model, theta, trace))
+        def add(number: int) -> None:
+            rows = edges[number]
+            for columns in edges[number:]:
+                W, changes = weights(rows, columns), tile(rows, columns)[1]
+                sums[number] += [(0.5 if columns is rows else 1.0) * float((W * change).sum()) for change in changes]
+
+        run_tiles(add, len(edges), n_threads)
+        return sums.sum(axis=0)
 
 
 def _log_quadrature(lengths: Vector, turns: Vector) -> float:

@@ -10,19 +10,34 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
+from widemargin.linalg.arrays import Vector
+from widemargin.monitor.callbacks import Steps
+from widemargin.monitor.interrupt import StopRequested
 from widemargin.monitor.user_warning import warn_user
+from widemargin.training.gaussian_process.likelihood import LogLikelihood
 
-Vector = NDArray[np.float64]
 Objective = Callable[..., Any]
 
 
 def maximise(
-    objective: Objective, start: Vector, bounds: NDArray, optimizer: Any, n_restarts: int, rng: np.random.RandomState
+    likelihood: LogLikelihood, optimizer: Any, n_restarts: int, rng: np.random.RandomState, steps: Steps | None
 ) -> Vector:
     """The best theta over all starts.
 
-    objective : theta -> (minus the likelihood, minus its gradient), or the first alone with eval_gradient=False
+    Each evaluation is a step of the fit, without a half-trained machine: that would take a system to be solved.
     """
+    start, bounds = likelihood.model.start, likelihood.model.bounds
+    seen: list[tuple[float, Vector]] = []
+
+    def objective(theta: Vector, eval_gradient: bool = True) -> Any:
+        """Minus the likelihood and its gradient, or the first alone."""
+        found = likelihood(theta, eval_gradient)
+        if steps is not None:
+            seen.append((found.value, theta.copy()))
+            if steps.done():
+                raise StopRequested
+        return (-found.value, -found.gradient) if found.gradient is not None else -found.value
+
     starts = [start]
     if n_restarts:
         if not np.isfinite(bounds).all():
@@ -30,7 +45,10 @@ def maximise(
                 "Multiple optimizer restarts (n_restarts_optimizer>0) requires that all bounds are finite."
             )
         starts += [rng.uniform(bounds[:, 0], bounds[:, 1]) for _ in range(n_restarts)]
-    ends = [_one_run(objective, theta, bounds, optimizer) for theta in starts]
+    try:
+        ends = [_one_run(objective, theta, bounds, optimizer) for theta in starts]
+    except StopRequested:
+        return max(seen, key=lambda evaluated: evaluated[0])[1]
     best = min(ends, key=lambda end: end[1])[0]
     for number, (low, high) in enumerate(bounds):
         for edge, word in ((low, "lower"), (high, "upper")):

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from widemargin.kernels import BlockKernel, ChiSquared, Constant, Gaussian, Kernel, Laplacian, Linear, Product, Sum
 from widemargin.kernels.algebra import Scaled
+from widemargin.linalg.arrays import Vector
 from widemargin.training.gaussian_process.covariance import Exponential, Join, Level, Node, Parameter, Still, White
 
 BOUNDS = (float(np.log(1e-5)), float(np.log(1e5)))  # of the parameters of our kernels, as in scikit-learn
-
-Vector = NDArray[np.float64]
 
 
 class Model:
@@ -32,64 +31,60 @@ class Model:
     """
 
     def __init__(self, given: Any, noise_variance: float | None = None) -> None:
-        self.given = given
+        self.given, self.noise_variance = given, noise_variance
         self.theirs = not isinstance(given, Kernel)
         self.node = _read_theirs(given) if self.theirs else _read_ours(given)
-        self.extra = None if noise_variance is None else Parameter(float(np.log(noise_variance)), BOUNDS)
+        self.called = given
+        if noise_variance is None:
+            return
+        if self.node is not None:
+            self.node = Join(self.node, White(Parameter(float(np.log(noise_variance)), BOUNDS)), False)
+        else:
+            from sklearn.gaussian_process.kernels import WhiteKernel
 
-    # ---- parameters
+            self.called = given + WhiteKernel(noise_variance)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Read what the user gave from a pickle, also of version 0.1.0, and make the rest of it."""
+        extra = state.get("extra")
+        self.__init__(state["given"], state.get("noise_variance", extra and float(np.exp(extra.value))))  # type: ignore[misc]
 
     @property
     def start(self) -> Vector:
         """All free parameters where they stand; the separate noise variance comes last."""
-        own = self._own_theta()
-        return own if self.extra is None else np.append(own, self.extra.value)
+        if self.node is None:
+            return np.array(self.called.theta, float)
+        return np.array([p.value for p in self.node.parameters() if p.bounds is not None])
 
     @property
     def bounds(self) -> NDArray[np.float64]:
-        if self.node is None:
-            own = np.asarray(self.given.bounds, float).reshape(-1, 2)
-        else:
-            own = np.array([p.bounds for p in self.node.parameters() if p.bounds], float).reshape(-1, 2)
-        return own if self.extra is None else np.vstack([own, BOUNDS])
-
-    def _own_theta(self) -> Vector:
-        if self.node is None:
-            return np.array(self.given.theta, float)
-        return np.array([p.value for p in self.node.parameters() if p.bounds is not None])
+        free = self.called.bounds if self.node is None else [p.bounds for p in self.node.parameters() if p.bounds]
+        return np.array(free, float).reshape(-1, 2)
 
     def every(self, theta: Vector) -> Vector:
         """Free and fixed parameters of the tree, in its order."""
         assert self.node is not None
-        free = iter(self._kernel_part(theta))
+        free = iter(theta)
         return np.array([next(free) if p.bounds is not None else p.value for p in self.node.parameters()])
-
-    def _kernel_part(self, theta: Vector) -> Vector:
-        return theta if self.extra is None else theta[:-1]
-
-    # ---- at a given theta
 
     def kernel(self, theta: Vector) -> Kernel:
         """The kernel between different samples."""
         if self.node is None:
-            return BlockKernel(_Called(self.given.clone_with_theta(self._kernel_part(theta))))
+            return BlockKernel(_Called(self.called.clone_with_theta(theta)))
         kernel = self.node.kernel(self.every(theta))
         return Constant(0.0) if kernel is None else kernel
 
     def noise(self, theta: Vector, X: Any) -> Vector | float:
         """Variance added where a sample meets itself."""
-        extra = 0.0 if self.extra is None else float(np.exp(theta[-1]))
         if self.node is not None:
-            return self.node.white(self.every(theta), X) + extra
+            return self.node.white(self.every(theta), X)
         kernel = self.kernel(theta)
-        whole = self.given.clone_with_theta(self._kernel_part(theta)).diag(X)
-        return np.maximum(whole - kernel.diag(kernel.prepare(X)), 0.0) + extra
+        whole = self.called.clone_with_theta(theta).diag(X)
+        return np.maximum(whole - kernel.diag(kernel.prepare(X)), 0.0)
 
     def rebuilt(self, theta: Vector) -> Any:
         """The user's kernel with its new numbers."""
-        if self.theirs:
-            return self.given.clone_with_theta(self._kernel_part(theta))
-        return self.kernel(theta)
+        return self.given.clone_with_theta(theta[: len(self.given.theta)]) if self.theirs else self.kernel(theta)
 
 
 class _Called:
@@ -105,7 +100,7 @@ class _Called:
 def _read_ours(kernel: Kernel) -> Node:
     """The tree of one of our kernels."""
     if isinstance(kernel, Gaussian | Laplacian | ChiSquared) and kernel.gamma > 0:
-        return Exponential(type(kernel), Parameter(float(np.log(kernel.gamma)), BOUNDS))
+        return Exponential(Parameter(float(np.log(kernel.gamma)), BOUNDS), kind=type(kernel))
     if isinstance(kernel, Constant) and kernel.value > 0:
         return Level(Parameter(float(np.log(kernel.value)), BOUNDS))
     if isinstance(kernel, Scaled) and kernel.factor > 0:
@@ -130,7 +125,7 @@ def _read_theirs(kernel: Any) -> Node | None:
     if type(kernel) is theirs.RBF or (type(kernel) is theirs.Matern and kernel.nu == np.inf):
         if kernel.anisotropic:
             return None
-        return Exponential(Gaussian, _parameter(kernel, kernel.length_scale), power=-2.0, base=0.5)
+        return Exponential(_parameter(kernel, kernel.length_scale), power=-2.0, base=0.5, kind=Gaussian)
     if type(kernel) is theirs.ConstantKernel:
         return Level(_parameter(kernel, kernel.constant_value)) if kernel.constant_value > 0 else None
     if type(kernel) is theirs.WhiteKernel:

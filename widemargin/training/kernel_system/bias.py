@@ -25,16 +25,13 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.certificate.system_bounds import Residual, certain, lengths, over, root_mean_squares
 from widemargin.certificate.system_certificate import verdict
 from widemargin.kernels.errors import SECOND_ORDER, UNIT
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.status import Status
 from widemargin.training.kernel_system import KernelSystem, Rule, Solved, SystemCertificate
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 def certificate_with_bias(

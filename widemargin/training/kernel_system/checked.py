@@ -8,6 +8,7 @@ The formulas are in bounds.py; system.py finds the solutions.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,18 +29,15 @@ from widemargin.certificate.system_bounds import (
 )
 from widemargin.certificate.system_certificate import SystemCertificate, verdict
 from widemargin.gram.budget import cache_budget
-from widemargin.gram.tiles import KernelTiles
+from widemargin.gram.tiles import KernelTiles, bounded_cross_product, cross_block
 from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.status import Status
 from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas
 from widemargin.solvers.kernel_system.preconditioner import PartialFactor, Preconditioner
 
 AIM = 0.5  # of tol: where conjugate gradients stop, to leave room for rounding errors in what is proven
-AIM_WITH_BIAS = 0.25  # of tol: two solutions make up a machine with a bias, and the second counts |b| times
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -55,27 +53,38 @@ class Rule:
     bias: bool = False
 
 
-@dataclass
-class Solved:
-    """What solving a system leaves.
+@dataclass(frozen=True)
+class Found:
+    """What a method found, before it is judged.
 
     Attributes
     ----------
+    method : "cholesky", "cg" or "least squares"
     coefficients : (n, m)
-    certificate : SystemCertificate
-    residual : the one that the certificate rests on
-    energy, quadratic : (m,) r'A^-1 r and y'A^-1 y as computed
+    residual : of these coefficients
+    energy : (m,) r'A^-1 r as the method computed it: what the answer would be without rounding errors
     ended : how conjugate gradients ended by their own word; None for the other methods
+    iterations, rank, history : of conjugate gradients, as in SystemCertificate
     factor : the Cholesky factor, where one was made
     """
 
+    method: str
     coefficients: Matrix
-    certificate: SystemCertificate
     residual: Residual
     energy: Vector
-    quadratic: Vector
     ended: Status | None = None
+    iterations: int = 0
+    rank: int = 0
+    history: Sequence[tuple[float, float]] = ()
     factor: Matrix | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solved(Found):
+    """What was found with its certificate, and y'A^-1 y of each target as computed."""
+
+    certificate: SystemCertificate
+    quadratic: Vector
 
 
 class CheckedSystem:
@@ -100,6 +109,10 @@ class CheckedSystem:
         state = {**self.__dict__, "_tiles": None, "_partial": None}
         state.pop("terms", None)
         return state
+
+    def rows(self, chosen: NDArray[np.int64]) -> Matrix:
+        """Rows of K as a new array."""
+        return cross_block(self.kernel, self.samples.take(chosen), self.samples, self.n_threads)
 
     @cached_property
     def exact(self) -> KernelTiles:
@@ -132,7 +145,8 @@ class CheckedSystem:
         With a bias the function counts sqrt(1 / h) more (bias.py), and 1 / h <= 1'A 1 / n^2. For kernels
         not known to be positive semi-definite |r| must be small: |r|^2 <= (largest eigenvalue of M) r'M^-1 r.
         """
-        n, aim = len(self), rule.tol * (AIM_WITH_BIAS if rule.bias else AIM)
+        n, aim = len(self), AIM * rule.tol
+        aim *= 0.5 if rule.bias else 1.0  # two solutions make up such a machine, and the second counts |b| times
         largest = max(self.largest, np.finfo(float).tiny)
         reach = np.sqrt(largest) + (np.sqrt(largest + noise.mean() / n) if rule.bias else 0.0)
         with np.errstate(over="ignore"):  # infinite where the kernel is zero: nothing can be predicted wrongly
@@ -160,57 +174,45 @@ class CheckedSystem:
         by_rounding = energy_by_noise(residual.of_rounding(), noise, scale)
         if self._partial is None or self._partial.rank == 0 or (energy <= enough).all() or by_rounding.max() > enough:
             return energy
-        M = self.preconditioner(noise)
+        M, pivots = self.preconditioner(noise), self._partial.pivots
         with single_threaded_blas():
             trial = M.trial(residual.value)
-        pivots, places = self._partial.pivots, (self.kernel, self.samples, self.terms)
-        return np.minimum(energy, energy_by_trial(residual, noise, scale, *places, pivots, trial, self.n_threads))
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = bounded_cross_product(
+                self.kernel, self.samples, self.samples.take(pivots), trial, self.n_threads
+            )
+        return np.minimum(energy, energy_by_trial(residual, noise, scale, self.terms, pivots, trial, *products))
 
-    def certify(
-        self,
-        noise: Vector,
-        targets: Matrix,
-        coefficients: Matrix,
-        residual: Residual,
-        energy: Vector,
-        rule: Rule,
-        method: str,
-        started: float,
-        iterations: int = 0,
-        rank: int = 0,
-        history: list[tuple[float, float]] | None = None,
-        status: Status | None = None,
-        factor: Matrix | None = None,
-    ) -> Solved:
-        """The solution with its certificate.
-
-        energy : r'A^-1 r of each target as the method computed it: what the answer would be without rounding errors
-        status : how conjugate gradients ended; None for the other methods
-        """
+    def certify(self, noise: Vector, targets: Matrix, rule: Rule, found: Found, started: float) -> Solved:
+        """The solution with its certificate."""
         scale, norms = root_mean_squares(targets), lengths(targets)
+        residual, is_psd = found.residual, self.kernel.is_psd
         with np.errstate(over="ignore", invalid="ignore"):
             unit = max(self.largest, np.finfo(float).tiny)
             proven = self.energy(noise, residual, scale, rule.tol**2 / unit)
             error = certain(np.sqrt(unit * proven))
-            computed = np.sqrt(unit * np.maximum(energy, 0.0)) / np.where(scale > 0, scale, np.inf)
-            value, lower, upper = value_bounds(targets, coefficients, residual, proven * np.square(scale))
-        residuals = over(residual.norms(), norms)
-        is_psd = self.kernel.is_psd
+            computed = np.sqrt(unit * np.maximum(found.energy, 0.0)) / np.where(scale > 0, scale, np.inf)
+            value, lower, upper = value_bounds(targets, found.coefficients, residual, proven * np.square(scale))
         certificate = SystemCertificate(
             lower=lower,
             upper=upper,
-            error=float(error.max(initial=0.0)),
-            residual=float(residuals.max(initial=0.0)),
+            error=largest_of(error),
+            residual=largest_of(over(residual.norms(), norms)),
             tol=rule.tol,
-            method=method,
-            iterations=iterations,
-            rank=rank,
-            history=np.array(history or [], float).reshape(-1, 2),
-            rounding=float(over(residual.error.max(axis=0, initial=0.0), scale).max(initial=0.0)),
+            method=found.method,
+            iterations=found.iterations,
+            rank=found.rank,
+            history=np.array(found.history, float).reshape(-1, 2),
+            rounding=largest_of(over(residual.error.max(axis=0, initial=0.0), scale)),
             is_psd=is_psd,
             seconds=time.perf_counter() - started,
         )
         about = computed if is_psd else over(lengths(residual.value), norms)
         bent = not is_psd and bool((residual.curvature < 0.0).any() or (self.diagonal < 0.0).any())
-        final = verdict(certificate, float(certain(about).max(initial=0.0)), status, bent)
-        return Solved(coefficients, replace(certificate, status=final), residual, energy, value, status, factor)
+        final = verdict(certificate, largest_of(certain(about)), found.ended, bent)
+        return Solved(**vars(found), certificate=replace(certificate, status=final), quadratic=value)
+
+
+def largest_of(bounds: Vector) -> float:
+    """The largest over the targets, 0 for none."""
+    return float(bounds.max(initial=0.0))

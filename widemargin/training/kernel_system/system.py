@@ -15,37 +15,50 @@ in the time of a Cholesky factor, and goes on without limit where a factor does 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.gram.gram import symmetric_block
 from widemargin.gram.tiles import KernelTiles
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.linalg.cholesky import NotPositiveDefinite, factor_in_place, solve_factored
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.parallel.tiles import single_threaded_blas
-from widemargin.solvers.kernel_system.conjugate_gradient import descend
-from widemargin.training.kernel_system.checked import CheckedSystem, Rule, Solved
+from widemargin.solvers.kernel_system.conjugate_gradient import MOST_STEPS, ShiftedKernel, descend
+from widemargin.training.kernel_system.checked import CheckedSystem, Found, Rule, Solved
 
 SOLVERS = ("auto", "cholesky", "cg")
 ENDED_BY_THE_USER = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED)
 AS_GOOD_AS_A_FACTOR = (Status.OPTIMAL, Status.UNDECIDED, *ENDED_BY_THE_USER)
 
-DIRECT = 1024  # samples up to which a factor costs less than the preparations of conjugate gradients
-STEPS_PER_FACTOR = 1 / 40  # steps, per sample, that were measured to take as long as a factor
-PROMISE = 15  # steps after which the rate so far must promise an end within the steps of a factor ...
-LENIENCE = 2.0  # ... times this, because conjugate gradients converge faster and faster
-MOST_STEPS = 5000  # of conjugate gradients by default where no factor fits
-ROUND_FACTOR = 1e-8  # of r'M^-1 r per round of float32 steps: four digits, safely above the rounding of the products
-LEAST_PROGRESS = 0.25  # of r'M^-1 r: a round that leaves more than this was stopped by rounding
-SAFE_SHARE = 0.1  # of the least noise: float32 tiles are used while their rounding, as a matrix, stays below
-NO_BETTER = 100.0  # of tol: conjugate gradients stopped by rounding so close to it leave a factor nothing to improve
+LEAST_SQUARES_SAMPLES = 5000  # up to which a singular system is solved by eigenvalues
 TINY_NOISE = 1e-12  # of the largest diagonal entry: below, the matrix is singular in floating point
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+
+@dataclass(frozen=True)
+class AutoChoice:
+    """When "auto" takes a factor, and when it ends conjugate gradients in favour of one."""
+
+    direct: int = 1024  # samples up to which a factor costs less than the preparations of conjugate gradients
+    steps_per_factor: float = 1 / 40  # steps, per sample, that take as long as a factor
+    promise: int = 15  # steps after which the rate so far must promise an end within the steps of a factor ...
+    lenience: float = 2.0  # ... times this, because conjugate gradients converge faster and faster
+    no_better: float = 100.0  # of tol: stopped by rounding so close to it, a factor has nothing to improve
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """Float32 tiles with a float64 residual after every round."""
+
+    round_factor: float = 1e-8  # of r'M^-1 r per round: four digits, safely above the rounding of the products
+    least_progress: float = 0.25  # of r'M^-1 r: a round that leaves more than this was stopped by rounding
+    safe_share: float = 0.1  # of the least noise: float32 is used while its rounding, as a matrix, stays below
+
+
+AUTO, REFINEMENT = AutoChoice(), Refinement()
 
 
 class KernelSystem(CheckedSystem):
@@ -97,9 +110,13 @@ class KernelSystem(CheckedSystem):
                 self._tiles = KernelTiles(self.kernel, self.samples, double, self.budget, self.n_threads)
         return self._tiles
 
+    def shifted(self, noise: Vector) -> ShiftedKernel:
+        """K + D for conjugate gradients."""
+        return ShiftedKernel(self.tiles(float(noise.min())), self.preconditioner(noise))
+
     def _float32_is_safe(self, least_noise: float) -> bool:
         """Whether rounding of the entries, independent of each other, moves eigenvalues by much less than the noise."""
-        return 2.0 * self.rounding * np.sqrt(len(self)) <= SAFE_SHARE * least_noise
+        return 2.0 * self.rounding * np.sqrt(len(self)) <= REFINEMENT.safe_share * least_noise
 
     @cached_property
     def rounding(self) -> float:
@@ -120,14 +137,14 @@ class KernelSystem(CheckedSystem):
         started = time.perf_counter()
         fits = self.factor_fits()
         singular = noise.min() <= TINY_NOISE * max(float(self.diagonal.max(initial=0.0)), np.finfo(float).tiny)
-        direct = solver == "cholesky" or (solver == "auto" and (len(self) <= DIRECT or (singular and fits)))
+        direct = solver == "cholesky" or (solver == "auto" and (len(self) <= AUTO.direct or (singular and fits)))
         if not direct:
             if singular:
                 raise NotPositiveDefinite("conjugate gradients need noise on the diagonal")
             answer = self._descend(noise, targets, rule, started, watch, trial=solver == "auto" and fits)
             if solver == "cg" or not fits or answer.certificate.status in AS_GOOD_AS_A_FACTOR:
                 return answer
-            if answer.certificate.status is Status.STALLED and answer.certificate.reached <= NO_BETTER * rule.tol:
+            if answer.certificate.status is Status.STALLED and answer.certificate.reached <= AUTO.no_better * rule.tol:
                 return answer
             self.release()
         return self._factor(noise, targets, rule, started)
@@ -142,7 +159,29 @@ class KernelSystem(CheckedSystem):
         with np.errstate(over="ignore", invalid="ignore"):
             step = solve_factored(L, residual.value, self.blas_threads)
             energy = np.einsum("ij,ij->j", residual.value, step)
-        return self.certify(noise, targets, coefficients, residual, energy, rule, "cholesky", started, factor=L)
+        found = Found("cholesky", coefficients, residual, energy, factor=L)
+        return self.certify(noise, targets, rule, found, started)
+
+    def least_squares(self, noise: Vector, targets: Matrix, rule: Rule, why: NotPositiveDefinite) -> Solved:
+        """The solution of least norm, where the matrix is singular or the kernel indefinite."""
+        if len(self) > LEAST_SQUARES_SAMPLES:
+            raise NotPositiveDefinite(
+                f"The kernel matrix is singular or indefinite ({why}), and {len(self)} samples are too many for a "
+                "solution of least squares: raise alpha, or use another kernel (rbf is always valid)."
+            ) from why
+        started = time.perf_counter()
+        K = self.matrix()
+        K[np.diag_indices_from(K)] += noise
+        values, vectors = np.linalg.eigh(K)
+        usable = np.abs(values) > len(K) * np.finfo(float).eps * np.abs(values).max(initial=0.0)
+        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=usable)
+        coefficients = vectors @ (inverse[:, None] * (vectors.T @ targets))
+        residual = self.residual(noise, targets, coefficients)
+        with np.errstate(over="ignore", invalid="ignore"):
+            energy = (inverse[:, None] * np.square(vectors.T @ residual.value)).sum(axis=0)
+        negative = not self.kernel.is_psd and bool((values[usable] < 0.0).any())
+        found = Found("least squares", coefficients, residual, energy, Status.INDEFINITE if negative else None)
+        return self.certify(noise, targets, rule, found, started)
 
     def _descend(
         self,
@@ -156,22 +195,18 @@ class KernelSystem(CheckedSystem):
         """By conjugate gradients, in rounds that begin with a fresh residual; a trial gives up if it is no bargain."""
         deadline = float("inf") if rule.time_limit is None else started + rule.time_limit
         allowed = rule.max_iter if rule.max_iter >= 0 else MOST_STEPS
-        bargain = max(PROMISE, int(STEPS_PER_FACTOR * len(self))) if trial else allowed
-        tiles = self.tiles(float(noise.min()))
-        M = self.preconditioner(noise)
+        bargain = max(AUTO.promise, int(AUTO.steps_per_factor * len(self))) if trial else allowed
+        A = self.shifted(noise)
+        tiles, M = A.tiles, A.M
         coefficients = np.zeros_like(targets)
         rest, error = targets, np.einsum("ij,ij->j", targets, M.solve(targets))
         # Where k(x, x) is next to nothing any coefficients predict well, but a bias is made of the coefficients.
         goal = goal_of_round = np.minimum(self.goal(targets, noise, rule), rule.tol * error)
         history: list[tuple[float, float]] = []
-        steps, status = 0, Status.OPTIMAL
+        begin, steps, status = error.copy(), 0, Status.OPTIMAL
 
-        def multiply(V: Matrix) -> Matrix:
-            out = tiles.product(V)
-            out += noise[:, None] * V
-            return out
-
-        def show(step: int, lower: Vector, errors: Vector, found: Matrix) -> None:
+        def look(step: int, lower: Vector, errors: Vector, found: Matrix) -> bool:
+            """Report a step; True if the rate of convergence so far needs more steps than a factor is worth."""
             if watch is not None:
                 seconds = time.perf_counter() - started
                 reached = rule.tol * float(np.sqrt(np.max(errors / np.where(goal > 0, goal, np.inf), initial=0.0)))
@@ -188,34 +223,20 @@ class KernelSystem(CheckedSystem):
                         iterate=lambda: coefficients + found,
                     )
                 )
-
-        begin = error.copy()
-
-        def hopeless(step: int, errors: Vector) -> bool:
-            """Whether the rate of convergence so far would need more steps than a factor is worth."""
-            if steps + step < PROMISE:
+            if not trial or steps + step < AUTO.promise:
                 return False
             done = np.log(np.maximum(begin, 1e-300) / np.maximum(errors, 1e-300))
             needed = np.log(np.maximum(begin, 1e-300) / np.maximum(goal, 1e-300))
             share = float(np.min(np.where(needed > 0, done / np.where(needed > 0, needed, 1.0), 1.0)))
-            return steps + step >= bargain or LENIENCE * share * bargain < steps + step
+            return steps + step >= bargain or AUTO.lenience * share * bargain < steps + step
 
         with single_threaded_blas():
             while True:
                 if tiles.dtype == np.float32:
-                    goal_of_round = np.maximum(goal, ROUND_FACTOR * error)
+                    goal_of_round = np.maximum(goal, REFINEMENT.round_factor * error)
                 lower = np.einsum("ij,ij->j", targets + rest, coefficients)
-                run = descend(
-                    multiply,
-                    M.solve,
-                    rest,
-                    goal_of_round,
-                    lower=lower,
-                    max_iter=allowed - steps,
-                    deadline=deadline,
-                    watch=show if watch is not None else None,
-                    hopeless=hopeless if trial else None,
-                )
+                left = allowed - steps
+                run = descend(A, rest, goal_of_round, lower=lower, max_iter=left, deadline=deadline, watch=look)
                 steps += run.iterations
                 history += run.history
                 before = error
@@ -236,9 +257,8 @@ class KernelSystem(CheckedSystem):
                     break
                 if status not in (Status.OPTIMAL, Status.STALLED):
                     break
-                if (error[error > goal] > LEAST_PROGRESS * before[error > goal]).any() or not run.iterations:
+                if (error[error > goal] > REFINEMENT.least_progress * before[error > goal]).any() or not run.iterations:
                     status = Status.STALLED
                     break
-        return self.certify(
-            noise, targets, coefficients, residual, error, rule, "cg", started, steps, M.factor.rank, history, status
-        )
+        found = Found("cg", coefficients, residual, error, status, steps, M.factor.rank, history)
+        return self.certify(noise, targets, rule, found, started)

@@ -16,67 +16,79 @@ See         Qi & Sun (1993) for semismooth Newton; Rockafellar (1976) for the pr
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.status import Status
-from widemargin.problems.linear import Accept, Budget, LinearAnswer, LinearProblem, Undecidable, Vector
+from widemargin.problems.linear import LinearAnswer, LinearProblem, LinearRun, Vector
+from widemargin.solvers.linear.descent import NEXT
 from widemargin.solvers.linear.newton_system import MOST_FREE, FeatureGram, SampleGram
-from widemargin.solvers.linear.responses import (
-    bias_change,
-    line_minimum,
-    move,
-    propose_linear,
-    propose_squared,
-    take_over,
-)
+from widemargin.solvers.linear.responses import bias_change, find_free, line_minimum, respond, smoothed_losses
 
 PRIMAL_SIDE = 1500  # features up to which H itself may be factored; beyond, only the system of the free samples is
-ALWAYS_FEATURES = 200  # features up to which H is so small that it always is
+FEW_FEATURES = 200  # up to which H is so small that it always is
 SAMPLE_SIDE = 0.6  # free samples per feature up to which their system is the cheaper one
-LARGEST = 1e10  # s in units of 1 / margin: beyond, rounding of a margin moves multipliers by more than the tolerance
+LARGEST_S = 1e10  # s in units of 1 / margin: beyond, rounding of a margin moves multipliers by more than the tolerance
 INNER = 0.3  # a round ends when |g|^2 / 2 falls below this share of the complementarity term
 SMALL_DECREMENT = 0.01  # ... or when the predicted decrease of the objective does
 GROWTH = 3.0  # of s from round to round
 PATIENCE = 200  # steps without a better gap after which rounding is held to be the limit: a round can take a hundred
-NEXT = 0.2  # how much smaller the gap must be before a further condition is looked at again
 NANOSECOND = 1e-9  # an entry copied or multiplied
 FLOP = 4.5e-11  # seconds of a multiplication and addition of a Cholesky factor of medium size
 TYPICAL_STEPS = {True: 7, False: 18}  # squared losses or not, from the multipliers of coordinate descent
 REFRESHED = 1e-6  # relative difference between a gap that was followed and the same gap computed afresh
 
 
-class Newton:
-    """State of the method: weights w, margins u = X w, multipliers b, their sum X'b, and the free samples."""
+class GapParts(NamedTuple):
+    """Primal value, and the two parts of the gap: |w - X'b|^2 / 2 and the sum of comp."""
 
-    def __init__(self, problem: LinearProblem, weights: Vector | None, centre: Vector | None, s: float) -> None:
+    primal: float
+    half: float
+    comp: float
+
+
+class Newton:
+    """State of the method.
+
+    Attributes
+    ----------
+    w, u : weights and margins u = X w
+    smoothed : the losses smoothed about the multipliers of the last round, with proximal parameter s
+    beta, total : multipliers b and their sum X'b
+    g : gradient of the smoothed objective
+    sums : primal value and gap
+    decrement : decrease predicted at the last full step
+    systems : of the features and of the free samples
+    """
+
+    def __init__(self, problem: LinearProblem, start: LinearAnswer | None, s: float) -> None:
         self.problem = problem
-        rows = problem.rows
-        n, d = rows.n, rows.d
-        self.w = np.zeros(d + 1) if weights is None else weights.copy()
-        self.u = rows.times(self.w)
-        self.s = 1.0 if problem.squared else s / problem.scale
+        n, d = problem.rows.n, problem.rows.d
+        self.w = np.zeros(d + 1) if start is None else start.weights.copy()
+        self.u = problem.rows.times(self.w)
+        self.beta, self.total = np.zeros(n), np.zeros(d + 1)
+        self.systems = FeatureGram(problem), SampleGram(problem)
         if problem.squared:
-            self.centre = np.zeros(n)
+            self.smooth(np.zeros(n), 1.0)
         else:
-            self.centre = _middle(problem) if centre is None else centre.copy()
-        self.R = np.ones(d + 1)
-        self.R[d] = 0.0 if problem.free_bias else 1.0
-        self.beta, self.proposed, self.total = np.zeros(n), np.empty(n), np.zeros(d + 1)
-        self.free = np.zeros(n, bool)
-        self.moved, self.delta = np.empty(n, np.int64), np.empty(n)
-        self.sides = (FeatureGram(problem), SampleGram(problem))
-        self.decrement = np.inf
+            self.smooth(_middle(problem) if start is None else start.beta, s / problem.scale)
+
+    @property
+    def gap(self) -> float:
+        return (self.sums.half + self.sums.comp) / max(self.sums.primal, np.finfo(float).tiny)
+
+    def smooth(self, centre: Vector, s: float) -> None:
+        """Begin a round."""
+        self.s, self.decrement = s, np.inf
+        self.smoothed = smoothed_losses(self.problem.dual, centre, s * self.problem.rate)
         self.settle()
 
-    def arguments(self) -> tuple:
-        """What the functions of responses.py take after u."""
-        return (self.centre, self.s, self.problem.rate, *self.problem.box)
-
     def settle(self) -> None:
-        """Bias, multipliers, X'b and gap for the present w, centre and s."""
+        """Bias, multipliers, X'b and gap for the present w and smoothed losses."""
         if self.problem.free_bias:
-            change = bias_change(self.u, *self.arguments())
+            change = bias_change(self.smoothed, self.u)
             self.w[-1] += change
             self.u += change
         self.respond()
@@ -84,18 +96,15 @@ class Newton:
     def respond(self) -> None:
         """Multipliers, X'b and gap for the present margins."""
         p = self.problem
-        if p.squared:
-            losses, self.comp = propose_squared(self.u, p.rate, *p.box, self.proposed)
-        else:
-            losses, self.comp = propose_linear(self.u, *self.arguments(), self.proposed)
-        n_moved = take_over(self.proposed, *p.box[1:], self.beta, self.free, self.moved, self.delta)
-        p.rows.add_transposed(self.moved[:n_moved], self.delta[:n_moved], self.total)
-        self.g = self.R * self.w - self.total
+        beta, losses, comp = respond(self.smoothed, self.u, p.squared)
+        moved = np.flatnonzero(beta != self.beta)
+        p.rows.add_transposed(moved, beta[moved] - self.beta[moved], self.total)
+        self.beta = beta
+        weights = p.penalty * self.w
+        self.g = weights - self.total
         if p.free_bias:
             self.g[-1] = 0.0
-        self.half = 0.5 * float(self.g @ self.g)
-        self.primal = losses + 0.5 * float((self.R * self.w) @ self.w)
-        self.gap = (self.half + self.comp) / max(self.primal, np.finfo(float).tiny)
+        self.sums = GapParts(losses + 0.5 * float(weights @ self.w), 0.5 * float(self.g @ self.g), comp)
 
     def refresh(self) -> None:
         """Margins and X'b from scratch: what was added up over many steps has drifted."""
@@ -103,26 +112,21 @@ class Newton:
         if self.problem.free_bias:
             self.w[-1] = 0.0
             features = rows.times(self.w)
-            self.u = features + bias
-            self.w[-1] = bias + bias_change(self.u, *self.arguments())
+            self.w[-1] = bias + bias_change(self.smoothed, features + bias)
             self.u = features + self.w[-1]  # not a sum of changes: the certificate counts one rounding
         else:
             self.u = rows.times(self.w)
-        self.beta[:], self.free[:], self.total[:] = 0.0, False, 0.0  # so that all multipliers count as moved
+        self.beta, self.total = np.zeros(rows.n), np.zeros(rows.d + 1)  # so that all multipliers count as moved
         self.respond()
 
     def next_round(self, growth: float) -> None:
         """Move the centre to the multipliers, enlarge s."""
-        self.centre[:] = self.beta
-        self.s = min(growth * self.s, LARGEST / self.problem.scale)
-        self.decrement = np.inf
-        self.settle()
+        self.smooth(self.beta, min(growth * self.s, LARGEST_S / self.problem.scale))
 
     def round_is_over(self) -> bool:
         """Whether the smoothed problem is solved well enough for its centre to be moved."""
-        if self.problem.squared:
-            return False
-        return self.half <= INNER * self.comp or self.decrement <= SMALL_DECREMENT * self.comp
+        _, half, comp = self.sums
+        return not self.problem.squared and (half <= INNER * comp or self.decrement <= SMALL_DECREMENT * comp)
 
     def step(self) -> bool:
         """One Newton step with a line search; False where no direction or no descent is left."""
@@ -130,22 +134,26 @@ class Newton:
         slope = float(self.g @ direction)
         if not slope < 0.0:
             return False
-        q = self.problem.rows.times(direction)
-        linear = float((self.R * self.w) @ direction)
-        quadratic = float((self.R * direction) @ direction)
-        t, bias = line_minimum(self.u, q, slope, linear, quadratic, self.problem.free_bias, *self.arguments())
+        p, q = self.problem, self.problem.rows.times(direction)
+        scaled = p.penalty * direction
+        linear, quadratic = float(scaled @ self.w), float(scaled @ direction)
+        t, bias = line_minimum(self.smoothed, self.u, q, slope, linear, quadratic, p.free_bias)
         self.w += t * direction
         self.w[-1] += bias
-        move(self.u, q, t, bias)
+        self.u += t * q + bias
         self.decrement = -0.5 * slope if t > 0.5 else np.inf
         self.settle()
         return True
 
     def direction(self) -> Vector:
         """-H^-1 g, from the smaller of the two systems."""
-        d, n_free = self.problem.rows.d, int(np.count_nonzero(self.free))
-        by_features = d <= ALWAYS_FEATURES or (d <= PRIMAL_SIDE and n_free > SAMPLE_SIDE * d)
-        return self.sides[0 if by_features else 1].direction(self.g, self.free, self.s)
+        d, free = self.problem.rows.d, find_free(self.smoothed, self.beta)
+        by_features = d <= FEW_FEATURES or (d <= PRIMAL_SIDE and np.count_nonzero(free) > SAMPLE_SIDE * d)
+        return self.systems[0 if by_features else 1].direction(self.g, free, self.s)
+
+    def answer(self) -> LinearAnswer:
+        """The present point; margins and total hold where they were just refreshed."""
+        return LinearAnswer(self.w, self.beta, self.u, self.total, self.gap)
 
 
 def _middle(problem: LinearProblem) -> Vector:
@@ -160,8 +168,8 @@ def _middle(problem: LinearProblem) -> Vector:
 
 def seconds_from(problem: LinearProblem, beta: Vector) -> float:
     """About how long Newton takes from multipliers that have mostly found their places."""
-    rows, dual = problem.rows, problem.dual
-    n_free = int(np.count_nonzero((beta > dual.lower) & (beta < dual.upper) & ((beta != 0.0) | (dual.epsilon == 0.0))))
+    rows = problem.rows
+    n_free = int(np.count_nonzero(find_free(smoothed_losses(problem.dual, beta, beta), beta)))
     order = min(n_free, MOST_FREE, rows.d if rows.d <= PRIMAL_SIDE else n_free)
     step = order**3 / 3.0 * FLOP + order**2 * NANOSECOND + (rows.entries + 8 * rows.n) * NANOSECOND
     return TYPICAL_STEPS[problem.squared] * step
@@ -169,44 +177,39 @@ def seconds_from(problem: LinearProblem, beta: Vector) -> float:
 
 def solve_newton(
     problem: LinearProblem,
-    budget: Budget,
+    run: LinearRun,
+    start: LinearAnswer | None = None,
     *,
-    weights: Vector | None = None,
-    centre: Vector | None = None,
     s: float = 1.0,
     growth: float = GROWTH,
-    done: int = 0,
-    accept: Accept | None = None,
 ) -> LinearAnswer:
-    """Run until the relative gap is met, the budget is used up, or rounding stops progress.
+    """Run until the relative gap is met, the run ends, or rounding stops progress.
 
-    s : proximal parameter in units of 1 / margin; done : iterations another solver has used
-    accept : a further condition, looked at when the gap of the budget is met and again whenever it has shrunk by NEXT;
-        Undecidable ends the run
+    start : weights, multipliers as the first centre, and the iterations that led there
+    s : proximal parameter in units of 1 / margin
     """
-    state = Newton(problem, weights, centre, s)
-    iterations, best, since, goal = done, np.inf, 0, budget.gap
+    state = Newton(problem, start, s)
+    iterations, best, since, goal = 0 if start is None else start.iterations, np.inf, 0, run.stopping.tol
     status: Status | None = None
-    kept = state.w, state.beta
     try:
         while status is None:
-            budget.report(state.gap, state.primal, iterations, state.w, state.beta)
+            run.report(state.gap, state.sums.primal, iterations, state.w, state.beta)
             if state.gap <= goal:
                 state.refresh()  # believe only what was computed afresh
                 if state.gap <= goal * (1.0 + REFRESHED):
-                    if accept is None or accept(state):
-                        status = Status.OPTIMAL
-                        break
+                    answer = state.answer()
+                    status = run.judge(answer)
                     goal = NEXT * state.gap
-            status = budget.ended(iterations)
-            if status is not None:
-                break
+                    if status is not None:
+                        break
+            status = run.ended(iterations)
             if state.gap < 0.9 * best:
                 best, since = state.gap, 0
-                kept = state.w.copy(), state.beta.copy()
+                kept = LinearAnswer(state.w.copy(), state.beta, gap=best)
             since += 1
-            if since > PATIENCE or not np.isfinite(state.primal):
-                status = Status.STALLED
+            if since > PATIENCE or not np.isfinite(state.sums.primal):
+                status = status or Status.STALLED
+            if status is not None:
                 break
             if state.round_is_over():
                 state.next_round(growth)
@@ -218,10 +221,7 @@ def solve_newton(
                     state.next_round(growth)
     except KeyboardInterrupt as interrupt:  # multipliers are feasible at any moment: what there is can be certified
         status = status_of(interrupt)
-    except Undecidable:
-        status = Status.UNDECIDED
-    exact = status in (Status.OPTIMAL, Status.UNDECIDED)  # ends right after a refresh
-    if not exact and best < state.gap:  # within a round the gap can grow before it falls
-        return LinearAnswer(*kept, status, iterations, best)
-    fresh = (state.u, state.total) if exact else (None, None)
-    return LinearAnswer(state.w, state.beta, status, iterations, state.gap, *fresh)
+    if status not in (Status.OPTIMAL, Status.UNDECIDED):  # within a round the gap can grow before it falls
+        answer = kept if best < state.gap else LinearAnswer(state.w, state.beta, gap=state.gap)
+    answer.status, answer.iterations = status, iterations
+    return answer

@@ -1,0 +1,238 @@
+"""Training data as the linear solvers read it: the design matrix of rows x_i with a constant column for the bias.
+
+A weight vector has d + 1 entries, the last for the constant column of value `column` (0: no bias). Dense and sparse
+data have the same products, each about one pass over the rows concerned:
+
+    times(w)                     u = X w                         all rows
+    add_transposed(I, t, v)      v += X_I' t                     for multipliers that moved
+    add_gram(I, r, G)            G += X_I' diag(r) X_I           lower triangle, for changes of the free set
+    inner(I, J)                  X_I X_J', without the constant  where the free set is smaller than the dimension
+    take(I)                      the rows I as data of their own
+    absolute()                   the rows |x_i|                  for bounds on rounding errors
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from widemargin._jit import CONTRACT, REASSOCIATE, jit
+from widemargin.linalg.arrays import Vector
+
+Index = NDArray[np.int64]
+
+ONE, TWO = np.uint64(1), np.uint64(2)
+SCATTERED = 15  # products of a dense matrix product in the time of one that is scattered
+MOST_DENSE = 10_000_000  # entries of a matrix that sparse rows may be expanded to
+GRAM_CHUNK = 2048  # rows of a dense Gram update scaled at a time: the copy stays in cache
+
+
+class Csr(NamedTuple):
+    """Sparse rows for compiled code: int64, uint32 (unsigned places need no test for negative ones) and float64."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.uint32]
+    values: Vector
+    column: float
+
+
+def design_of(X: Any, column: float) -> Design:
+    """X, dense or CSR of either precision, with a constant column."""
+    if not sp.issparse(X):
+        return DenseDesign(np.ascontiguousarray(X, np.float64), column)
+    if X.shape[1] >= np.iinfo(np.int32).max:
+        raise ValueError(f"Sparse data may have at most 2^31 - 2 features; got {X.shape[1]}.")
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return SparseDesign(sp.csr_array(X, dtype=np.float64), column)
+
+
+class DesignRows:
+    """What dense and sparse rows share: the matrix X, the value of the constant column, and their sizes."""
+
+    squared_norms: Vector  # |x_i|^2 without the constant column
+
+    def __init__(self, X: Any, column: float) -> None:
+        self.X, self.column = X, column
+        self.n, self.d = X.shape
+        self.entries = X.size
+
+    def mean_square(self) -> float:
+        """Mean of |x|^2."""
+        return float(self.squared_norms.mean())
+
+    def squared_columns(self, weights: Vector) -> Vector:
+        """diag(X' diag(weights) X) without the constant column."""
+        return (self.X**2).T @ weights
+
+    def take(self, rows: Any) -> Design:
+        return design_of(self.X[rows], self.column)
+
+
+class DenseDesign(DesignRows):
+    """Rows of a dense matrix; the products are BLAS calls."""
+
+    def times(self, w: Vector) -> Vector:
+        return self.X @ w[:-1] + self.column * w[-1]
+
+    def add_transposed(self, rows: Index, weights: Vector, total: Vector) -> None:
+        if 2 * len(rows) > self.n:  # gathering most rows costs more than multiplying by zeros
+            spread = np.zeros(self.n)
+            spread[rows] = weights
+            total[:-1] += spread @ self.X
+        else:
+            total[:-1] += weights @ self.X[rows]
+        total[-1] += self.column * weights.sum()
+
+    def add_gram(self, rows: Index, weights: Vector, gram: NDArray) -> None:
+        d = self.d
+        for start in range(0, len(rows), GRAM_CHUNK):
+            part, weight = self.X[rows[start : start + GRAM_CHUNK]], weights[start : start + GRAM_CHUNK]
+            scaled = part * weight[:, None]
+            gram[:d, :d] += part.T @ scaled
+            gram[d, :d] += self.column * scaled.sum(axis=0)
+            gram[d, d] += self.column**2 * weight.sum()
+
+    def inner(self, rows: Index, others: Index) -> Vector:
+        return self.X[rows] @ self.X[others].T
+
+    @cached_property
+    def squared_norms(self) -> Vector:  # type: ignore[override]
+        return np.einsum("ij,ij->i", self.X, self.X)
+
+    def terms(self) -> Vector:
+        """Number of entries of each row."""
+        return np.full(self.n, float(self.d))
+
+    def absolute(self) -> Design:
+        return DenseDesign(np.abs(self.X), abs(self.column))
+
+    def as_sparse(self) -> SparseDesign:
+        """The same rows for coordinate descent, which reads one at a time."""
+        return SparseDesign(sp.csr_array(self.X), self.column)
+
+
+class SparseDesign(DesignRows):
+    """Rows of a CSR matrix with sorted indices."""
+
+    def __init__(self, X: sp.csr_array, column: float) -> None:
+        super().__init__(X, column)
+        self.csr = Csr(
+            X.indptr.astype(np.int64), X.indices.astype(np.int32, copy=False).view(np.uint32), X.data, column
+        )
+
+    def times(self, w: Vector) -> Vector:
+        return products(self.csr, w)
+
+    def add_transposed(self, rows: Index, weights: Vector, total: Vector) -> None:
+        scatter(self.csr, rows, weights, total)
+        total[-1] += self.column * weights.sum()
+
+    def add_gram(self, rows: Index, weights: Vector, gram: NDArray) -> None:
+        scatter_gram(self.csr, rows, weights, gram)
+
+    def inner(self, rows: Index, others: Index) -> Vector:
+        some, by_feature = self.X[rows], self.X[others].tocsc()
+        shared = np.diff(by_feature.indptr)[some.indices].sum()  # products that are not zero
+        room = len(others) * self.d
+        if room <= MOST_DENSE and SCATTERED * shared > len(rows) * room:
+            return some.toarray() @ by_feature.toarray().T
+        out = np.zeros((len(rows), len(others)))
+        features = Csr(by_feature.indptr.astype(np.int64), by_feature.indices.view(np.uint32), by_feature.data, 0.0)
+        add_inner_products(self.csr, rows, features, out)
+        return out
+
+    @cached_property
+    def squared_norms(self) -> Vector:  # type: ignore[override]
+        return square_rows(self.csr)
+
+    def terms(self) -> Vector:
+        """Number of entries of each row."""
+        return np.diff(self.csr.indptr).astype(np.float64)
+
+    def absolute(self) -> Design:
+        sizes = sp.csr_array((np.abs(self.X.data), self.X.indices, self.X.indptr), self.X.shape)
+        return SparseDesign(sizes, abs(self.column))
+
+    def as_sparse(self) -> SparseDesign:
+        return self
+
+
+Design = DenseDesign | SparseDesign
+
+
+# Loops over the entries of a row are written out wherever they are needed: a compiled helper that takes the arrays
+# counts references to them at each call, which takes as long as a short row.
+
+
+@jit(fastmath=CONTRACT)
+def products(csr, w):
+    """X w; two sums in turn hide the latency of the gathers."""
+    indptr, indices, values, column = csr
+    constant = column * w[-1]
+    out = np.empty(indptr.shape[0] - 1)
+    for i in range(out.shape[0]):
+        start, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        even, odd = constant, 0.0
+        for k in range(start + ONE, end, TWO):
+            even += values[k - ONE] * w[indices[k - ONE]]
+            odd += values[k] * w[indices[k]]
+        if (end - start) & ONE:
+            even += values[end - ONE] * w[indices[end - ONE]]
+        out[i] = even + odd
+    return out
+
+
+@jit(fastmath=CONTRACT)
+def scatter(csr, rows, weights, total):
+    """total += sum of weights[r] times row rows[r]."""
+    indptr, indices, values, _ = csr
+    for r in range(rows.shape[0]):
+        weight = weights[r]
+        for k in range(np.uint64(indptr[rows[r]]), np.uint64(indptr[rows[r] + 1])):
+            total[indices[k]] += weight * values[k]
+
+
+@jit(fastmath=CONTRACT)
+def scatter_gram(csr, rows, weights, gram):
+    """Lower triangle of X_I' diag(r) X_I with the constant column, row by row; sorted indices make it the lower one."""
+    indptr, indices, values, column = csr
+    d = gram.shape[0] - 1
+    for r in range(rows.shape[0]):
+        start, end = np.uint64(indptr[rows[r]]), np.uint64(indptr[rows[r] + 1])
+        for k in range(start, end):
+            value, line = weights[r] * values[k], indices[k]
+            for j in range(start, k + ONE):
+                gram[line, indices[j]] += value * values[j]
+            gram[d, line] += value * column
+        gram[d, d] += weights[r] * column * column
+
+
+@jit(fastmath=CONTRACT)
+def add_inner_products(csr, rows, features, out):
+    """out[a, b] += x_rows[a] . x_b for samples listed by feature: only features that both have are touched."""
+    indptr, indices, values, _ = csr
+    starts, samples, entries, _ = features
+    for a in range(rows.shape[0]):
+        for k in range(np.uint64(indptr[rows[a]]), np.uint64(indptr[rows[a] + 1])):
+            value = values[k]
+            for j in range(np.uint64(starts[indices[k]]), np.uint64(starts[indices[k] + ONE])):
+                out[a, samples[j]] += value * entries[j]
+
+
+@jit(fastmath=REASSOCIATE)
+def square_rows(csr):
+    """Squared length of every row."""
+    indptr, _, values, _ = csr
+    out = np.empty(indptr.shape[0] - 1)
+    for i in range(out.shape[0]):
+        total = 0.0
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            total += values[k] * values[k]
+        out[i] = total
+    return out
