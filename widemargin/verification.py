@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.certificate import Certificate, certify, combine
 from widemargin.estimators.fitted import coefficients_of, support_in
+from widemargin.estimators.registry import LIBSVM_TYPES
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
 from widemargin.kernels import Kernel, make_kernel
 from widemargin.kernels.errors import UNIT
@@ -49,7 +50,6 @@ from widemargin.problems.classification import fill_up, largest_nu
 from widemargin.problems.fixed_bias import safe_tau, without_bias
 from widemargin.solvers import solver_named
 
-MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 ROUNDING = 1e-9  # relative: a multiplier this close to a bound is on it; LIBSVM's sums drift, scaling them back rounds
 OWN_ROUNDING = 1e-13  # the same for models of this package, which assign bounds and keep sums
 
@@ -101,10 +101,10 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
 def _machine_of(model: Any) -> str:
     """Which of the five machines a model is, by the name of its class or of a class it derives from."""
     for kind in type(model).__mro__:
-        if kind.__name__ in MACHINES:
+        if kind.__name__ in LIBSVM_TYPES:
             return kind.__name__
     raise TypeError(
-        f"verify knows the machines {', '.join(MACHINES)} of widemargin and scikit-learn; got {type(model).__name__}."
+        f"verify knows the machines {', '.join(LIBSVM_TYPES)} of widemargin and scikit-learn; got {type(model).__name__}."
     )
 
 

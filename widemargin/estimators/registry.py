@@ -20,3 +20,18 @@ ESTIMATORS: dict[str, str] = {
     "SVC": "svc",
     "SVR": "regressor",
 }
+
+#: The kernel machines of LIBSVM, in the order of its numbers: class name -> the word of its model files.
+LIBSVM_TYPES: dict[str, str] = {
+    "SVC": "c_svc",
+    "NuSVC": "nu_svc",
+    "OneClassSVM": "one_class",
+    "SVR": "epsilon_svr",
+    "NuSVR": "nu_svr",
+}
+#: Weights of the features instead of support vectors.
+LINEAR = ("LinearSVC", "LinearSVR")
+#: Classes of `sklearn.svm` that have a counterpart of the same name here.
+SKLEARN_COUNTERPARTS = (*LIBSVM_TYPES, *LINEAR)
+#: Estimators without a form in model files.
+NOT_SAVED = ("GaussianProcessRegressor",)

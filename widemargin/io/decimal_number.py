@@ -115,7 +115,7 @@ def read_left_over(text: NDArray[np.uint8], numbers: NDArray[np.float64]) -> int
     infinite = None
     for slot in np.flatnonzero(np.isnan(numbers))[::-1]:
         place = int(numbers[slot].view(np.int64)) & ~NAN_BITS
-        match = NUMBER.match(text, place)
+        match = NUMBER.match(text.data, place)
         assert match is not None  # `parse_number` has seen it
         numbers[slot] = float(match.group())
         infinite = place if np.isinf(numbers[slot]) else infinite

@@ -96,7 +96,7 @@ def _parse_chunks(
     with_label = lengths >= 0
     if not with_label.all():
         labels, lengths = labels[with_label], lengths[with_label]
-    row_starts = np.concatenate([[0], np.cumsum(lengths)]).astype(index_type)
+    row_starts: NDArray[Any] = np.concatenate([[0], np.cumsum(lengths)]).astype(index_type)
     if row_starts[-1] < n_values:
         with_value = indices >= 0
         indices, values = indices[with_value], values[with_value]
