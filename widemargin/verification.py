@@ -104,7 +104,8 @@ def _machine_of(model: Any) -> str:
         if kind.__name__ in LIBSVM_TYPES:
             return kind.__name__
     raise TypeError(
-        f"verify knows the machines {', '.join(LIBSVM_TYPES)} of widemargin and scikit-learn; got {type(model).__name__}."
+        f"verify knows the machines {', '.join(LIBSVM_TYPES)} of widemargin and scikit-learn; got "
+        f"{type(model).__name__}."
     )
 
 
