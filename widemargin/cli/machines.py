@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from widemargin.cli.command import option, together
-from widemargin.cli.parameters import ANY_NUMBER, FROM_ZERO, POSITIVE, Named, Number, Whole
+from widemargin.cli.parameters import ANY_NUMBER, FROM_ZERO, POSITIVE, SWITCH, Named, Number, Whole
 from widemargin.estimators.registry import LIBSVM_TYPES
 
 MACHINES = {name.lower().removesuffix("svm"): name for name in LIBSVM_TYPES}  # svc, nusvc, oneclass, svr, nusvr
@@ -49,8 +49,7 @@ machine_options = together(
              help="How errors of svc and svr count.  [linear]"),
     _machine("-w", "--weight", nargs=2, multiple=True, metavar="LABEL W",
              help="C of a class becomes W * C; -w1 5 works too; repeat for more classes."),
-    _machine("-b", "--probability", type=click.Choice(["0", "1"]), default="0",
-             help="1: also probabilities of classes.  [0]"),
+    _machine("-b", "--probability", type=SWITCH, default="0", help="1: also probabilities of classes.  [0]"),
     _kernel("-t", "--kernel", type=KERNEL_WORDS, default="rbf", metavar="K", help=f"{KERNEL_WORDS.listed()}.  [rbf]"),
     _kernel("-g", "--gamma", type=Number(0.0, words=("auto", "scale")), default="auto", metavar="G",
             help="A number, auto = 1/features, or scale = 1/(features * variance).  [auto]"),
@@ -62,42 +61,28 @@ machine_options = together(
     _effort("--stopping", type=click.Choice(["kkt", "gap", "objective"]), default="kkt",
             help="What TOL is compared with.  [kkt]"),
     _effort("--time-limit", type=POSITIVE, metavar="S", help="Seconds after which the best machine so far is kept."),
-    _effort("-m", "--cache", type=POSITIVE, metavar="MB", help="Memory for kernel rows.  [a share of what is free]"),
-    _effort("-h", "--shrinking", type=click.Choice(["0", "1"]), default="1",
+    _effort("-m", "--cache", "cache_size", type=POSITIVE, metavar="MB",
+            help="Memory for kernel rows.  [a share of what is free]"),
+    _effort("-h", "--shrinking", type=SWITCH, default="1",
             help="As in LIBSVM; accepted, of no effect on the answer.  [1]"),
-    _effort("-j", "--jobs", type=int, metavar="N", help="Threads.  [all cores]"),
+    _effort("-j", "--jobs", "n_jobs", type=int, metavar="N", help="Threads.  [all cores]"),
 )  # fmt: skip
 
 
 def make_machine(options: SimpleNamespace, *, verbose: bool | int = False) -> Any:
-    """The unfitted estimator that the options describe."""
+    """The unfitted estimator that the options describe; they have the names of its parameters."""
     import widemargin
 
     machine = options.machine
     if machine not in LOSSES and options.loss != "linear":
         raise ValueError(f"--loss is for svc and svr; {machine} has only the linear loss: leave --loss out.")
-    for name, given in (("--weight", options.weight), ("--probability", options.probability == "1")):
+    for name, given in (("--weight", options.weight), ("--probability", options.probability)):
         if given and not is_classifier(machine):
             raise ValueError(f"{name} is for svc and nusvc; {machine} has no classes: leave {name} out.")
     kind = getattr(widemargin, MACHINES[machine])
-    settings: dict[str, Any] = {
-        "C": options.C,
-        "nu": options.nu,
-        "epsilon": options.epsilon,
-        "loss": LOSSES.get(machine, {}).get(options.loss),
-        "probability": options.probability == "1",
-        "kernel": string_kernel(options) if options.kernel in STRING_KERNELS else options.kernel,
-        "gamma": options.gamma,
-        "degree": options.degree,
-        "coef0": options.coef0,
-        "tol": options.tol,
-        "shrinking": options.shrinking == "1",
-        "stopping": options.stopping,
-        "time_limit": options.time_limit,
-        "cache_size": options.cache,
-        "n_jobs": options.jobs,
-        "verbose": verbose,
-    }
+    settings = vars(options) | {"verbose": verbose, "loss": LOSSES.get(machine, {}).get(options.loss)}
+    if options.kernel in STRING_KERNELS:
+        settings["kernel"] = string_kernel(options)
     known = kind().get_params()
     return kind(**{name: value for name, value in settings.items() if name in known})
 

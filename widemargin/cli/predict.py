@@ -10,7 +10,7 @@ import click
 
 from widemargin.cli.command import FINE, new_command, option
 from widemargin.cli.data import FORMAT_OPTION, HEADER_OPTION, Data, labels_as_written, read_like
-from widemargin.cli.parameters import FILE
+from widemargin.cli.parameters import FILE, SWITCH
 from widemargin.cli.screen import Screen, open_output
 
 ROWS_PER_BLOCK = 16_384  # large enough that prediction runs at full speed
@@ -27,8 +27,9 @@ EXAMPLES = (
 @click.argument("model", type=FILE)
 @click.argument("answers", type=FILE, metavar="[OUTPUT]", required=False)
 @option("-o", "--output", type=FILE, metavar="OUT", help="File for the answers.  [standard output]")
-@option("-b", "--probability", type=click.Choice(["0", "1"]), default="0",
-        help="1: probabilities of the classes behind each answer.  [0]")  # fmt: skip
+@option(
+    "-b", "--probability", type=SWITCH, default="0", help="1: probabilities of the classes behind each answer.  [0]"
+)
 @option("--decision", is_flag=True, help="Decision values behind each answer.")
 @FORMAT_OPTION
 @HEADER_OPTION
@@ -98,12 +99,11 @@ def agreement(model: Any, answers: Any, y: Any) -> dict[str, Any]:
 
 def _more(model: Any, data: Data, options: SimpleNamespace, screen: Screen) -> tuple[str | None, Any]:
     """Heading and columns that stand behind the answers: probabilities as svm-predict writes them, decision values."""
-    if options.probability == "1":
+    if options.probability:
         if not hasattr(model, "predict_proba"):
             raise ValueError(f"{options.model} gives no probabilities: train it with -b 1.")
-        return "labels " + " ".join(_word(label) for label in model.classes_), in_blocks(
-            model.predict_proba, data, screen
-        )
+        heading = " ".join(["labels", *map(_word, model.classes_)])
+        return heading, in_blocks(model.predict_proba, data, screen)
     if options.decision:
         if not hasattr(model, "decision_function"):
             raise ValueError("A regression has no decision values beside its answers: leave --decision out.")

@@ -229,7 +229,7 @@ def _truth(comparison: str, values: Tensor, kind: type) -> Tensor:
 def _add_label(graph: Graph, number: Tensor, classes: NDArray) -> None:
     """Add the output "label", the class of a number."""
     types = graph.onnx.TensorProto
-    kind, known = types.STRING, np.str_
-    if classes.dtype.kind in "iubf":
-        kind, known = (types.DOUBLE, np.float64) if classes.dtype.kind == "f" else (types.INT64, np.int64)
-    graph.add_output("label", graph.add("Gather", classes.astype(known), number), kind=kind)
+    whole, real = (np.int64, types.INT64), (np.float64, types.DOUBLE)
+    known = {"i": whole, "u": whole, "b": whole, "f": real}
+    form, kind = known.get(classes.dtype.kind, (np.str_, types.STRING))
+    graph.add_output("label", graph.add("Gather", classes.astype(form), number), kind=kind)

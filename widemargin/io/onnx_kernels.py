@@ -16,21 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import (
-    ChiSquared,
-    Constant,
-    Cosine,
-    Gaussian,
-    Kernel,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Precomputed,
-    Product,
-    Scaled,
-    Sigmoid,
-    Sum,
-)
+from widemargin import kernels
+from widemargin.kernels import Kernel
 
 Matrix = NDArray[np.float64]
 
@@ -116,28 +103,28 @@ def kernel_matrix(kernel: Kernel, X: Tensor, Z: Matrix) -> Tensor:
         The kernel is a function of the user's, or of samples that are no vectors.
     """
     match kernel:
-        case Linear():
+        case kernels.Linear():
             return X @ Z.T
-        case Polynomial(degree=degree, gamma=gamma, coef0=coef0):
+        case kernels.Polynomial(degree=degree, gamma=gamma, coef0=coef0):
             return (X @ (gamma * Z).T + float(coef0)) ** float(degree)
-        case Sigmoid(gamma=gamma, coef0=coef0):
+        case kernels.Sigmoid(gamma=gamma, coef0=coef0):
             return X.graph.add("Tanh", X @ (gamma * Z).T + float(coef0))
-        case Cosine():
+        case kernels.Cosine():
             return _cosine(X, Z)
-        case Gaussian(gamma=gamma):
+        case kernels.Gaussian(gamma=gamma):
             return (_squared_distances(X, Z) * -float(gamma)).exp()
-        case Laplacian(gamma=gamma):
+        case kernels.Laplacian(gamma=gamma):
             return (abs(_beside_all(X) - Z).sum() * -float(gamma)).exp()
-        case ChiSquared(gamma=gamma):
+        case kernels.ChiSquared(gamma=gamma):
             return (_chi_squared(X, Z) * -float(gamma)).exp()
-        case Constant(value=value):
+        case kernels.Constant(value=value):
             return X @ Z.T * 0.0 + float(value)
-        case Scaled():
+        case kernels.Scaled():
             return kernel_matrix(kernel.kernel, X, Z) * float(kernel.factor)
-        case Sum() | Product():
-            join = operator.add if isinstance(kernel, Sum) else operator.mul
+        case kernels.Sum() | kernels.Product():
+            join = operator.add if isinstance(kernel, kernels.Sum) else operator.mul
             return functools.reduce(join, [kernel_matrix(part, X, Z) for part in kernel.parts])
-        case Precomputed():
+        case kernels.Precomputed():
             return X
     raise ValueError(
         f"{kernel!r} has no formula in ONNX; kernels of vectors have one (Gaussian, Laplacian, Polynomial, ...), and "
