@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 import widemargin.estimators
 from widemargin.estimators.registry import LIBSVM_TYPES
 from widemargin.io.libsvm_model_text import KERNEL_PARAMETERS, LibsvmModel, format_model, parse_model
-from widemargin.io.pair_order import Pairs
+from widemargin.io.pair_order import reorder
 from widemargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from widemargin.storage.atomic import replacing
 from widemargin.storage.errors import FileError
@@ -128,12 +128,9 @@ def write_libsvm_model(model: Any, path: str | os.PathLike) -> None:
         _fill_classes(text, model)
     else:
         head["rho"] = -model.intercept_
-        for name, values in (
-            ("probA", getattr(model, "probA_", None)),
-            ("prob_density_marks", getattr(model, "_density_marks", None)),
-        ):
-            if values is not None:
-                head[name] = np.asarray(values, np.float64)
+        for name, attribute in (("probA", "probA_"), ("prob_density_marks", "_density_marks")):
+            if getattr(model, attribute, None) is not None:
+                head[name] = np.asarray(getattr(model, attribute), np.float64)
     with replacing(Path(path)) as stream:
         stream.write(format_model(text))
 
@@ -169,30 +166,18 @@ def _widen(text: LibsvmModel, n_features: int | None, path: Any) -> None:
             text.vectors = text.vectors.toarray()
 
 
-def _pairs(text: LibsvmModel) -> Pairs:
-    """The machines of a file of a classifier."""
-    head = text.head
-    return Pairs(
-        head["nr_sv"], text.vectors, text.coefficients, -head["rho"], text.numbers("probA"), text.numbers("probB")
-    )
-
-
 def _set_classes(model: Any, text: LibsvmModel) -> None:
     """Sort the classes, and turn two of them to our sign."""
     order = np.argsort(text.head["label"])
-    pairs = _pairs(text).reordered(order)
-    model.classes_ = text.head["label"][order]
+    reorder(text, order)
+    model.classes_ = text.head["label"]
     model.class_weight_ = np.ones(len(order))
-    model.n_support_ = pairs.counts.astype(np.int32)
-    model._probA, model._probB = pairs.slope, pairs.offset
-    if len(order) > 2 and not np.array_equal(order, np.arange(len(order))):
+    model.n_support_ = text.head["nr_sv"].astype(np.int32)
+    model._probA, model._probB = text.numbers("probA"), text.numbers("probB")
+    if len(order) == 2:
+        text.coefficients, text.head["rho"] = -text.coefficients, -text.head["rho"]
+    elif not np.array_equal(order, np.arange(len(order))):
         model.tie_order_ = np.argsort(order)
-    sign = -1.0 if len(order) == 2 else 1.0
-    text.coefficients, text.vectors, text.head["rho"] = (
-        sign * pairs.coefficients,
-        pairs.vectors,
-        -sign * pairs.intercept,
-    )
 
 
 def _set_expansion(model: Any, text: LibsvmModel, n_features: int | None) -> None:
@@ -233,20 +218,11 @@ def _fill_classes(text: LibsvmModel, model: Any) -> None:
             f"LIBSVM has a machine for each pair of classes; this one has one for each of {n_classes} classes: train "
             "with multi_class='ovo'."
         )
-    label = _whole_numbers(model.classes_)
-    order = np.asarray(getattr(model, "tie_order_", np.arange(n_classes)))
     sign = -1.0 if n_classes == 2 else 1.0
     text.coefficients = sign * text.coefficients
-    text.head |= {
-        "nr_class": n_classes,
-        "nr_sv": np.asarray(model.n_support_, np.int64),
-        "rho": -sign * model.intercept_,
-    }
-    text.head |= {"probA": model.probA_, "probB": model.probB_}
-    pairs = _pairs(text).reordered(order)
-    text.coefficients, text.vectors = pairs.coefficients, pairs.vectors
-    text.head |= {"label": label[order], "nr_sv": pairs.counts, "rho": -pairs.intercept}
-    text.head |= {"probA": pairs.slope, "probB": pairs.offset}
+    text.head |= {"nr_class": n_classes, "rho": -sign * model.intercept_, "label": _whole_numbers(model.classes_)}
+    text.head |= {"probA": model.probA_, "probB": model.probB_, "nr_sv": np.asarray(model.n_support_, np.int64)}
+    reorder(text, np.asarray(getattr(model, "tie_order_", np.arange(n_classes))))
 
 
 def _whole_numbers(classes: NDArray) -> NDArray[np.int64]:
