@@ -15,8 +15,7 @@ import threading
 from collections.abc import Iterable
 from types import ModuleType, TracebackType
 
-#: Classes of `sklearn.svm` that may be replaced; those that this package has no counterpart of stay.
-REPLACEABLE = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "LinearSVC", "LinearSVR")
+from widemargin.estimators.registry import SKLEARN_COUNTERPARTS
 
 _lock = threading.RLock()
 _replaced: dict[str, list[tuple[ModuleType, str]]] = {}  # class -> the modules and the names there that now mean ours
@@ -106,10 +105,10 @@ def unpatch_sklearn(names: Iterable[str] | None = None) -> None:
 
 
 def _our_classes() -> dict[str, type]:
-    """Our counterparts by name, of those that exist."""
+    """Our counterparts by name."""
     import widemargin
 
-    return {name: getattr(widemargin, name) for name in REPLACEABLE if hasattr(widemargin, name)}
+    return {name: getattr(widemargin, name) for name in SKLEARN_COUNTERPARTS}
 
 
 def _known(names: Iterable[str], ours: dict[str, type]) -> tuple[str, ...]:

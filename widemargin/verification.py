@@ -24,9 +24,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin import problems
 from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.certificate import Certificate, certify, combine
 from widemargin.estimators.fitted import coefficients_of, support_in
+from widemargin.estimators.registry import LIBSVM_TYPES
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
 from widemargin.kernels import Kernel, make_kernel
 from widemargin.kernels.errors import UNIT
@@ -35,21 +37,11 @@ from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.models.expansion import Expansion
 from widemargin.models.multiclass import read_out, two_class_problems
 from widemargin.parallel.tiles import available_cores
-from widemargin.problems import (
-    SignedDual,
-    epsilon_insensitive,
-    hinge,
-    nu_classification,
-    nu_regression,
-    one_class,
-    squared_epsilon_insensitive,
-    squared_hinge,
-)
+from widemargin.problems import SignedDual
 from widemargin.problems.classification import fill_up, largest_nu
 from widemargin.problems.fixed_bias import safe_tau, without_bias
 from widemargin.solvers import solver_named
 
-MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 ROUNDING = 1e-9  # relative: a multiplier this close to a bound is on it; LIBSVM's sums drift, scaling them back rounds
 OWN_ROUNDING = 1e-13  # the same for models of this package, which assign bounds and keep sums
 
@@ -101,10 +93,11 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
 def _machine_of(model: Any) -> str:
     """Which of the five machines a model is, by the name of its class or of a class it derives from."""
     for kind in type(model).__mro__:
-        if kind.__name__ in MACHINES:
+        if kind.__name__ in LIBSVM_TYPES:
             return kind.__name__
     raise TypeError(
-        f"verify knows the machines {', '.join(MACHINES)} of widemargin and scikit-learn; got {type(model).__name__}."
+        f"verify knows the machines {', '.join(LIBSVM_TYPES)} of widemargin and scikit-learn; got "
+        f"{type(model).__name__}."
     )
 
 
@@ -141,21 +134,21 @@ def _verify_classifier(
     weight = data.weights()
     if machine == "SVC" or hasattr(model, "certificate_"):  # scikit-learn's NuSVC ignores class_weight
         weight = weight * model.class_weight_[labels]
-    problems = two_class_problems(labels, n_classes, scheme)
-    betas = read_out(problems, support_in(model, data), coefficients_of(model), labels, n_classes, scheme)
+    pairs = two_class_problems(labels, n_classes, scheme)
+    betas = read_out(pairs, support_in(model, data), coefficients_of(model), labels, n_classes, scheme)
     certificates = []
-    for problem, coefficients, bias in zip(problems, betas, model.intercept_, strict=True):
+    for problem, coefficients, bias in zip(pairs, betas, model.intercept_, strict=True):
         own = problem.of(weight)
         if machine == "NuSVC":
             nu = model.nu if model.class_weight is None else min(model.nu, largest_nu(problem.sign, own))
-            dual = nu_classification(problem.sign, nu, own)
+            dual = problems.nu_classification(problem.sign, nu, own)
             total = np.abs(coefficients).sum()
             margin = nu * own.sum() / total if total > 0 else 1.0
             beta, level = margin * dual.per_variable(coefficients), margin * np.array([1.0 - bias, -1.0 - bias])
         else:
             bound = model.C * own if np.isfinite(model.C) else np.full(len(own), np.inf)
             squared = getattr(model, "loss", "hinge") == "squared_hinge"
-            dual = squared_hinge(problem.sign, bound) if squared else hinge(problem.sign, bound)
+            dual = (problems.squared_hinge if squared else problems.hinge)(problem.sign, bound)
             dual = without_bias(dual) if _has_fixed_bias(model) else dual
             beta, level = coefficients, np.array([-bias])
         part = samples if problem.index is None else samples.take(problem.index)
@@ -180,13 +173,14 @@ def _verify_single(
     bias = float(np.asarray(model.intercept_).ravel()[0])
     weight, near = data.weights(), _nearness(model)
     if machine == "OneClassSVM":
-        dual = one_class(weight, model.nu)
+        dual = problems.one_class(weight, model.nu)
         return _certify(dual, kernel, samples, _on_bounds(dual, coefficients, near), np.array([-bias]), tol)
     y = np.asarray(data.y, np.float64)
     bound = model.C * weight
     if machine == "SVR":
         squared = getattr(model, "loss", "epsilon_insensitive") == "squared_epsilon_insensitive"
-        dual = (squared_epsilon_insensitive if squared else epsilon_insensitive)(y, bound, model.epsilon)
+        build = problems.squared_epsilon_insensitive if squared else problems.epsilon_insensitive
+        dual = build(y, bound, model.epsilon)
         dual = without_bias(dual) if _has_fixed_bias(model) else dual
         return _certify(dual, kernel, samples, _on_bounds(dual, coefficients, near), np.array([-bias]), tol)
     vectors = support if is_precomputed(model.kernel) else safe_indexing(data.X, support)
@@ -195,7 +189,7 @@ def _verify_single(
     beta = _split(coefficients, bound, model.nu * bound.sum() / 2.0, error)
     tube = model.epsilon_ if hasattr(model, "epsilon_") else _tube(error, bound, model.nu)
     level = np.array([-bias - tube, -bias + tube])
-    dual = nu_regression(y, bound, model.nu)
+    dual = problems.nu_regression(y, bound, model.nu)
     return _certify(dual, kernel, samples, _on_bounds(dual, beta, near), level, tol, coefficients)
 
 

@@ -45,7 +45,7 @@ def test_an_error_inside_a_module_is_shown_as_it_is(package, line, error, tmp_pa
     if package is widemargin:
         monkeypatch.setitem(package._HOME, "SVC", "broken")
     else:
-        monkeypatch.setitem(package.ESTIMATORS, "SVC", Entry("broken", "kernel"))
+        monkeypatch.setitem(package.ESTIMATORS, "SVC", Entry("broken"))
     monkeypatch.delitem(vars(package), "SVC", raising=False)
     with pytest.raises(ImportError, match="no_such_function") as caught:
         exec(f"from {package.__name__} import SVC", {})

@@ -9,17 +9,17 @@ from __future__ import annotations
 import statistics
 import time
 import warnings
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
-from widemargin.cli.command import FINE, new_command, option, said_options
+from widemargin.cli.command import FINE, new_command, option
 from widemargin.cli.data import data_options, read_training
-from widemargin.cli.machines import STRING_KERNELS, machine_options
+from widemargin.cli.machines import machine_options
 from widemargin.cli.parameters import FILE, Whole
 from widemargin.cli.screen import Screen
+from widemargin.monitor.status import Status
 
 THEIR_CACHE = 2000  # megabytes; the default of 200 would slow them down
 THEIR_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
@@ -36,51 +36,32 @@ EXAMPLES = (
 @option("--repeats", type=Whole(1), default="3", metavar="N", help="Runs of each, taking turns.  [3]")
 @machine_options
 @data_options
-@said_options
-def command(**given: Any) -> int:
+def command(options: SimpleNamespace, screen: Screen) -> int:
     """Fit and predict beside scikit-learn on FILE: times, accuracy, certificates."""
-    return bench(SimpleNamespace(**given))
+    from sklearn.base import clone
 
-
-def bench(options: SimpleNamespace) -> int:
-    """Measure both and show them side by side."""
     from widemargin.cli.train import prepared_machine
-    from widemargin.monitor.status import Status
 
-    if options.kernel not in THEIR_KERNELS or options.loss != "linear" or options.kernel in STRING_KERNELS:
+    if options.kernel not in THEIR_KERNELS or options.loss != "linear":
         raise ValueError("scikit-learn has no such machine to compare with: choose a kernel of LIBSVM, linear loss.")
-    screen = Screen(quiet=options.quiet, as_json=options.as_json)
-    data = read_training(options.data, options, screen, precomputed=options.kernel == "precomputed")
+    data = read_training(options, screen)
     model, y = prepared_machine(options, data, verbose=False)
     X, y = _drawn(data.X, y, options)
-    makers = {"widemargin": lambda: _clone(model), "scikit-learn": lambda: _theirs(model)}
+    makers = {"widemargin": lambda: clone(model), "scikit-learn": lambda: _theirs(model)}
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in makers}
     fitted: dict[str, Any] = {}
-    with screen.progress("bench", len(makers) * (options.repeats + 1)) as steps, warnings.catch_warnings():
+    with screen.progress("bench", len(makers) * options.repeats + 1) as steps, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an early end shows in the certificate
-        for turn in range(options.repeats + 1):
-            for name, make in makers.items():
-                if turn == 0 and name == "scikit-learn":  # nothing to compile there
-                    steps.advance()
-                    continue
-                machine = make()
-                seconds = _timed(lambda: machine.fit(X, y)), _timed(lambda: machine.predict(X))  # noqa: B023
-                if getattr(machine, "status_", None) is Status.INTERRUPTED:  # the fit took Ctrl-C for itself
-                    raise KeyboardInterrupt
-                fitted[name] = machine
-                if turn:
-                    times[name].append(seconds)
-                steps.advance(label=name)
+        _timed_run(clone(model), X, y)  # functions are compiled
+        steps.advance()
+        for name, make in list(makers.items()) * options.repeats:
+            fitted[name] = make()
+            times[name].append(_timed_run(fitted[name], X, y))
+            steps.advance(label=name)
     facts = {name: _facts(machine, times[name], X, y) for name, machine in fitted.items()}
     _show(screen, facts, X)
     screen.finish(command="bench", data=options.data, samples=X.shape[0], features=X.shape[1], results=facts)
     return FINE
-
-
-def _clone(model: Any) -> Any:
-    from sklearn.base import clone
-
-    return clone(model)
 
 
 def _theirs(model: Any) -> Any:
@@ -105,10 +86,15 @@ def _drawn(X: Any, y: Any, options: SimpleNamespace) -> tuple[Any, Any]:
     return chosen, None if y is None else y[rows]
 
 
-def _timed(action: Callable[[], Any]) -> float:
+def _timed_run(machine: Any, X: Any, y: Any) -> tuple[float, float]:
+    """Seconds of a fit and of predicting the same samples."""
     began = time.perf_counter()
-    action()
-    return time.perf_counter() - began
+    machine.fit(X, y)
+    fitted = time.perf_counter()
+    if getattr(machine, "status_", None) is Status.INTERRUPTED:  # the fit took Ctrl-C for itself
+        raise KeyboardInterrupt
+    machine.predict(X)
+    return fitted - began, time.perf_counter() - fitted
 
 
 def _facts(machine: Any, times: list[tuple[float, float]], X: Any, y: Any) -> dict[str, Any]:

@@ -5,11 +5,16 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
 import importlib
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import click
+
+from widemargin.cli.screen import Screen
 
 FINE, NOT_CERTIFIED, UNUSABLE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -20,6 +25,8 @@ EXIT_CODES = (
     ("3", "internal error (a bug in widemargin); --debug shows the traceback"),
     ("130", "interrupted before there was anything to keep"),
 )
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Option(click.Option):
@@ -76,14 +83,10 @@ class LazyGroup(click.Group):
         return list(self.modules)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in self.modules:
-            return None
-        return importlib.import_module(self.modules[name][0]).command
+        return importlib.import_module(self.modules[name][0]).command if name in self.modules else None
 
     def resolve_command(self, context: click.Context, arguments: list[str]) -> Any:
         """An unknown command gets the nearest known one as advice."""
-        import difflib
-
         name = arguments[0]
         if name not in self.modules and not name.startswith("-"):
             near = difflib.get_close_matches(name, self.modules, 1)
@@ -101,18 +104,39 @@ class LazyGroup(click.Group):
             formatter.write_dl(EXIT_CODES)
 
 
-def new_command(name: str, *, examples: Sequence[tuple[str, str]] = ()) -> Callable[..., Any]:
-    """Decorator for the function of a command; its docstring is the help text."""
-    return click.command(name, cls=Command, examples=examples)
+def new_command(name: str, *, examples: Sequence[tuple[str, str]] = ()) -> Callable[..., click.Command]:
+    """Decorator that makes a command of a function (options, screen) -> exit code; its docstring is the help text.
+
+    Every command has --quiet, --json and --debug beside its own options.
+    """
+
+    def decorate(function: Callable[[SimpleNamespace, Screen], int]) -> click.Command:
+        @functools.wraps(function)
+        def run(**given: Any) -> int:
+            return function(SimpleNamespace(**given), Screen(quiet=given["quiet"], as_json=given["as_json"]))
+
+        made = click.command(name, cls=Command, examples=examples)(run)
+        made.params += [
+            Option(["-q", "--quiet"], is_flag=True, help="Say nothing but errors."),
+            Option(["--json", "as_json"], is_flag=True, help="Write one JSON object to standard output."),
+            Option(["--debug"], is_flag=True, hidden=True),
+        ]
+        return made
+
+    return decorate
 
 
-def option(*names: str, heading: str = "Options", **settings: Any) -> Callable[..., Any]:
+def option(*names: str, heading: str = "Options", **settings: Any) -> Decorator:
     """Decorator for one option."""
     return click.option(*names, cls=Option, heading=heading, **settings)
 
 
-def said_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What every command has: --quiet, --json, --debug."""
-    function = option("--debug", is_flag=True, hidden=True)(function)
-    function = option("--json", "as_json", is_flag=True, help="Write one JSON object to standard output.")(function)
-    return option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")(function)
+def together(*parameters: Decorator) -> Decorator:
+    """Decorator for several options and arguments, in this order."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for add in reversed(parameters):
+            function = add(function)
+        return function
+
+    return decorate

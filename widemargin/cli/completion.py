@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 from click.shell_completion import get_completion_class
 
-from widemargin.cli.command import FINE, new_command
+from widemargin.cli.command import FINE, Command
 
 EXAMPLES = (
     ("completion bash >> ~/.bashrc", "For bash; open a new shell afterwards."),
@@ -16,9 +14,9 @@ EXAMPLES = (
 )
 
 
-@new_command("completion", examples=EXAMPLES)
+@click.command("completion", cls=Command, examples=EXAMPLES)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def command(shell: str, **_: Any) -> int:
+def command(shell: str) -> int:
     """Print the completion script for a SHELL."""
     from widemargin.cli.main import widemargin
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
-from widemargin.cli.command import FINE, new_command, option, said_options
+from widemargin.cli.command import FINE, new_command, option
 from widemargin.cli.parameters import FILE
 from widemargin.cli.screen import Screen
+from widemargin.storage.atomic import check_writable
+from widemargin.storage.errors import FileError
 
 FORMATS = ("widemargin", "libsvm", "onnx", "sklearn")
 BY_ENDING = {".onnx": "onnx", ".libsvm": "libsvm", ".pkl": "sklearn", ".pickle": "sklearn", ".joblib": "sklearn"}
@@ -27,43 +30,32 @@ EXAMPLES = (
 @click.argument("destination", type=FILE, metavar="TO")
 @option("--to", "to", type=click.Choice(FORMATS), help="Format of TO.  [by its ending; widemargin]")
 @option("--trust-pickle", is_flag=True, help="FROM is a pickle and may run code: read it all the same.")
-@said_options
-def command(**given: Any) -> int:
+def command(options: SimpleNamespace, screen: Screen) -> int:
     """Convert a model FROM one format TO another.
 
     FROM is a file of ours, of LIBSVM, or with --trust-pickle a pickled estimator of sklearn.svm.
     """
-    return convert(SimpleNamespace(**given))
-
-
-def convert(options: SimpleNamespace) -> int:
-    """Read, write, say what was done."""
-    from pathlib import Path
-
-    from widemargin.storage.archive import check_writable
-
-    screen = Screen(quiet=options.quiet, as_json=options.as_json)
-    to = options.to or BY_ENDING.get(Path(options.destination).suffix.lower(), "widemargin")
-    check_writable(options.destination)
+    source, destination = options.source, options.destination
+    to = options.to or BY_ENDING.get(Path(destination).suffix.lower(), "widemargin")
+    check_writable(destination)
     model = _read(options)
-    _write(model, options.destination, to)
-    screen.say(f"{options.source} ({type(model).__name__}) written as {to} to {options.destination}")
-    screen.finish(command="convert", source=options.source, destination=options.destination, format=to,
-                  machine=type(model).__name__)  # fmt: skip
+    _write(model, destination, to)
+    machine = type(model).__name__
+    screen.say(f"{source} ({machine}) written as {to} to {destination}")
+    screen.finish(command="convert", source=source, destination=destination, format=to, machine=machine)
     return FINE
 
 
 def _read(options: SimpleNamespace) -> Any:
     from widemargin.cli.models import kind_of_model, open_model
-    from widemargin.storage.errors import FileError
 
     if not (options.trust_pickle and kind_of_model(options.source) == "pickle"):
         return open_model(options.source)
-    from widemargin.io.sklearn_models import from_sklearn
+    import joblib
+
+    from widemargin.io import from_sklearn
 
     try:
-        import joblib
-
         theirs = joblib.load(options.source)
     except Exception as refused:  # a pickle may raise anything
         raise FileError(f"{options.source} cannot be unpickled ({refused}).") from None
@@ -71,21 +63,11 @@ def _read(options: SimpleNamespace) -> Any:
 
 
 def _write(model: Any, path: str, to: str) -> None:
-    if to == "libsvm":
-        from widemargin.io.libsvm_model import write_libsvm_model
+    from widemargin import io
 
-        write_libsvm_model(model, path)
-    elif to == "onnx":
-        from widemargin.io.onnx_export import to_onnx
-
-        to_onnx(model, path)
-    elif to == "sklearn":
+    if to == "sklearn":
         import joblib
 
-        from widemargin.io.sklearn_models import to_sklearn
-
-        joblib.dump(to_sklearn(model), path)
+        joblib.dump(io.to_sklearn(model), path)
     else:
-        from widemargin.io.model_file import save
-
-        save(model, path)
+        {"libsvm": io.write_libsvm_model, "onnx": io.to_onnx, "widemargin": io.save}[to](model, path)

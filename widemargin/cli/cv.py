@@ -6,17 +6,21 @@ stays, so that each fit begins at the answer of the one before. As in LIBSVM's g
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from widemargin.cli.command import FINE, new_command, option, said_options
-from widemargin.cli.data import Data, data_options, read_training
+from widemargin.cli.command import FINE, new_command, option
+from widemargin.cli.data import data_options, read_training
 from widemargin.cli.machines import is_classifier, machine_options
 from widemargin.cli.parameters import FILE, LogRange, Whole
 from widemargin.cli.predict import agreement
 from widemargin.cli.screen import Screen
+from widemargin.storage.errors import FileError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -44,35 +48,30 @@ GRID = "The grid"
         help="begin,end,step of log2 gamma.  [-15,3,2]")  # fmt: skip
 @machine_options
 @data_options
-@said_options
-def command(**given: Any) -> int:
+def command(options: SimpleNamespace, screen: Screen) -> int:
     """Cross-validate a machine on FILE: train on all parts but one, predict that one, in turn."""
-    options = SimpleNamespace(**given)
-    return search(options) if options.grid else cross_validate(options)
+    return search(options, screen) if options.grid else cross_validate(options, screen)
 
 
-def cross_validate(options: SimpleNamespace) -> int:
+def cross_validate(options: SimpleNamespace, screen: Screen) -> int:
     """Accuracy or error of one choice of parameters."""
-    screen, model, X, y, parts = _begin(options)
+    model, X, y, parts = _begin(options, screen)
     with screen.compiling(), screen.progress("cross-validation", len(parts)) as steps:
-        answers = _empty_answers(y)
-        for train, test in parts:
-            answers[test] = _fitted(model, X, y, train).predict(_rows(model, X, test, train))
-            steps.advance()
+        answers = _answers([model] * len(parts), X, y, parts, steps.advance)
     agreed = agreement(model, answers, y)
     screen.show(f"cross-validation in {len(parts)} parts: {agreed.pop('words')}")
     screen.finish(command="cv", data=options.data, folds=len(parts), **agreed)
     return FINE
 
 
-def search(options: SimpleNamespace) -> int:
+def search(options: SimpleNamespace, screen: Screen) -> int:
     """The best of a grid of C and gamma."""
     import numpy as np
     from sklearn.base import clone
 
     if options.machine not in ("svc", "svr", "nusvr"):
         raise ValueError(f"--grid is for machines with C: svc, svr and nusvr; {options.machine} has none.")
-    screen, model, X, y, parts = _begin(options)
+    model, X, y, parts = _begin(options, screen)
     gammas = [None] if options.kernel in WITHOUT_GAMMA or isinstance(X, list) else sorted(options.log2g)
     prices = sorted(options.log2c)
     scores = np.empty((len(prices), len(gammas)))
@@ -80,12 +79,10 @@ def search(options: SimpleNamespace) -> int:
         for column, gamma in enumerate(gammas):
             machines = [clone(model).set_params(warm_start=True) for _ in parts]
             for row, C in enumerate(prices):
-                answers = _empty_answers(y)
-                for machine, (train, test) in zip(machines, parts):
+                for machine in machines:
                     machine.set_params(C=C, **({} if gamma is None else {"gamma": gamma}))
-                    _fitted(machine, X, y, train)
-                    answers[test] = machine.predict(_rows(model, X, test, train))
-                    steps.advance(label=f"C = {C:g}" + ("" if gamma is None else f", gamma = {gamma:g}"))
+                label = f"C = {C:g}" + ("" if gamma is None else f", gamma = {gamma:g}")
+                answers = _answers(machines, X, y, parts, partial(steps.advance, label=label))
                 agreed = agreement(machines[0], answers, y)
                 scores[row, column] = agreed.get("accuracy", -agreed.get("mean_squared_error", 0.0))
     row, column = divmod(int(np.argmax(scores)), len(gammas))  # the first of equals: the smallest C
@@ -100,16 +97,14 @@ def search(options: SimpleNamespace) -> int:
     return FINE
 
 
-def _begin(options: SimpleNamespace) -> tuple[Screen, Any, Any, Any, list]:
-    """What both need: machine, data, parts."""
+def _begin(options: SimpleNamespace, screen: Screen) -> tuple[Any, Any, Any, list]:
+    """Machine, samples, targets and parts."""
     import numpy as np
     from sklearn.model_selection import KFold, StratifiedKFold
 
     from widemargin.cli.train import prepared_machine
-    from widemargin.storage.errors import FileError
 
-    screen = Screen(quiet=options.quiet, as_json=options.as_json)
-    data: Data = read_training(options.data, options, screen, precomputed=options.kernel == "precomputed")
+    data = read_training(options, screen)
     model, y = prepared_machine(options, data, verbose=False)
     if y is None:  # a one-class machine is judged by the labels, 1 usual and -1 not
         if data.y is None:
@@ -117,28 +112,34 @@ def _begin(options: SimpleNamespace) -> tuple[Screen, Any, Any, Any, list]:
         y = data.y
     if len(data) < options.folds:
         raise FileError(f"{options.data} has {len(data)} samples: fewer than the {options.folds} parts asked for.")
-    seed = getattr(options, "seed", 0)
+    kind = KFold
     if is_classifier(options.machine):
-        counts = np.unique(y, return_counts=True)[1]
-        if counts.min() >= options.folds:
-            parts = StratifiedKFold(options.folds, shuffle=True, random_state=seed)
-            return screen, model, data.X, y, list(parts.split(np.zeros(len(y)), y))
-        screen.note(f"A class has only {counts.min()} samples: parts are drawn without regard to classes.")
-    parts = KFold(options.folds, shuffle=True, random_state=seed)
-    return screen, model, data.X, y, list(parts.split(np.zeros(len(y))))
+        rarest = np.unique(y, return_counts=True)[1].min()
+        if rarest >= options.folds:
+            kind = StratifiedKFold
+        else:
+            screen.note(f"A class has only {rarest} samples: parts are drawn without regard to classes.")
+    folds = kind(options.folds, shuffle=True, random_state=getattr(options, "seed", 0))
+    return model, data.X, y, list(folds.split(np.zeros(len(y)), y))
 
 
-def _fitted(model: Any, X: Any, y: Any, train: Any) -> Any:
-    """The machine fitted on some rows. Its warnings would come once per fit: accuracy is what is asked for here."""
-    import warnings
+def _answers(machines: list[Any], X: Any, y: Any, parts: list, advance: Callable[[], None]) -> Any:
+    """Each part predicted by its machine, which is fitted on all others.
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        rows = _rows(model, X, train, train)
-        fitted = model.fit(rows) if type(model).__name__ == "OneClassSVM" else model.fit(rows, y[train])
-    if fitted.status_.name == "INTERRUPTED":  # the fit took Ctrl-C for itself; here all of them are to end
-        raise KeyboardInterrupt
-    return fitted
+    Warnings would come once per fit: accuracy is what is asked for here.
+    """
+    import numpy as np
+
+    answers = np.empty(len(y), y.dtype)
+    for machine, (train, test) in zip(machines, parts):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            machine.fit(_rows(machine, X, train, train), y[train])
+        if machine.status_.name == "INTERRUPTED":  # the fit took Ctrl-C for itself; here all of them are to end
+            raise KeyboardInterrupt
+        answers[test] = machine.predict(_rows(machine, X, test, train))
+        advance()
+    return answers
 
 
 def _rows(model: Any, X: Any, chosen: Any, train: Any) -> Any:
@@ -146,12 +147,6 @@ def _rows(model: Any, X: Any, chosen: Any, train: Any) -> Any:
     if isinstance(X, list):
         return [X[row] for row in chosen]
     return X[chosen][:, train] if model.kernel == "precomputed" else X[chosen]
-
-
-def _empty_answers(y: Any) -> Any:
-    import numpy as np
-
-    return np.empty(len(y), y.dtype)
 
 
 def _heat_map(scores: Any, prices: list[float], gammas: list[Any]) -> Table:

@@ -4,28 +4,11 @@ from __future__ import annotations
 
 import os
 
-FORMATS = ("libsvm", "csv", "tsv", "parquet", "arrow", "npz", "npy", "fasta", "strings")
-TABLES = ("csv", "tsv", "parquet", "arrow")
-STRINGS = ("fasta", "strings")
-
-BY_ENDING = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".npz": "npz",
-    ".npy": "npy",
-    ".fasta": "fasta",
-    ".fa": "fasta",
-    ".fna": "fasta",
-    ".faa": "fasta",
-    ".libsvm": "libsvm",
-    ".svm": "libsvm",
-    ".svmlight": "libsvm",
-}
+TABLES = {"csv": (".csv",), "tsv": (".tsv", ".tab"), "parquet": (".parquet", ".pq"), "arrow": (".arrow", ".feather")}
+ARRAYS = {"npz": (".npz",), "npy": (".npy",)}
+STRINGS = {"fasta": (".fasta", ".fa", ".fna", ".faa"), "strings": ()}
+#: Formats with the endings of their files.
+FORMATS = {"libsvm": (".libsvm", ".svm", ".svmlight"), **TABLES, **ARRAYS, **STRINGS}
 
 
 def format_of(path: str | os.PathLike, given: str | None = None, otherwise: str = "libsvm") -> str:
@@ -38,9 +21,8 @@ def format_of(path: str | os.PathLike, given: str | None = None, otherwise: str 
     """
     from widemargin.io.raw_bytes import without_compression
 
-    if given is not None:
-        return given
-    return BY_ENDING.get(without_compression(path).suffix.lower(), otherwise)
+    ending = without_compression(path).suffix.lower()
+    return given or next((kind for kind, endings in FORMATS.items() if ending in endings), otherwise)
 
 
 def family(kind: str) -> str:

@@ -7,24 +7,17 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 from widemargin import __version__
-from widemargin.cli.command import FINE, new_command, said_options
+from widemargin.cli.command import FINE, new_command
 from widemargin.cli.screen import Screen, two_columns
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "rich", "click", "pyarrow", "matplotlib", "onnx", "dask")
 
 
 @new_command("info", examples=(("info", "Versions, threads, memory, cache folder, CPU."), ("info --json", "As JSON.")))
-@said_options
-def command(**given: Any) -> int:
+def command(options: SimpleNamespace, screen: Screen) -> int:
     """Versions, threads, memory, the folder of compiled functions, the CPU."""
-    return info(SimpleNamespace(**given))
-
-
-def info(options: SimpleNamespace) -> int:
-    """Show everything."""
     from widemargin.gram.budget import cache_budget, free_memory
     from widemargin.parallel.tiles import available_cores
 
@@ -41,7 +34,6 @@ def info(options: SimpleNamespace) -> int:
         "compiled functions, MB": round(_size(folder) / 1e6, 1),
         **{package: _version(package) for package in PACKAGES},
     }
-    screen = Screen(quiet=options.quiet, as_json=options.as_json)
     table = two_columns()
     for name, value in facts.items():
         table.add_row(

@@ -6,106 +6,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
-from widemargin.cli.command import option
-from widemargin.cli.parameters import ANY_NUMBER, FROM_ZERO, POSITIVE, Named, Number, Whole
+from widemargin.cli.command import option, together
+from widemargin.cli.parameters import ANY_NUMBER, FROM_ZERO, POSITIVE, SWITCH, Named, Number, Whole
+from widemargin.estimators.registry import LIBSVM_TYPES
 
-MACHINES = ("svc", "nusvc", "oneclass", "svr", "nusvr")
-CLASSES = {"svc": "SVC", "nusvc": "NuSVC", "oneclass": "OneClassSVM", "svr": "SVR", "nusvr": "NuSVR"}
+MACHINES = {name.lower().removesuffix("svm"): name for name in LIBSVM_TYPES}  # svc, nusvc, oneclass, svr, nusvr
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 MORE_KERNELS = ("laplacian", "chi2", "cosine")  # without a number in LIBSVM
-STRING_KERNELS = ("spectrum", "blended", "mismatch", "gapped", "subsequence")  # of FASTA and lines of text
+STRING_KERNELS = {  # of FASTA and lines of text: word of the command line -> class
+    "spectrum": "Spectrum",
+    "blended": "BlendedSpectrum",
+    "mismatch": "Mismatch",
+    "gapped": "GappedKmer",
+    "subsequence": "Subsequence",
+}
 LOSSES = {  # machine -> word of the command line -> word of the estimator
     "svc": {"linear": "hinge", "quadratic": "squared_hinge"},
     "svr": {"linear": "epsilon_insensitive", "quadratic": "squared_epsilon_insensitive"},
 }
 
-MACHINE_WORDS, KERNEL_WORDS = Named(MACHINES), Named(KERNELS, MORE_KERNELS + STRING_KERNELS)
-_MACHINE, _KERNEL, _EFFORT = "The machine", "The kernel", "How exactly, at what cost"
+MACHINE_WORDS, KERNEL_WORDS = Named(tuple(MACHINES)), Named(KERNELS, (*MORE_KERNELS, *STRING_KERNELS))
+_machine, _kernel = partial(option, heading="The machine"), partial(option, heading="The kernel")
+_effort = partial(option, heading="How exactly, at what cost")
 
-OPTIONS = (
-    option("-s", "--machine", type=MACHINE_WORDS, default="svc", metavar="M", heading=_MACHINE,
-           help=f"{MACHINE_WORDS.listed()}.  [svc]"),
-    option("-c", "--C", "C", type=POSITIVE, default="1", metavar="C", heading=_MACHINE,
-           help="Price of errors; inf: none allowed.  [1]"),
-    option("-n", "--nu", type=POSITIVE, default="0.5", metavar="NU", heading=_MACHINE,
-           help="nu of nusvc, oneclass and nusvr.  [0.5]"),
-    option("-p", "--epsilon", type=FROM_ZERO, default="0.1", metavar="EPS", heading=_MACHINE,
-           help="Half-width of the tube of svr without loss.  [0.1]"),
-    option("--loss", type=click.Choice(["linear", "quadratic"]), default="linear", heading=_MACHINE,
-           help="How errors of svc and svr count.  [linear]"),
-    option("-w", "--weight", nargs=2, multiple=True, metavar="LABEL W", heading=_MACHINE,
-           help="C of a class becomes W * C; -w1 5 works too; repeat for more classes."),
-    option("-b", "--probability", type=click.Choice(["0", "1"]), default="0", heading=_MACHINE,
-           help="1: also probabilities of classes.  [0]"),
-    option("-t", "--kernel", type=KERNEL_WORDS, default="rbf", metavar="K", heading=_KERNEL,
-           help=f"{KERNEL_WORDS.listed()}.  [rbf]"),
-    option("-g", "--gamma", type=Number(0.0, words=("auto", "scale")), default="auto", metavar="G", heading=_KERNEL,
-           help="A number, auto = 1/features, or scale = 1/(features * variance).  [auto]"),
-    option("-d", "--degree", type=Whole(0), default=3, metavar="D", heading=_KERNEL,
-           help="Degree of poly; length of substrings of string kernels.  [3]"),
-    option("-r", "--coef0", type=ANY_NUMBER, default="0", metavar="R", heading=_KERNEL,
-           help="r of poly and sigmoid.  [0]"),
-    option("-e", "--tol", type=POSITIVE, default="1e-3", metavar="TOL", heading=_EFFORT,
-           help="Largest violation of the optimality conditions.  [0.001]"),
-    option("--stopping", type=click.Choice(["kkt", "gap", "objective"]), default="kkt", heading=_EFFORT,
-           help="What TOL is compared with.  [kkt]"),
-    option("--time-limit", type=POSITIVE, metavar="S", heading=_EFFORT,
-           help="Seconds after which the best machine so far is kept."),
-    option("-m", "--cache", type=POSITIVE, metavar="MB", heading=_EFFORT,
-           help="Memory for kernel rows.  [a share of what is free]"),
-    option("-h", "--shrinking", type=click.Choice(["0", "1"]), default="1", heading=_EFFORT,
-           help="As in LIBSVM; accepted, of no effect on the answer.  [1]"),
-    option("-j", "--jobs", type=int, metavar="N", heading=_EFFORT, help="Threads.  [all cores]"),
+#: The options that say which machine, which kernel, and how exactly.
+machine_options = together(
+    _machine("-s", "--machine", type=MACHINE_WORDS, default="svc", metavar="M",
+             help=f"{MACHINE_WORDS.listed()}.  [svc]"),
+    _machine("-c", "--C", "C", type=POSITIVE, default="1", metavar="C",
+             help="Price of errors; inf: none allowed.  [1]"),
+    _machine("-n", "--nu", type=POSITIVE, default="0.5", metavar="NU", help="nu of nusvc, oneclass and nusvr.  [0.5]"),
+    _machine("-p", "--epsilon", type=FROM_ZERO, default="0.1", metavar="EPS",
+             help="Half-width of the tube of svr without loss.  [0.1]"),
+    _machine("--loss", type=click.Choice(["linear", "quadratic"]), default="linear",
+             help="How errors of svc and svr count.  [linear]"),
+    _machine("-w", "--weight", nargs=2, multiple=True, metavar="LABEL W",
+             help="C of a class becomes W * C; -w1 5 works too; repeat for more classes."),
+    _machine("-b", "--probability", type=SWITCH, default="0", help="1: also probabilities of classes.  [0]"),
+    _kernel("-t", "--kernel", type=KERNEL_WORDS, default="rbf", metavar="K", help=f"{KERNEL_WORDS.listed()}.  [rbf]"),
+    _kernel("-g", "--gamma", type=Number(0.0, words=("auto", "scale")), default="auto", metavar="G",
+            help="A number, auto = 1/features, or scale = 1/(features * variance).  [auto]"),
+    _kernel("-d", "--degree", type=Whole(0), default=3, metavar="D",
+            help="Degree of poly; length of substrings of string kernels.  [3]"),
+    _kernel("-r", "--coef0", type=ANY_NUMBER, default="0", metavar="R", help="r of poly and sigmoid.  [0]"),
+    _effort("-e", "--tol", type=POSITIVE, default="1e-3", metavar="TOL",
+            help="Largest violation of the optimality conditions.  [0.001]"),
+    _effort("--stopping", type=click.Choice(["kkt", "gap", "objective"]), default="kkt",
+            help="What TOL is compared with.  [kkt]"),
+    _effort("--time-limit", type=POSITIVE, metavar="S", help="Seconds after which the best machine so far is kept."),
+    _effort("-m", "--cache", "cache_size", type=POSITIVE, metavar="MB",
+            help="Memory for kernel rows.  [a share of what is free]"),
+    _effort("-h", "--shrinking", type=SWITCH, default="1",
+            help="As in LIBSVM; accepted, of no effect on the answer.  [1]"),
+    _effort("-j", "--jobs", "n_jobs", type=int, metavar="N", help="Threads.  [all cores]"),
 )  # fmt: skip
 
 
-def machine_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say which machine, which kernel, and how exactly."""
-    for add in reversed(OPTIONS):
-        function = add(function)
-    return function
-
-
 def make_machine(options: SimpleNamespace, *, verbose: bool | int = False) -> Any:
-    """The unfitted estimator that the options describe."""
+    """The unfitted estimator that the options describe; they have the names of its parameters."""
     import widemargin
 
     machine = options.machine
-    settings: dict[str, Any] = {
-        "kernel": string_kernel(options) if options.kernel in STRING_KERNELS else options.kernel,
-        "gamma": options.gamma,
-        "degree": options.degree,
-        "coef0": options.coef0,
-        "tol": options.tol,
-        "shrinking": options.shrinking == "1",
-        "stopping": options.stopping,
-        "time_limit": options.time_limit,
-        "cache_size": options.cache,
-        "n_jobs": options.jobs,
-        "verbose": verbose,
-    }
-    if machine in ("svc", "svr", "nusvr"):
-        settings["C"] = options.C
-    if machine in ("nusvc", "nusvr", "oneclass"):
-        settings["nu"] = options.nu
-    if machine == "svr":
-        settings["epsilon"] = options.epsilon
-    if machine in LOSSES:
-        settings["loss"] = LOSSES[machine][options.loss]
-    elif options.loss != "linear":
+    if machine not in LOSSES and options.loss != "linear":
         raise ValueError(f"--loss is for svc and svr; {machine} has only the linear loss: leave --loss out.")
-    if options.weight:
-        _only_classifiers(machine, "--weight")
-    if options.probability == "1":
-        _only_classifiers(machine, "--probability")
-        settings["probability"] = True
-    return getattr(widemargin, CLASSES[machine])(**settings)
+    for name, given in (("--weight", options.weight), ("--probability", options.probability)):
+        if given and not is_classifier(machine):
+            raise ValueError(f"{name} is for svc and nusvc; {machine} has no classes: leave {name} out.")
+    kind = getattr(widemargin, MACHINES[machine])
+    settings = vars(options) | {"verbose": verbose, "loss": LOSSES.get(machine, {}).get(options.loss)}
+    if options.kernel in STRING_KERNELS:
+        settings["kernel"] = string_kernel(options)
+    known = kind().get_params()
+    return kind(**{name: value for name, value in settings.items() if name in known})
 
 
 def set_class_weight(model: Any, options: SimpleNamespace, classes: Iterable[Any]) -> None:
@@ -134,21 +113,9 @@ def is_classifier(machine: str) -> bool:
 
 def string_kernel(options: SimpleNamespace) -> Any:
     """A kernel between strings; -d is the length of the substrings it looks at."""
-    import widemargin.kernels.strings as strings  # type: ignore[import-not-found,unused-ignore]
+    from widemargin.kernels import strings
 
-    kinds = {
-        "spectrum": "Spectrum",
-        "blended": "BlendedSpectrum",
-        "mismatch": "Mismatch",
-        "gapped": "GappedKmer",
-        "subsequence": "Subsequence",
-    }
-    return getattr(strings, kinds[options.kernel])(options.degree)
-
-
-def _only_classifiers(machine: str, name: str) -> None:
-    if not is_classifier(machine):
-        raise ValueError(f"{name} is for svc and nusvc; {machine} has no classes: leave {name} out.")
+    return getattr(strings, STRING_KERNELS[options.kernel])(options.degree)
 
 
 def _same_label(label: Any, text: str) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from widemargin.cli.data import Data, read_like, targets_for
+from widemargin.cli.screen import Screen
 from widemargin.storage.errors import FileError
 
 ZIP, PICKLES = b"PK", (b"\x80", b"(", b"ccopy_reg", b"\x78\x9c")  # first bytes; the last is joblib's zlib
@@ -37,6 +40,13 @@ def open_model(path: str, n_features: int | None = None) -> Any:
     from widemargin.io.model_file import load
 
     return load(path)
+
+
+def open_with_data(options: SimpleNamespace, screen: Screen) -> tuple[Any, Data, Any]:
+    """The model of a command, its data, and the targets as the model needs them."""
+    model = open_model(options.model)
+    data = read_like(model, options, screen)
+    return model, data, targets_for(model, data, options.data)
 
 
 def kind_of_model(path: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -32,6 +32,13 @@ class Named(click.ParamType):
         return [CompletionItem(word) for word in self.numbered + self.more if word.startswith(begun)]
 
 
+class Switch(click.Choice):
+    """LIBSVM's 0 or 1."""
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> bool:
+        return super().convert(value, parameter, context) == "1"
+
+
 class Number(click.ParamType):
     """A number, not nan; above or from `least` on where given."""
 
@@ -41,8 +48,6 @@ class Number(click.ParamType):
         self.least, self.above, self.words = least, above, words
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float | str:
-        if not isinstance(value, str):
-            return value
         if value in self.words:
             return value
         try:
@@ -53,12 +58,9 @@ class Number(click.ParamType):
             expected = " or ".join(["a number", *self.words])
             self.fail(f"{value!r} is not a number, expected {expected}", parameter, context)
         if number < self.least or (self.above and number == self.least):
-            self._too_small(value, parameter, context)
+            relation = "above" if self.above else "of at least"
+            self.fail(f"{value} is too small, expected a number {relation} {self.least:g}", parameter, context)
         return number
-
-    def _too_small(self, value: str, parameter: Any, context: Any) -> NoReturn:
-        relation = "above" if self.above else "of at least"
-        self.fail(f"{value} is too small, expected a number {relation} {self.least:g}", parameter, context)
 
     def shell_complete(self, context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
         return [CompletionItem(word) for word in self.words if word.startswith(begun)]
@@ -73,8 +75,6 @@ class Whole(click.ParamType):
         self.least = least
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
         try:
             number = int(value)
         except ValueError:
@@ -109,6 +109,7 @@ class LogRange(click.ParamType):
         return [2.0 ** (begin + number * step) for number in range(count)]
 
 
+SWITCH = Switch(["0", "1"])
 POSITIVE = Number(0.0, above=True)
 FROM_ZERO = Number(0.0)
 ANY_NUMBER = Number()

@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from widemargin.cli.command import FINE, new_command, option, said_options
-from widemargin.cli.data import FORMAT_OPTION, HEADER_OPTION, read_like, targets_for
+from widemargin.cli.command import FINE, new_command, option
+from widemargin.cli.data import model_and_data
 from widemargin.cli.parameters import FILE, Whole
 from widemargin.cli.screen import Screen
+from widemargin.storage.atomic import check_writable
 
 KINDS = ("auto", "boundary", "tube", "kkt", "kernel", "scaling")
 
@@ -21,40 +22,27 @@ EXAMPLES = (
 
 
 @new_command("plot", examples=EXAMPLES)
-@click.argument("model", type=FILE)
-@click.argument("data", type=FILE)
 @option("-o", "--output", type=FILE, default="plot.png", metavar="PICTURE",
         help="File to write; .png, .pdf, .svg.  [plot.png]")  # fmt: skip
 @option(
     "--kind", type=click.Choice(KINDS), default="auto", help="Which picture.  [tube for regressions, else boundary]"
 )
 @option("--dpi", type=Whole(10), default="150", metavar="N", help="Dots per inch.  [150]")
-@FORMAT_OPTION
-@HEADER_OPTION
-@said_options
-def command(**given: Any) -> int:
+@model_and_data
+def command(options: SimpleNamespace, screen: Screen) -> int:
     """Draw a picture of a saved MODEL and its DATA. Needs matplotlib: pip install 'widemargin[plots]'."""
-    return plot(SimpleNamespace(**given))
+    from widemargin.cli.models import open_with_data
 
-
-def plot(options: SimpleNamespace) -> int:
-    """Draw and write."""
-    from widemargin.cli.models import open_model
-    from widemargin.storage.archive import check_writable
-
-    screen = Screen(quiet=options.quiet, as_json=options.as_json)
     check_writable(options.output)
     try:
         import matplotlib
     except ImportError:
         raise ImportError("Pictures are drawn by matplotlib: pip install 'widemargin[plots]'.") from None
     matplotlib.use("Agg")  # a file is wanted, no window
-    from widemargin.plots import plot as draw
+    from widemargin.plots import plot
 
-    model = open_model(options.model)
-    data = read_like(options.data, model, options, screen)
-    y = None if hasattr(model, "offset_") else targets_for(model, data, options.data)
-    figure: Any = draw(model, data.X, y, kind=options.kind).figure
+    model, data, y = open_with_data(options, screen)
+    figure: Any = plot(model, data.X, y, kind=options.kind).figure
     figure.savefig(options.output, dpi=options.dpi, bbox_inches="tight")
     screen.say(f"{options.output} written")
     screen.finish(command="plot", model=options.model, data=options.data, output=options.output)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
-from widemargin.cli.command import FINE, new_command, option, said_options
+from widemargin.cli.command import FINE, new_command, option
 from widemargin.cli.data import FORMAT_OPTION, HEADER_OPTION, Data, labels_as_written, read_like
-from widemargin.cli.parameters import FILE
-from widemargin.cli.screen import Screen
+from widemargin.cli.parameters import FILE, SWITCH
+from widemargin.cli.screen import Screen, open_output
 
 ROWS_PER_BLOCK = 16_384  # large enough that prediction runs at full speed
 
@@ -28,35 +27,30 @@ EXAMPLES = (
 @click.argument("model", type=FILE)
 @click.argument("answers", type=FILE, metavar="[OUTPUT]", required=False)
 @option("-o", "--output", type=FILE, metavar="OUT", help="File for the answers.  [standard output]")
-@option("-b", "--probability", type=click.Choice(["0", "1"]), default="0",
-        help="1: probabilities of the classes behind each answer.  [0]")  # fmt: skip
+@option(
+    "-b", "--probability", type=SWITCH, default="0", help="1: probabilities of the classes behind each answer.  [0]"
+)
 @option("--decision", is_flag=True, help="Decision values behind each answer.")
 @FORMAT_OPTION
 @HEADER_OPTION
-@said_options
-def command(**given: Any) -> int:
+def command(options: SimpleNamespace, screen: Screen) -> int:
     """Predict each sample of DATA with a saved MODEL, ours or LIBSVM's.
 
     Labels in DATA are compared with the answers, and the agreement is said on the error stream; where labels are not
     known, any number will do. Features that the model does not know are ignored, and that is said.
     """
-    return predict(SimpleNamespace(**given))
-
-
-def predict(options: SimpleNamespace) -> int:
-    """Predict, write the answers, and say how many are right."""
     from widemargin.cli.models import open_model
 
-    screen = Screen(quiet=options.quiet, as_json=options.as_json)
     output = options.output or options.answers
     model = open_model(options.model)
-    data = read_like(options.data, model, options, screen)
+    data = read_like(model, options, screen)
     for note in data.notes:
         screen.note(note)
     answers = in_blocks(model.predict, data, screen)
     heading, columns = _more(model, data, options, screen)
-    if not options.as_json or output not in (None, "-"):
-        _write(_lines(answers, heading, columns), output)
+    if not screen.as_json or output not in (None, "-"):
+        with open_output(output) as stream:
+            stream.write(_lines(answers, heading, columns))
     agreed = agreement(model, answers, data.y)
     if agreed:
         screen.say(agreed.pop("words"))
@@ -105,12 +99,11 @@ def agreement(model: Any, answers: Any, y: Any) -> dict[str, Any]:
 
 def _more(model: Any, data: Data, options: SimpleNamespace, screen: Screen) -> tuple[str | None, Any]:
     """Heading and columns that stand behind the answers: probabilities as svm-predict writes them, decision values."""
-    if options.probability == "1":
+    if options.probability:
         if not hasattr(model, "predict_proba"):
             raise ValueError(f"{options.model} gives no probabilities: train it with -b 1.")
-        return "labels " + " ".join(_word(label) for label in model.classes_), in_blocks(
-            model.predict_proba, data, screen
-        )
+        heading = " ".join(["labels", *map(_word, model.classes_)])
+        return heading, in_blocks(model.predict_proba, data, screen)
     if options.decision:
         if not hasattr(model, "decision_function"):
             raise ValueError("A regression has no decision values beside its answers: leave --decision out.")
@@ -130,18 +123,3 @@ def _lines(answers: Any, heading: str | None, columns: Any) -> str:
 def _word(value: Any) -> str:
     """A label as it was written, a number in full."""
     return f"{value:.17g}" if getattr(value, "dtype", None) is not None and value.dtype.kind == "f" else str(value)
-
-
-def _write(text: str, output: str | None) -> None:
-    """Write to a file, or to standard output."""
-    from widemargin.storage.errors import FileError
-
-    if output is None or output == "-":
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    try:
-        with open(output, "w", encoding="utf-8") as stream:
-            stream.write(text)
-    except OSError as error:
-        raise FileError(f"{output} cannot be written: {error.strerror or error}.") from None

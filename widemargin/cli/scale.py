@@ -15,16 +15,16 @@ A feature with a single value carries nothing and is left out, as there.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
-from widemargin.cli.command import FINE, new_command, option, said_options
+from widemargin.cli.command import FINE, new_command, option
 from widemargin.cli.parameters import ANY_NUMBER, FILE
-from widemargin.cli.screen import Screen
+from widemargin.cli.screen import Screen, open_output
+from widemargin.storage.errors import FileError
 
 DIGITS = 15  # of scaled values: 0.7083330000000001 would be rounding of the scaling, not of the data
 
@@ -53,32 +53,22 @@ class Ranges:
 @option("-s", "--save", type=FILE, metavar="RANGES", help="Save what was found, for other files.")
 @option("-r", "--restore", type=FILE, metavar="RANGES", help="Use what was saved before.")
 @option("-o", "--output", type=FILE, metavar="OUT", help="File to write.  [standard output]")
-@said_options
-def command(**given: Any) -> int:
+def command(options: SimpleNamespace, screen: Screen) -> int:
     """Scale the features of a LIBSVM file DATA into a range, by default [-1, 1]."""
-    return scale(SimpleNamespace(**given))
-
-
-def scale(options: SimpleNamespace) -> int:
-    """Read, find or restore the ranges, write."""
     from widemargin.io.libsvm_text import read_libsvm, write_libsvm
-    from widemargin.storage.errors import FileError
 
-    screen = Screen(quiet=options.quiet, as_json=options.as_json)
     if options.save and options.restore:
         raise ValueError("-s saves ranges that are found, -r uses saved ones: give one of them.")
     if not options.lower < options.upper:
         raise ValueError(f"The range {options.lower:g} to {options.upper:g} is empty: -l must be below -u.")
-    if options.as_json and options.output in (None, "-"):
+    if screen.as_json and options.output in (None, "-"):
         raise ValueError("With --json the scaled data needs a file: say -o OUT.")
     with screen.progress(f"reading {options.data}", 1.0) as steps:
         X, y = read_libsvm(options.data, report=steps.reach)
-    if options.restore:
-        ranges = read_ranges(options.restore)
-    else:
-        ranges = find_ranges(X, y, options)
-        if options.save:
-            _write_text(options.save, format_ranges(ranges))
+    ranges = read_ranges(options.restore) if options.restore else find_ranges(X, y, options)
+    if options.save:
+        with open_output(options.save) as stream:
+            stream.write(format_ranges(ranges))
     before = X.nnz
     unknown = [index + 1 for index in set(X.indices.tolist()) if index + 1 not in ranges.found]
     if unknown and options.restore:
@@ -90,14 +80,8 @@ def scale(options: SimpleNamespace) -> int:
         screen.note(
             f"{before:,} values that are not zero became {X.nnz:,}: -l 0 keeps zeros that are the minimum of a feature."
         )
-    if options.output in (None, "-"):
-        write_libsvm(X, y, sys.stdout, digits=DIGITS)
-    else:
-        try:
-            with open(options.output, "w", encoding="ascii") as stream:
-                write_libsvm(X, y, stream, digits=DIGITS)
-        except OSError as error:
-            raise FileError(f"{options.output} cannot be written: {error.strerror or error}.") from None
+    with open_output(options.output) as stream:
+        write_libsvm(X, y, stream, digits=DIGITS)
     screen.finish(command="scale", data=options.data, output=options.output, samples=len(y), values=X.nnz)
     return FINE
 
@@ -115,28 +99,24 @@ def find_ranges(X: Any, y: Any, options: SimpleNamespace) -> Ranges:
 def scaled(X: Any, ranges: Ranges) -> Any:
     """The features in their range; those whose zeros do not stay zero become dense."""
     import numpy as np
-    from scipy.sparse import coo_matrix
+    from scipy.sparse import csc_matrix, hstack
 
-    n_rows, n_features = X.shape[0], max([X.shape[1], *ranges.found])
-    low, high = np.zeros(n_features), np.zeros(n_features)
+    X = X.tocsc()
+    X.resize(X.shape[0], max([X.shape[1], *ranges.found]))
+    low, high = np.zeros((2, X.shape[1]))
     for index, (least, largest) in ranges.found.items():
         low[index - 1], high[index - 1] = least, largest
-    entries = X.tocoo()
-    kept = low[entries.col] < high[entries.col]
-    row, column = entries.row[kept], entries.col[kept]
-    value = _stretch(entries.data[kept], low[column], high[column], ranges.lower, ranges.upper)
-    zero = np.where(low < high, _stretch(np.zeros(n_features), low, high, ranges.lower, ranges.upper), 0.0)
-    filled = np.flatnonzero(zero)
-    place = np.full(n_features, -1)
-    place[filled] = np.arange(len(filled))
-    block = np.tile(zero[filled], (n_rows, 1))
-    dense = place[column] >= 0
-    block[row[dense], place[column[dense]]] = value[dense]
-    block_row, block_place = np.nonzero(block)
-    row = np.concatenate([row[~dense], block_row])
-    column = np.concatenate([column[~dense], filled[block_place]])
-    value = np.concatenate([value[~dense], block[block_row, block_place]])
-    result = coo_matrix((value, (row, column)), shape=(n_rows, n_features)).tocsr()
+
+    def stretched(values: Any, columns: Any) -> Any:
+        return _stretch(values, low[columns], high[columns], ranges.lower, ranges.upper)
+
+    known = np.flatnonzero(low < high)
+    fills = stretched(np.zeros(len(known)), known) != 0.0
+    filled, sparse = known[fills], known[~fills]
+    rest = X[:, sparse]
+    rest.data = stretched(rest.data, np.repeat(sparse, np.diff(rest.indptr)))
+    scattered = csc_matrix((np.ones(len(known)), (np.arange(len(known)), [*filled, *sparse])), (len(known), X.shape[1]))
+    result = (hstack([stretched(X[:, filled].toarray(), filled), rest]) @ scattered).tocsr()
     result.eliminate_zeros()
     return result
 
@@ -175,7 +155,6 @@ def format_ranges(ranges: Ranges) -> str:
 def read_ranges(path: str) -> Ranges:
     """A file of ranges, ours or svm-scale's."""
     from widemargin.io.raw_bytes import read_bytes
-    from widemargin.storage.errors import FileError
 
     lines = read_bytes(path).decode("utf-8", "replace").splitlines()
     number = 0
@@ -205,13 +184,3 @@ def read_ranges(path: str) -> Ranges:
         index, low, high = numbers(3)
         features[int(index)] = (low, high)
     return Ranges(lower, upper, features, labels)
-
-
-def _write_text(path: str, text: str) -> None:
-    from widemargin.storage.errors import FileError
-
-    try:
-        with open(path, "w", encoding="ascii") as stream:
-            stream.write(text)
-    except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None

@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from widemargin.cli.compiling import FIRST_USE, Compilations
+from widemargin.storage.errors import FileError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -146,6 +147,20 @@ class Steps:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+
+
+@contextmanager
+def open_output(path: str | None) -> Iterator[TextIO]:
+    """A stream to a file, or to standard output for None and "-"."""
+    if path in (None, "-"):
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    try:
+        with open(str(path), "w", encoding="utf-8") as stream:
+            yield stream
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None
 
 
 def plain(value: Any) -> Any:

@@ -10,11 +10,12 @@ from typing import Any
 
 import click
 
-from widemargin.cli.command import FINE, NOT_CERTIFIED, new_command, option, said_options
+from widemargin.cli.command import FINE, NOT_CERTIFIED, new_command, option
 from widemargin.cli.data import Data, data_options, read_training, targets_for
 from widemargin.cli.machines import is_classifier, machine_options, make_machine, set_class_weight
 from widemargin.cli.parameters import FILE, Whole
 from widemargin.cli.screen import Screen, certificate_facts, certificate_table, plural
+from widemargin.storage.atomic import check_writable
 
 EXAMPLES = (
     ("train a9a", "Gaussian kernel, C = 1, gamma = 1/features; writes a9a.model."),
@@ -36,41 +37,32 @@ EXAMPLES = (
 @option("-v", "--folds", type=Whole(2), metavar="N", help="Cross-validate in N parts instead of training.")
 @machine_options
 @data_options
-@said_options
-def command(**given: Any) -> int:
+def command(options: SimpleNamespace, screen: Screen) -> int:
     """Train a machine on FILE, certify it and save it as MODEL.
 
     Letters, numbers and defaults are those of LIBSVM's svm-train. Ctrl-C keeps the best machine so far: it is certified
     and saved like any other.
     """
-    options = SimpleNamespace(**given)
     if options.folds is not None:
         from widemargin.cli.cv import cross_validate
 
-        return cross_validate(options)
-    return train(options)
-
-
-def train(options: SimpleNamespace) -> int:
-    """Train and save; the exit code says whether the certificate holds."""
+        return cross_validate(options, screen)
     from widemargin.io.model_file import save
-    from widemargin.storage.archive import check_writable
 
-    screen = Screen(quiet=options.quiet, as_json=options.as_json)
     output = options.output or options.model or default_output(options.data)
     check_writable(output)  # a long fit must not end with the news that its answer has nowhere to go
     if options.report:
         check_writable(options.report)
         from widemargin.report import write_report
-    data = read_training(options.data, options, screen, precomputed=options.kernel == "precomputed")
-    model, y = prepared_machine(options, data, verbose=0 if options.quiet else 2)
+    data = read_training(options, screen)
+    model, y = prepared_machine(options, data, verbose=0 if screen.quiet else 2)
     screen.say(f"{_name(options.data)}: {described(data, y, options.machine)}")
     with screen.compiling():
         seconds, notes = fit(model, data.X, y)
     model.set_params(verbose=False)  # it was for this fit
     model.preparation_ = data.preparation
     save(model, output)
-    if not options.as_json:
+    if not screen.as_json:
         screen.console.print(certificate_table(model.certificate_))
     for note in notes:
         screen.note(note)

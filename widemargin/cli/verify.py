@@ -5,12 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import click
-
-from widemargin.cli.command import FINE, NOT_CERTIFIED, new_command, option, said_options
-from widemargin.cli.data import FORMAT_OPTION, HEADER_OPTION, read_like, targets_for
-from widemargin.cli.parameters import FILE, FROM_ZERO, POSITIVE
+from widemargin.cli.command import FINE, NOT_CERTIFIED, new_command, option
+from widemargin.cli.data import model_and_data
+from widemargin.cli.parameters import FROM_ZERO, POSITIVE
 from widemargin.cli.screen import Screen, certificate_facts, certificate_table
+from widemargin.storage.errors import FileError
 
 EXAMPLES = (
     ("verify a9a.model a9a", "Does the certificate hold? The exit code says so too."),
@@ -20,33 +19,20 @@ EXAMPLES = (
 
 
 @new_command("verify", examples=EXAMPLES)
-@click.argument("model", type=FILE)
-@click.argument("data", type=FILE)
 @option("-e", "--tol", type=POSITIVE, metavar="TOL", help="Tolerance to hold.  [the model's; 0.001 for LIBSVM's]")
 @option("-c", "--C", "C", type=POSITIVE, metavar="C", heading="For models of LIBSVM", help="C it was trained with.")
 @option("-n", "--nu", type=POSITIVE, metavar="NU", heading="For models of LIBSVM", help="nu it was trained with.")
 @option("-p", "--epsilon", type=FROM_ZERO, metavar="EPS", heading="For models of LIBSVM", help="Its epsilon.")
-@FORMAT_OPTION
-@HEADER_OPTION
-@said_options
-def command(**given: Any) -> int:
+@model_and_data
+def command(options: SimpleNamespace, screen: Screen) -> int:
     """Compute afresh, from the training DATA, how far a saved MODEL is from the optimum.
 
     MODEL may be a file of ours or of LIBSVM; scikit-learn's models come through `widemargin convert`.
     """
-    return verify(SimpleNamespace(**given))
-
-
-def verify(options: SimpleNamespace) -> int:
-    """Show the certificate; the exit code says whether it holds."""
     import widemargin
-    from widemargin.cli.models import find_support, kind_of_model, open_model, take_rows_for_vectors
-    from widemargin.storage.errors import FileError
+    from widemargin.cli.models import find_support, kind_of_model, open_model, open_with_data, take_rows_for_vectors
 
-    screen = Screen(quiet=options.quiet, as_json=options.as_json)
-    model = open_model(options.model)
-    data = read_like(options.data, model, options, screen)
-    y = None if hasattr(model, "offset_") else targets_for(model, data, options.data)
+    model, data, y = open_with_data(options, screen)
     if kind_of_model(options.model) == "libsvm":
         model = open_model(options.model, data.X.shape[1])
         find_support(model, data.X, y)

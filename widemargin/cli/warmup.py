@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
-from widemargin.cli.command import FINE, new_command, said_options
+from widemargin.cli.command import FINE, new_command
 from widemargin.cli.compiling import Compilations
 from widemargin.cli.screen import Screen, plural
+from widemargin.estimators.registry import LIBSVM_TYPES
 
-KERNELS = ("linear", "poly", "rbf", "sigmoid", "laplacian", "chi2", "cosine")
-MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 LARGE = 2300  # samples: beyond the 2,048 up to which the whole kernel matrix is kept in float64
 WIDE = 40  # features: beyond those few whose differences are taken one by one
 
@@ -25,17 +24,10 @@ EXAMPLES = (("warmup", "Once after an installation or upgrade; for containers, w
 
 
 @new_command("warmup", examples=EXAMPLES)
-@said_options
-def command(**given: Any) -> int:
+def command(options: SimpleNamespace, screen: Screen) -> int:
     """Compile every function now rather than when it is first used."""
-    return warmup(SimpleNamespace(**given))
-
-
-def warmup(options: SimpleNamespace) -> int:
-    """Run all tasks, and say how many functions were compiled."""
     from widemargin import _jit
 
-    screen = Screen(quiet=options.quiet, as_json=options.as_json)
     if _jit.INTERPRETED:
         screen.note("NUMBA_DISABLE_JIT is set: functions run as plain Python, there is nothing to compile.")
         screen.finish(command="warmup", compiled=0)
@@ -75,11 +67,9 @@ def tasks() -> Iterator[tuple[str, Callable[[], Any]]]:
     }
     labels, classes = np.tile([0, 1], 30), np.tile([0, 1, 2], 20)
 
-    def fit(machine: str, X: Any, **parameters: Any) -> Callable[[], Any]:
+    def fit(machine: str, X: Any, y: Any = labels, **parameters: Any) -> Callable[[], Any]:
         def run() -> None:
-            model = getattr(widemargin, machine)(**parameters)
-            y = labels[: X.shape[0]] if machine.endswith("SVC") else rng.random(X.shape[0])
-            model.fit(X) if machine == "OneClassSVM" else model.fit(X, y)
+            model = getattr(widemargin, machine)(**parameters).fit(X, y)
             model.predict(X)
             if model.status_.name == "INTERRUPTED":  # the fit took Ctrl-C for itself; here all of them are to end
                 raise KeyboardInterrupt
@@ -87,11 +77,11 @@ def tasks() -> Iterator[tuple[str, Callable[[], Any]]]:
         return run
 
     yield "LIBSVM text", lambda: matrix_from_text(b"1 1:0.5 3:1e-9\n", "text")
-    for kernel in KERNELS:
+    for kernel in widemargin.kernels.KERNEL_NAMES:
         for words, X in kinds.items():
             yield f"{kernel}, {words}", fit("SVC", X, kernel=kernel)
     yield "precomputed", fit("SVC", narrow @ narrow.T, kernel="precomputed")
-    for machine in MACHINES:
+    for machine in LIBSVM_TYPES:
         yield machine, fit(machine, narrow)
     for loss in ("squared_hinge", "squared_epsilon_insensitive"):
         yield loss, fit("SVC" if loss == "squared_hinge" else "SVR", narrow, loss=loss)
@@ -108,11 +98,4 @@ def tasks() -> Iterator[tuple[str, Callable[[], Any]]]:
         ("bits", (big < 0.3).astype(float)),
     ):
         for kernel in ("linear", "rbf", "poly"):
-            yield f"{kernel}, {words}, large", _large(X, targets, kernel)
-
-
-def _large(X: Any, y: Any, kernel: str) -> Callable[[], Any]:
-    """A problem large enough for float32 rows under a cache."""
-    import widemargin
-
-    return lambda: widemargin.SVC(kernel=kernel, time_limit=20.0).fit(X, y).predict(X)
+            yield f"{kernel}, {words}, large", fit("SVC", X, targets, kernel=kernel, time_limit=20.0)

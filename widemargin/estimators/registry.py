@@ -6,38 +6,39 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """Where an estimator is defined, and what it is.
+    """Where an estimator is defined, and which formats know it.
 
     module : in `widemargin.estimators`; imported when first used
-    kind : "kernel" (support vector machines with a kernel), "linear" (those without), "system" (least squares),
-        "online" (one sample after another), "relevance"
+    libsvm : its word in LIBSVM's model files, empty where LIBSVM has no such model
+    in_sklearn : whether `sklearn.svm` has a class of the same name
     in_files : whether model files hold it
     """
 
     module: str
-    kind: str
+    libsvm: str = ""
+    in_sklearn: bool = False
     in_files: bool = True
 
 
 ESTIMATORS = {
-    "SVC": Entry("svc", "kernel"),
-    "NuSVC": Entry("nu_svc", "kernel"),
-    "SVR": Entry("regressor", "kernel"),
-    "NuSVR": Entry("regressor", "kernel"),
-    "OneClassSVM": Entry("one_class", "kernel"),
-    "LinearSVC": Entry("linear_svc", "linear"),
-    "LinearSVR": Entry("linear_svr", "linear"),
-    "KernelRidge": Entry("kernel_ridge", "system"),
-    "LSSVC": Entry("lssvm", "system"),
-    "LSSVR": Entry("lssvm", "system"),
-    "GaussianProcessRegressor": Entry("gaussian_process", "system", in_files=False),
-    "KernelLMS": Entry("kernel_lms", "online"),
-    "KernelPerceptron": Entry("perceptron", "online"),
-    "RVC": Entry("relevance", "relevance"),
-    "RVR": Entry("relevance", "relevance"),
+    "SVC": Entry("svc", "c_svc", in_sklearn=True),
+    "NuSVC": Entry("nu_svc", "nu_svc", in_sklearn=True),
+    "OneClassSVM": Entry("one_class", "one_class", in_sklearn=True),
+    "SVR": Entry("regressor", "epsilon_svr", in_sklearn=True),
+    "NuSVR": Entry("regressor", "nu_svr", in_sklearn=True),
+    "LinearSVC": Entry("linear_svc", in_sklearn=True),
+    "LinearSVR": Entry("linear_svr", in_sklearn=True),
+    "KernelRidge": Entry("kernel_ridge"),
+    "LSSVC": Entry("lssvm"),
+    "LSSVR": Entry("lssvm"),
+    "GaussianProcessRegressor": Entry("gaussian_process", in_files=False),
+    "KernelLMS": Entry("kernel_lms"),
+    "KernelPerceptron": Entry("perceptron"),
+    "RVC": Entry("relevance"),
+    "RVR": Entry("relevance"),
 }
 
-
-def names_of(kind: str) -> tuple[str, ...]:
-    """Estimators of a kind."""
-    return tuple(name for name, entry in ESTIMATORS.items() if entry.kind == kind)
+#: Class name -> word of LIBSVM's model files, in the order of LIBSVM's numbers.
+LIBSVM_TYPES = {name: entry.libsvm for name, entry in ESTIMATORS.items() if entry.libsvm}
+#: Classes of `sklearn.svm` with a counterpart of the same name here.
+SKLEARN_COUNTERPARTS = tuple(name for name, entry in ESTIMATORS.items() if entry.in_sklearn)

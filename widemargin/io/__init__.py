@@ -12,20 +12,7 @@ from widemargin.io.tables import Table, read_table
 from widemargin.storage.errors import FileError
 
 __all__ = [
-    "FileError",
-    "Preparation",
-    "Table",
-    "from_sklearn",
-    "load",
-    "read_arrays",
-    "read_fasta",
-    "read_libsvm",
-    "read_libsvm_model",
-    "read_strings",
-    "read_table",
-    "save",
-    "to_onnx",
-    "to_sklearn",
-    "write_libsvm",
+    "FileError", "Preparation", "Table", "from_sklearn", "load", "read_arrays", "read_fasta", "read_libsvm",
+    "read_libsvm_model", "read_strings", "read_table", "save", "to_onnx", "to_sklearn", "write_libsvm",
     "write_libsvm_model",
-]
+]  # fmt: skip

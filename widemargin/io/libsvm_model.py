@@ -20,28 +20,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from widemargin.io.libsvm_model_text import LibsvmModel, format_model, parse_model
-from widemargin.io.pair_order import Pairs
+import widemargin.estimators
+from widemargin.estimators.registry import LIBSVM_TYPES
+from widemargin.io.libsvm_model_text import KERNEL_PARAMETERS, LibsvmModel, format_model, parse_model
+from widemargin.io.pair_order import reorder
 from widemargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from widemargin.storage.atomic import replacing
 from widemargin.storage.errors import FileError
 
-MACHINES: dict[str, type] = {
-    "c_svc": SVC,
-    "nu_svc": NuSVC,
-    "one_class": OneClassSVM,
-    "epsilon_svr": SVR,
-    "nu_svr": NuSVR,
-}
-KERNEL_NAMES = {"linear": "linear", "polynomial": "poly", "rbf": "rbf", "sigmoid": "sigmoid"}
-KERNEL_TYPES: dict[type, str] = {
-    Linear: "linear",
-    Polynomial: "polynomial",
-    Gaussian: "rbf",
-    Sigmoid: "sigmoid",
-    Precomputed: "precomputed",
-}
+KERNEL_NAMES = {"polynomial": "poly"}  # the others are called alike
+KERNEL_TYPES = dict(zip((Linear, Polynomial, Gaussian, Sigmoid, Precomputed), KERNEL_PARAMETERS))
 SPARSE_ENTRY = 1.5  # size of a stored entry of a CSR matrix (value and index) in units of a dense one
 
 
@@ -80,19 +68,19 @@ def read_libsvm_model(path: str | os.PathLike, n_features: int | None = None) ->
     array([3.])
     """
     text = parse_model(path)
-    model = MACHINES[text.svm_type](**_parameters(text))
-    vectors = _widened(text.vectors, n_features, text.kernel_type == "precomputed", path)
-    pairs = Pairs(text.nr_sv, vectors, text.coefficients, -text.rho, text.probA, text.probB)
+    name = next(name for name, word in LIBSVM_TYPES.items() if word == text.head["svm_type"])
+    model = getattr(widemargin.estimators, name)(**_parameters(text))
+    _widen(text, n_features, path)
     if text.classifies:
-        pairs = _set_classes(model, text, pairs)
+        _set_classes(model, text)
     else:
         model.n_support_ = np.array([text.coefficients.shape[1]], np.int32)
-        if len(text.probA):
-            model.probA_ = text.probA
-        if len(text.marks):
-            model._density_marks = text.marks
-    _set_expansion(model, pairs, n_features)
-    if text.svm_type == "one_class":
+        if "probA" in text.head:
+            model.probA_ = text.head["probA"]
+        if "prob_density_marks" in text.head:
+            model._density_marks = text.head["prob_density_marks"]
+    _set_expansion(model, text, n_features)
+    if name == "OneClassSVM":
         model.offset_ = -model.intercept_
     model.fit_status_ = 0
     model._rebuild()
@@ -126,23 +114,23 @@ def write_libsvm_model(model: Any, path: str | os.PathLike) -> None:
     ['0.5 1:-1', '-0.5 1:1']
     """
     check_is_fitted(model)
-    kind = next((name for name, machine in MACHINES.items() if type(model) is machine), None)
-    if kind is None:
-        raise FileError(f"LIBSVM has SVC, NuSVC, SVR, NuSVR and OneClassSVM, no {type(model).__name__}.")
+    kind = LIBSVM_TYPES.get(type(model).__name__)
+    if kind is None or not type(model).__module__.startswith("widemargin."):
+        raise FileError(f"LIBSVM has {', '.join(LIBSVM_TYPES)}, no {type(model).__name__}.")
     kernel = model._expansion.kernel
-    precomputed = isinstance(kernel, Precomputed)
-    vectors = model.support_ if precomputed else _sparse(model.support_vectors_)
+    kernel_type = _kernel_type(kernel)
     coefficients = model._expansion.coefficients
-    text = LibsvmModel(kind, _kernel_type(kernel), -model.intercept_, coefficients, vectors)
-    for name in ("degree", "gamma", "coef0"):
-        if hasattr(kernel, name):
-            setattr(text, name, getattr(kernel, name))
+    head = {"svm_type": kind, "kernel_type": kernel_type, "nr_class": 2, "total_sv": coefficients.shape[1]}
+    head |= {name: getattr(kernel, name) for name in KERNEL_PARAMETERS[kernel_type]}
+    vectors = model.support_ if kernel_type == "precomputed" else _sparse(model.support_vectors_)
+    text = LibsvmModel(head, coefficients, vectors)
     if text.classifies:
         _fill_classes(text, model)
     else:
-        text.probA = np.asarray(getattr(model, "probA_", ()), np.float64)
-        marks = getattr(model, "_density_marks", None)
-        text.marks = np.empty(0) if marks is None else np.asarray(marks, np.float64)
+        head["rho"] = -model.intercept_
+        for name, attribute in (("probA", "probA_"), ("prob_density_marks", "_density_marks")):
+            if getattr(model, attribute, None) is not None:
+                head[name] = np.asarray(getattr(model, attribute), np.float64)
     with replacing(Path(path)) as stream:
         stream.write(format_model(text))
 
@@ -152,61 +140,61 @@ def write_libsvm_model(model: Any, path: str | os.PathLike) -> None:
 
 def _parameters(text: LibsvmModel) -> dict[str, Any]:
     """Parameters of the estimator as far as the file tells them."""
-    kernel = KERNEL_NAMES.get(text.kernel_type, "precomputed")
-    parameters: dict[str, Any] = {"kernel": kernel, "degree": text.degree, "coef0": text.coef0}
-    if kernel in ("poly", "rbf", "sigmoid"):
-        parameters["gamma"] = text.gamma
-    if text.svm_type in ("c_svc", "epsilon_svr", "nu_svr"):
+    head = text.head
+    kernel_type = head["kernel_type"]
+    parameters: dict[str, Any] = {"kernel": KERNEL_NAMES.get(kernel_type, kernel_type)}
+    parameters |= {"degree": head.get("degree", 3), "coef0": head.get("coef0", 0.0)}
+    if "gamma" in KERNEL_PARAMETERS[kernel_type]:
+        parameters["gamma"] = head.get("gamma", 0.0)
+    if head["svm_type"] in ("c_svc", "epsilon_svr", "nu_svr"):
         parameters["C"] = float(np.abs(text.coefficients).max(initial=0.0)) or 1.0
-    if text.classifies and len(text.probA):
+    if text.classifies and "probA" in head:
         parameters["probability"] = True
     return parameters
 
 
-def _widened(vectors: Any, n_features: int | None, precomputed: bool, path: Any) -> Any:
-    """Support vectors with as many columns as were asked for, dense where that is no larger than sparse."""
-    largest = int(vectors.max(initial=0)) + 1 if precomputed else vectors.shape[1]
+def _widen(text: LibsvmModel, n_features: int | None, path: Any) -> None:
+    """Give the support vectors as many columns as were asked for, dense where that is no larger than sparse."""
+    precomputed = text.head["kernel_type"] == "precomputed"
+    largest = int(text.vectors.max(initial=0)) + 1 if precomputed else text.vectors.shape[1]
     if n_features is not None and n_features < largest:
         raise FileError(f"{path} has support vectors up to index {largest}, more than n_features={n_features}.")
-    if precomputed:
-        return vectors
-    rows, columns = vectors.shape[0], n_features or largest
-    vectors = sp.csr_matrix((vectors.data, vectors.indices, vectors.indptr), shape=(rows, columns))
-    return vectors if SPARSE_ENTRY * vectors.nnz < rows * columns else vectors.toarray()
+    if not precomputed:
+        rows, columns = text.vectors.shape[0], n_features or largest
+        text.vectors.resize(rows, columns)
+        if SPARSE_ENTRY * text.vectors.nnz >= rows * columns:
+            text.vectors = text.vectors.toarray()
 
 
-def _set_classes(model: Any, text: LibsvmModel, pairs: Pairs) -> Pairs:
+def _set_classes(model: Any, text: LibsvmModel) -> None:
     """Sort the classes, and turn two of them to our sign."""
-    order = np.argsort(text.label)
-    pairs = pairs.reordered(order)
-    model.classes_ = text.label[order]
+    order = np.argsort(text.head["label"])
+    reorder(text, order)
+    model.classes_ = text.head["label"]
     model.class_weight_ = np.ones(len(order))
-    model.n_support_ = pairs.counts.astype(np.int32)
-    model._probA, model._probB = pairs.slope, pairs.offset
-    if len(order) > 2 and not np.array_equal(order, np.arange(len(order))):
+    model.n_support_ = text.head["nr_sv"].astype(np.int32)
+    model._probA, model._probB = text.numbers("probA"), text.numbers("probB")
+    if len(order) == 2:
+        text.coefficients, text.head["rho"] = -text.coefficients, -text.head["rho"]
+    elif not np.array_equal(order, np.arange(len(order))):
         model.tie_order_ = np.argsort(order)
-    if len(order) > 2:
-        return pairs
-    return Pairs(pairs.counts, pairs.vectors, -pairs.coefficients, -pairs.intercept, pairs.slope, pairs.offset)
 
 
-def _set_expansion(model: Any, pairs: Pairs, n_features: int | None) -> None:
+def _set_expansion(model: Any, text: LibsvmModel, n_features: int | None) -> None:
     """Support vectors, coefficients and what scikit-learn says beside them."""
-    n_support = pairs.coefficients.shape[1]
+    vectors = text.vectors
     model._gamma = model.gamma if isinstance(model.gamma, float) else 0.0
-    model.dual_coef_, model.intercept_ = pairs.coefficients, pairs.intercept
+    model.dual_coef_, model.intercept_ = text.coefficients, -text.head["rho"]
     if model.kernel == "precomputed":
-        model.support_ = pairs.vectors
-        model.support_vectors_ = np.empty((0, 0))
-        model.n_features_in_ = n_features or int(pairs.vectors.max(initial=0)) + 1
-        model.shape_fit_ = (model.n_features_in_, model.n_features_in_)
-        return
-    model.support_ = np.arange(n_support)
-    model.support_vectors_ = pairs.vectors
-    if sp.issparse(pairs.vectors):
-        model.dual_coef_ = sp.csr_matrix(pairs.coefficients)
-    model.n_features_in_ = pairs.vectors.shape[1]
-    model.shape_fit_ = pairs.vectors.shape
+        model.support_, model.support_vectors_ = vectors, np.empty((0, 0))
+        n_samples = n_features or int(vectors.max(initial=0)) + 1
+        model.shape_fit_ = (n_samples, n_samples)
+    else:
+        model.support_, model.support_vectors_ = np.arange(vectors.shape[0]), vectors
+        model.shape_fit_ = vectors.shape
+        if sp.issparse(vectors):
+            model.dual_coef_ = sp.csr_matrix(text.coefficients)
+    model.n_features_in_ = model.shape_fit_[1]
 
 
 # ---- to LIBSVM -------------------------------------------------------------------------------------------------------
@@ -230,21 +218,11 @@ def _fill_classes(text: LibsvmModel, model: Any) -> None:
             f"LIBSVM has a machine for each pair of classes; this one has one for each of {n_classes} classes: train "
             "with multi_class='ovo'."
         )
-    label = _whole_numbers(model.classes_)
-    order = np.asarray(getattr(model, "tie_order_", np.arange(n_classes)))
     sign = -1.0 if n_classes == 2 else 1.0
-    given = Pairs(
-        np.asarray(model.n_support_, np.int64),
-        text.vectors,
-        sign * text.coefficients,
-        sign * np.asarray(model.intercept_),
-        model.probA_,
-        model.probB_,
-    )
-    pairs = given.reordered(order)
-    text.label, text.nr_sv = label[order], pairs.counts
-    text.coefficients, text.rho, text.vectors = pairs.coefficients, -pairs.intercept, pairs.vectors
-    text.probA, text.probB = pairs.slope, pairs.offset
+    text.coefficients = sign * text.coefficients
+    text.head |= {"nr_class": n_classes, "rho": -sign * model.intercept_, "label": _whole_numbers(model.classes_)}
+    text.head |= {"probA": model.probA_, "probB": model.probB_, "nr_sv": np.asarray(model.n_support_, np.int64)}
+    reorder(text, np.asarray(getattr(model, "tie_order_", np.arange(n_classes))))
 
 
 def _whole_numbers(classes: NDArray) -> NDArray[np.int64]:

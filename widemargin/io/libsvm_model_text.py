@@ -23,8 +23,7 @@ See     svm_save_model and svm_load_model in LIBSVM's svm.cpp
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from io import BytesIO
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,16 +31,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from widemargin.estimators.registry import LIBSVM_TYPES
 from widemargin.storage.errors import FileError
 
-SVM_TYPES = ("c_svc", "nu_svc", "one_class", "epsilon_svr", "nu_svr")
-KERNEL_TYPES = ("linear", "polynomial", "rbf", "sigmoid", "precomputed")
-NUMBERS = {  # the lines that hold numbers, with the type of them
-    "degree": int,
-    "gamma": float,
-    "coef0": float,
-    "nr_class": int,
-    "total_sv": int,
+#: Kernels with the parameters that their files have.
+KERNEL_PARAMETERS: dict[str, tuple[str, ...]] = {
+    "linear": (),
+    "polynomial": ("degree", "gamma", "coef0"),
+    "rbf": ("gamma",),
+    "sigmoid": ("gamma", "coef0"),
+    "precomputed": (),
+}
+WORDS = {"svm_type": tuple(LIBSVM_TYPES.values()), "kernel_type": tuple(KERNEL_PARAMETERS)}
+ONE_NUMBER = {"degree": int, "gamma": float, "coef0": float, "nr_class": int, "total_sv": int}
+NUMBERS = ONE_NUMBER | {
     "rho": float,
     "label": int,
     "probA": float,
@@ -49,7 +52,6 @@ NUMBERS = {  # the lines that hold numbers, with the type of them
     "prob_density_marks": float,
     "nr_sv": int,
 }
-SINGLE = ("degree", "gamma", "coef0", "nr_class", "total_sv")  # lines with one number
 NEEDED = ("svm_type", "kernel_type", "nr_class", "total_sv", "rho")
 LARGEST_INDEX = 2**31 - 2  # LIBSVM's indices are 32-bit integers
 LONGEST_QUOTE = 40  # characters of a wrong line shown in an error
@@ -63,32 +65,23 @@ class LibsvmModel:
 
     Attributes
     ----------
-    svm_type, kernel_type : names as in the file
-    rho : (n_pairs,)
+    head : the lines above "SV" by their first word: a word, a number, or an array of numbers
     coefficients : (n_classes - 1, n_SV)
     vectors : CSR matrix of shape (n_SV, largest index), or the serial numbers (n_SV,), from 0, of a precomputed kernel
-    label, nr_sv : (n_classes,), empty unless a classifier
-    probA, probB, marks : empty where the file has none
     """
 
-    svm_type: str
-    kernel_type: str
-    rho: Vector
+    head: dict[str, Any]
     coefficients: Vector
     vectors: Any
-    degree: int = 3
-    gamma: float = 0.0
-    coef0: float = 0.0
-    label: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    nr_sv: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    probA: Vector = field(default_factory=lambda: np.empty(0))
-    probB: Vector = field(default_factory=lambda: np.empty(0))
-    marks: Vector = field(default_factory=lambda: np.empty(0))
 
     @property
     def classifies(self) -> bool:
         """Whether the machine is a classifier, with labels and votes."""
-        return self.svm_type in ("c_svc", "nu_svc")
+        return self.head["svm_type"] in ("c_svc", "nu_svc")
+
+    def numbers(self, name: str) -> Vector:
+        """The numbers of a line, none where the file has no such line."""
+        return self.head.get(name, np.empty(0))
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -101,68 +94,48 @@ def parse_model(path: Any) -> LibsvmModel:
     except OSError as error:
         raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
     head, first = _parse_head(path, lines)
-    count, n_classes = head["total_sv"], head["nr_class"]
-    classifies = head["svm_type"] in ("c_svc", "nu_svc")
-    if not classifies:
-        n_classes = 2  # LIBSVM writes 2; there is one machine
-    n_pairs = n_classes * (n_classes - 1) // 2
-    sizes = {"rho": n_pairs}
-    if classifies:
-        sizes |= {"label": n_classes, "nr_sv": n_classes, "probA": n_pairs, "probB": n_pairs}
+    model = LibsvmModel(head, np.empty(0), None)
+    count = head["total_sv"]
+    n_classes = head["nr_class"] if model.classifies else 2  # LIBSVM writes 2; there is one machine
+    sizes = {"rho": n_classes * (n_classes - 1) // 2}
+    if model.classifies:
+        sizes |= {"label": n_classes, "nr_sv": n_classes, "probA": sizes["rho"], "probB": sizes["rho"]}
     for name, size in sizes.items():
-        given = len(head.get(name, ()))
+        given = len(model.numbers(name))
         if given != size and not (name.startswith("prob") and given == 0):
             raise FileError(f"{path} has {given} values of {name}; a machine with {n_classes} classes has {size}.")
-    if classifies and (len(set(head["label"])) != n_classes or sum(head["nr_sv"]) != count or min(head["nr_sv"]) < 0):
-        raise FileError(f"{path}: labels must differ, and nr_sv must sum to total_sv {count}.")
+    if model.classifies:
+        n_support = head["nr_sv"]
+        if len(set(head["label"])) != n_classes or n_support.sum() != count or n_support.min() < 0:
+            raise FileError(f"{path}: labels must differ, and nr_sv must sum to total_sv {count}.")
     body = [(number, line) for number, line in enumerate(lines[first:], first + 1) if line.strip()]
     if len(body) != count:
         raise FileError(
             f"{path} has {len(body)} lines of support vectors, but total_sv says {count}: it was cut off or joined."
         )
-    coefficients, vectors = _parse_vectors(path, body, n_classes - 1, head["kernel_type"] == "precomputed")
-    numbers: dict[str, Any] = {name: head[name] for name in ("degree", "gamma", "coef0") if name in head}
-    return LibsvmModel(
-        head["svm_type"],
-        head["kernel_type"],
-        np.array(head["rho"], np.float64),
-        coefficients,
-        vectors,
-        label=np.array(head.get("label", ()), np.int64),
-        nr_sv=np.array(head.get("nr_sv", ()), np.int64),
-        marks=np.array(head.get("prob_density_marks", ()), np.float64),
-        probA=np.array(head.get("probA", ()), np.float64),
-        probB=np.array(head.get("probB", ()), np.float64),
-        **numbers,
-    )
+    precomputed = head["kernel_type"] == "precomputed"
+    model.coefficients, model.vectors = _parse_vectors(path, body, n_classes - 1, precomputed)
+    return model
 
 
 def _parse_head(path: Any, lines: Sequence[bytes]) -> tuple[dict[str, Any], int]:
     """The lines up to "SV" by their first word, and where the support vectors begin."""
     head: dict[str, Any] = {}
     for number, line in enumerate(lines, 1):
-        words = line.decode("ascii", "replace").split()
-        if not words:
-            continue
-        name, values = words[0], words[1:]
+        name, *values = line.decode("ascii", "replace").split() or [""]
         if name == "SV":
             break
-        if name in ("svm_type", "kernel_type"):
-            known = SVM_TYPES if name == "svm_type" else KERNEL_TYPES
-            if len(values) != 1 or values[0] not in known:
-                _wrong(path, number, line, f"{name} and one of {', '.join(known)}")
+        if name in WORDS:
+            if len(values) != 1 or values[0] not in WORDS[name]:
+                _wrong(path, number, line, f"{name} and one of {', '.join(WORDS[name])}")
             head[name] = values[0]
         elif name in NUMBERS:
-            kind = NUMBERS[name]
-            expected = f"{name} and {'one' if name in SINGLE else 'its'} {'whole ' if kind is int else ''}numbers"
-            try:
-                read = [kind(value) for value in values if "_" not in value]
-            except ValueError:
-                _wrong(path, number, line, expected)
-            if len(read) != len(values) or not np.isfinite(read).all() or (name in SINGLE and len(read) != 1):
-                _wrong(path, number, line, expected)
-            head[name] = read[0] if name in SINGLE else read
-        else:
+            read = _numbers(values, NUMBERS[name])
+            if read is None or (name in ONE_NUMBER and len(read) != 1):
+                whole = "whole " if NUMBERS[name] is int else ""
+                _wrong(path, number, line, f"{name} and {'one' if name in ONE_NUMBER else 'its'} {whole}numbers")
+            head[name] = read[0].item() if name in ONE_NUMBER else read
+        elif name:
             _wrong(path, number, line, f"one of svm_type, kernel_type, {', '.join(NUMBERS)}, SV")
     else:
         raise FileError(f"{path} is no model of LIBSVM, or it was cut off: it has no line 'SV'.")
@@ -182,41 +155,41 @@ def _parse_vectors(
 ) -> tuple[Vector, Any]:
     """Coefficients (n_coefficients, n_SV) and support vectors."""
     coefficients = np.empty((n_coefficients, len(body)))
-    data: list[NDArray] = []
-    columns: list[NDArray] = []
-    starts = np.zeros(len(body) + 1, np.int64)
+    indices, data = [np.empty(0)], [np.empty(0)]
+    starts = [0]
     expected = f"{n_coefficients} coefficient{'s' if n_coefficients > 1 else ''} and index:value pairs"
     for row, (number, line) in enumerate(body):
-        n_pairs = line.count(b":")
-        try:
-            values = np.array(line.replace(b":", b" ").split(), np.float64)
-        except ValueError:
+        n_colons = [word.count(b":") for word in line.split()]
+        values = _numbers(line.replace(b":", b" ").split(), float)
+        if values is None or n_colons != [0] * n_coefficients + [1] * (len(n_colons) - n_coefficients):
             _wrong(path, number, line, expected)
-        if len(values) != n_coefficients + 2 * n_pairs or b"_" in line or not np.isfinite(values).all():
-            _wrong(path, number, line, expected)
-        if n_pairs and any(word.count(b":") != 1 for word in line.split()[n_coefficients:]):
+        if len(values) != n_coefficients + 2 * sum(n_colons):  # of "3:" and ":3"
             _wrong(path, number, line, expected)
         coefficients[:, row] = values[:n_coefficients]
-        index = values[n_coefficients::2]
+        index, value = values[n_coefficients::2], values[n_coefficients + 1 :: 2]
         if precomputed:
-            serial = values[n_coefficients + 1 :]
-            if len(serial) != 1 or index[0] != 0 or serial[0] < 1 or serial[0] != int(serial[0]):
+            if len(index) != 1 or index[0] != 0 or value[0] < 1 or value[0] != int(value[0]):
                 _wrong(path, number, line, "0:serial, the number from 1 of a training sample")
-            data.append(serial)
-            continue
-        if (index != np.floor(index)).any() or (index < 1).any() or (index > LARGEST_INDEX).any():
+        elif (index != np.floor(index)).any() or (index < 1).any() or (index > LARGEST_INDEX).any():
             _wrong(path, number, line, f"indices that are whole numbers from 1 to {LARGEST_INDEX}")
-        if (np.diff(index) <= 0).any():
+        elif (np.diff(index) <= 0).any():
             _wrong(path, number, line, "indices in ascending order")
-        columns.append(index)
-        data.append(values[n_coefficients + 1 :: 2])
-        starts[row + 1] = starts[row] + n_pairs
-    flat = np.concatenate(data) if data else np.empty(0)
+        indices.append(index - 1)
+        data.append(value)
+        starts.append(starts[-1] + len(index))
+    values, columns = np.concatenate(data), np.concatenate(indices).astype(np.int64)
     if precomputed:
-        return coefficients, flat.astype(np.int64) - 1
-    indices = (np.concatenate(columns) if columns else np.empty(0)).astype(np.int64) - 1
-    width = int(indices.max(initial=0)) + 1
-    return coefficients, sp.csr_matrix((flat, indices, starts), shape=(len(body), width))
+        return coefficients, values.astype(np.int64) - 1
+    return coefficients, sp.csr_matrix((values, columns, starts), (len(body), int(columns.max(initial=0)) + 1))
+
+
+def _numbers(words: Sequence[Any], kind: type) -> NDArray | None:
+    """Finite numbers of a kind, or None where a word is not one; Python would also take underscores between digits."""
+    try:
+        read = np.array([kind(word) for word in words], np.int64 if kind is int else np.float64)
+    except (ValueError, OverflowError):
+        return None
+    return read if np.isfinite(read).all() and not any("_" in str(word) for word in words) else None
 
 
 def _wrong(path: Any, number: int, line: bytes, expected: str) -> NoReturn:
@@ -230,34 +203,22 @@ def _wrong(path: Any, number: int, line: bytes, expected: str) -> NoReturn:
 
 def format_model(model: LibsvmModel) -> bytes:
     """The text of a model file."""
-    kernel = model.kernel_type
-    head: list[tuple[str, Any]] = [("svm_type", [model.svm_type]), ("kernel_type", [kernel])]
-    if kernel == "polynomial":
-        head.append(("degree", [model.degree]))
-    if kernel in ("polynomial", "rbf", "sigmoid"):
-        head.append(("gamma", [model.gamma]))
-    if kernel in ("polynomial", "sigmoid"):
-        head.append(("coef0", [model.coef0]))
-    count = model.coefficients.shape[1]
-    head += [("nr_class", [max(2, len(model.label))]), ("total_sv", [count]), ("rho", model.rho)]
-    if model.classifies:
-        head.append(("label", model.label))
-    optional = {"probA": model.probA, "probB": model.probB, "prob_density_marks": model.marks, "nr_sv": model.nr_sv}
-    head += [(name, values) for name, values in optional.items() if len(values)]
-    out = BytesIO()
-    for name, values in head:
-        out.write(f"{name} {' '.join(map(_digits, values))}\n".encode())
-    out.write(b"SV\n")
-    for row in range(count):
-        words = [_digits(value) for value in model.coefficients[:, row]]
-        if kernel == "precomputed":
-            words.append(f"0:{model.vectors[row] + 1}")
+    lines = []
+    for name in (*WORDS, *NUMBERS):
+        values = model.head.get(name, ())
+        values = values if isinstance(values, np.ndarray | tuple) else [values]
+        if len(values):
+            lines.append(" ".join([name, *map(_digits, values)]))
+    lines.append("SV")
+    for row, coefficients in enumerate(model.coefficients.T):
+        if model.head["kernel_type"] == "precomputed":
+            entries = [f"0:{model.vectors[row] + 1}"]
         else:
-            own = slice(model.vectors.indptr[row], model.vectors.indptr[row + 1])
-            indices, values = model.vectors.indices[own].tolist(), model.vectors.data[own].tolist()
-            words += [f"{index + 1}:{value:.17g}" for index, value in zip(indices, values, strict=True)]
-        out.write((" ".join(words) + "\n").encode())
-    return out.getvalue()
+            own = slice(*model.vectors.indptr[row : row + 2])
+            pairs = zip(model.vectors.indices[own].tolist(), model.vectors.data[own].tolist())
+            entries = [f"{index + 1}:{value:.17g}" for index, value in pairs]
+        lines.append(" ".join([*map(_digits, coefficients), *entries]))
+    return ("\n".join(lines) + "\n").encode()
 
 
 def _digits(value: Any) -> str:

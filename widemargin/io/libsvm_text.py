@@ -23,17 +23,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from widemargin.io.raw_bytes import Report, as_text_array, read_bytes, shown_name
+from widemargin.io.decimal_number import LARGEST_WHOLE, NUMBER
+from widemargin.io.libsvm_parser import WrongLine, parse
+from widemargin.io.raw_bytes import Report, read_bytes, shown_name
 from widemargin.parallel.tiles import resolve_n_jobs
 from widemargin.storage.errors import FileError
 
-LARGEST_INDEX = 10**18 - 1  # indices have up to 18 digits, and so fit into 64 bits
 LONGEST_QUOTE = 40  # characters of a wrong token shown in an error
 EXPECTED = "expected 'label index:value index:value ...'"
 UTF8_MARK, UTF16_MARKS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")  # byte order marks that editors write
 ROWS_PER_WRITE = 4096
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _TOKEN = re.compile(rb"[^ \t\v\f\r]+")
 
 
@@ -96,31 +96,31 @@ def matrix_from_text(
 
     A bytearray is used as it is, without a copy, and gets a newline added.
     """
-    from widemargin.io.libsvm_parser import parse  # here, because it loads the compiler
-
-    if data.startswith(UTF8_MARK):
-        data = data[len(UTF8_MARK) :]
-    text = as_text_array(data if isinstance(data, bytearray) else bytearray(data))
-    parsed = parse(text, resolve_n_jobs(n_jobs))
-    if parsed.wrong_at >= 0:
-        raise _explained(text, parsed.wrong_at, name)
+    text = data if isinstance(data, bytearray) else bytearray(data)
+    if text.startswith(UTF8_MARK):
+        del text[: len(UTF8_MARK)]
+    text += b"\n"  # so that a parser needs no second test for the end
+    try:
+        parsed = parse(text, resolve_n_jobs(n_jobs))
+    except WrongLine as wrong:
+        raise _explained(text, wrong.place, name) from None
     if not len(parsed.labels):
         raise FileError(f"{name} holds no samples: expected lines such as '+1 1:0.5 3:-2'.")
+    has_zero = parsed.indices.min(initial=1) == 0
     if zero_based is None:
-        zero_based = parsed.smallest == 0
-    elif not zero_based and parsed.smallest == 0:
+        zero_based = bool(has_zero)
+    elif has_zero and not zero_based:
         raise FileError(f"{name} has feature 0, but indices were expected to count from 1: add 1 to every index.")
     if not zero_based:
         parsed.indices -= 1
-    reached = parsed.largest + 1 if zero_based else max(parsed.largest, 0)
+    reached = int(parsed.indices.max(initial=-1)) + 1
     wanted = reached if n_features is None else n_features
     if reached > wanted:
         raise FileError(
-            f"{name} has feature {parsed.largest}, but {wanted} features were expected: "
+            f"{name} has feature {reached - zero_based}, but {wanted} features were expected: "
             "give a larger number of features, or another file."
         )
-    row_starts = np.concatenate([[0], parsed.row_ends]).astype(parsed.indices.dtype)
-    X = csr_matrix((parsed.values, parsed.indices, row_starts), shape=(len(parsed.labels), wanted))
+    X = csr_matrix((parsed.values, parsed.indices, parsed.row_starts), shape=(len(parsed.labels), wanted))
     X.has_sorted_indices = X.has_canonical_format = True  # the parser refuses anything else: no pass to find it out
     return X, parsed.labels, zero_based
 
@@ -169,12 +169,11 @@ def shortest(number: float) -> str:
     return f"{number:.0f}" if number.is_integer() and abs(number) < 2**53 else repr(number)
 
 
-def _explained(text: NDArray[np.uint8], place: int, name: str) -> FileError:
+def _explained(text: bytearray, place: int, name: str) -> FileError:
     """What is wrong with the line that holds byte `place`."""
-    before = text[:place].tobytes()
-    begin = before.rfind(b"\n") + 1
-    line = text[begin:].tobytes().split(b"\n", 1)[0]
-    number = before.count(b"\n") + 1
+    begin = text.rfind(b"\n", 0, place) + 1
+    line = bytes(text[begin : text.index(b"\n", begin)])
+    number = text.count(b"\n", 0, begin) + 1
     if number == 1 and line.startswith(UTF16_MARKS):
         return FileError(f"{name} is UTF-16 text: save it as UTF-8 or ASCII; {EXPECTED}.")
     column, what = wrong_with(line) or (place - begin + 1, f"not LIBSVM text, {EXPECTED}")
@@ -220,8 +219,8 @@ def _mistakes(line: bytes) -> Iterator[tuple[int, str]]:
             yield column, f"{_quote(token)} has no colon, expected index:value such as 3:0.5"
         elif not re.fullmatch(r"\d+", index, re.ASCII):
             yield column, f"the index in {_quote(token)} is not a whole number from 0 up, such as the 3 in 3:0.5"
-        elif len(index) > len(str(LARGEST_INDEX)):
-            yield column, f"index {_quote(index)} is too large, expected at most {LARGEST_INDEX}"
+        elif int(index) > LARGEST_WHOLE:
+            yield column, f"index {_quote(index)} is too large, expected at most {LARGEST_WHOLE}"
         elif int(index) <= last:
             yield column, f"index {int(index)} comes after {last}, expected ascending indices without repetition"
         elif not _is_finite_number(value):
@@ -233,7 +232,7 @@ def _mistakes(line: bytes) -> Iterator[tuple[int, str]]:
 
 def _is_finite_number(text: str) -> bool:
     """float() also takes "nan", "inf", blanks and underscores, which no LIBSVM program writes or reads."""
-    return _NUMBER.fullmatch(text) is not None and math.isfinite(float(text))
+    return NUMBER.fullmatch(text.encode()) is not None and math.isfinite(float(text))
 
 
 def _quote(token: str) -> str:

@@ -4,8 +4,8 @@
                 certificates
     arrays      support vectors (dense or CSR), coefficients, classes, ...
 
-Every public fitted attribute is kept, that is every one whose name ends with an underscore. An estimator of the table
-`MACHINES` can say two things more about itself, both optional:
+Every public fitted attribute is kept, that is every one whose name ends with an underscore. An estimator can
+say two things more about itself, both optional:
 
     _kept_private   names of private fitted attributes to be kept too
     _rebuild()      makes what is not kept, such as prepared support vectors, and raises ValueError where the
@@ -21,34 +21,19 @@ from __future__ import annotations
 import json
 import os
 import re
-from importlib import import_module
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+import widemargin.estimators
 from widemargin import __version__
+from widemargin.estimators.registry import ESTIMATORS
 from widemargin.io.packing import Arrays, pack, pack_parameter, unpack
 from widemargin.storage.archive import read_archive, write_archive
 from widemargin.storage.errors import FileError
 
 FORMAT, FORMAT_VERSION = "widemargin model", 1
-#: Estimators that a file can hold, each with the module it is imported from; one line adds one (CONTRIBUTING.md).
-MACHINES = {
-    "SVC": "widemargin.estimators",
-    "NuSVC": "widemargin.estimators",
-    "SVR": "widemargin.estimators",
-    "NuSVR": "widemargin.estimators",
-    "OneClassSVM": "widemargin.estimators",
-    "LinearSVC": "widemargin.estimators",
-    "LinearSVR": "widemargin.estimators",
-    "KernelRidge": "widemargin.estimators",
-    "LSSVC": "widemargin.estimators",
-    "LSSVR": "widemargin.estimators",
-    "KernelLMS": "widemargin.estimators",
-    "RVC": "widemargin.estimators",
-    "RVR": "widemargin.estimators",
-    "KernelPerceptron": "widemargin.estimators",
-}
+SAVED = tuple(name for name, entry in ESTIMATORS.items() if entry.in_files)
 ATTRIBUTE = re.compile(r"[a-zA-Z]\w*_")  # the only names, with an estimator's _kept_private, that a file may set
 PREPARATION = "preparation_"
 MISFITS = (ImportError, KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
@@ -59,7 +44,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
 
     Parameters
     ----------
-    model : fitted estimator of widemargin, one of `MACHINES`
+    model : fitted estimator of widemargin, any but GaussianProcessRegressor
     path : path of the file; an existing file is replaced as a whole or not at all
 
     Raises
@@ -82,9 +67,9 @@ def save(model: Any, path: str | os.PathLike) -> None:
     """
     check_is_fitted(model)
     kind = type(model).__name__
-    if kind not in MACHINES or not type(model).__module__.startswith("widemargin."):
+    if kind not in SAVED or not type(model).__module__.startswith("widemargin."):
         raise FileError(
-            f"A model file holds {', '.join(MACHINES)} of widemargin; {type(model).__module__}.{kind} is none."
+            f"A model file holds {', '.join(SAVED)} of widemargin; {type(model).__module__}.{kind} is none."
         )
     arrays: Arrays = {}
     kept = getattr(model, "_kept_private", ())
@@ -124,7 +109,7 @@ def load(path: str | os.PathLike) -> Any:
     """
     header, arrays = read_archive(path)
     machine = header.get("machine")
-    if header.get("format") != FORMAT or not isinstance(machine, str) or machine not in MACHINES:
+    if header.get("format") != FORMAT or not isinstance(machine, str) or machine not in SAVED:
         raise FileError(f"{path} does not hold a widemargin model.")
     try:
         if header["format_version"] > FORMAT_VERSION:
@@ -132,7 +117,7 @@ def load(path: str | os.PathLike) -> Any:
                 f"{path} was written by widemargin {header['package_version']} in a newer format than this version "
                 f"({__version__}) can read: pip install --upgrade widemargin."
             )
-        return _restored(getattr(import_module(MACHINES[machine]), machine), header, arrays)
+        return _restored(getattr(widemargin.estimators, machine), header, arrays)
     except FileError as error:
         raise (
             error if str(path) in str(error) else FileError(f"{path} cannot be used: {str(error).rstrip('.')}.")

@@ -33,8 +33,6 @@ from widemargin.storage.atomic import replacing
 OPSET = 15  # old enough for runtimes of 2021, new enough for every operator used
 IR_VERSION = 8  # the file format that goes with it
 
-Outputs = list[tuple[str, int, int]]  # name, type and columns (0 for a vector)
-
 
 def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
     """Export a fitted machine to ONNX.
@@ -76,22 +74,19 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
         import onnx.numpy_helper
     except ImportError:
         raise ImportError("Exporting to ONNX needs the package onnx: pip install 'widemargin[onnx]'.") from None
-    if not (isinstance(model, KernelMachine) or type(model).__module__.startswith("widemargin.estimators")):
+    ours = isinstance(model, KernelMachine) or type(model).__module__.startswith("widemargin.")
+    if ours:
+        check_is_fitted(model)
+    if not ours or not (hasattr(model, "_expansion") or hasattr(model, "coef_")):
         raise TypeError(
             "ONNX export knows SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC and LinearSVR of widemargin; got "
             f"{type(model)}."
         )
-    check_is_fitted(model)
     graph = Graph(onnx)
-    values = _values(graph, model)
-    outputs = _answers(graph, model, values)
-    described = [
-        onnx.helper.make_tensor_value_info(name, kind, ["n", columns] if columns else ["n"])
-        for name, kind, columns in outputs
-    ]
+    _add_answers(graph, model, _values(model, Tensor(graph, "X")))
     X = onnx.helper.make_tensor_value_info("X", onnx.TensorProto.DOUBLE, ["n", _n_columns(model)])
     exported = onnx.helper.make_model(
-        onnx.helper.make_graph(graph.nodes, type(model).__name__, [X], described, graph.constants),
+        onnx.helper.make_graph(graph.nodes, type(model).__name__, [X], graph.outputs, graph.constants),
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
         producer_name="widemargin",
@@ -112,27 +107,25 @@ def _n_columns(model: Any) -> int:
 # ---- decision values of all two-class machines -----------------------------------------------------------------------
 
 
-def _values(graph: Graph, model: Any) -> Tensor:
+def _values(model: Any, X: Tensor) -> Tensor:
     """Values of all machines, shape (n, n_machines)."""
     if not hasattr(model, "_expansion"):  # a linear machine: weights of the features, and no support vectors
         weights = model.coef_.toarray() if sp.issparse(model.coef_) else np.atleast_2d(model.coef_)
-        total = graph.add("MatMul", "X", graph.constant(np.ascontiguousarray(weights.T, np.float64)))
-        return graph.add("Add", total, graph.constant(np.atleast_1d(np.asarray(model.intercept_, np.float64))))
+        return X @ weights.T.astype(np.float64) + np.atleast_1d(np.asarray(model.intercept_, np.float64))
     expansion = model._expansion
-    n_support = expansion.coefficients.shape[1]
-    if isinstance(expansion.kernel, Linear) or n_support == 0:
-        weights = expansion.weights() if n_support else np.zeros((len(expansion.intercept), _n_columns(model)))
-        total = graph.add("MatMul", "X", graph.constant(np.ascontiguousarray(weights.T)))
-        return graph.add("Add", total, graph.constant(expansion.intercept))
-    if isinstance(expansion.kernel, Precomputed):
-        block = graph.add("Gather", "X", graph.constant(expansion.vectors.astype(np.int64)), axis=1)
+    kernel, vectors = expansion.kernel, expansion.vectors
+    if expansion.coefficients.shape[1] == 0:
+        return X @ np.zeros((_n_columns(model), len(expansion.intercept))) + expansion.intercept
+    if isinstance(kernel, Linear):
+        return X @ expansion.weights().T + expansion.intercept
+    if isinstance(kernel, Precomputed):
+        block = X.graph.add("Gather", X, vectors.astype(np.int64), axis=1)
     else:
-        vectors = expansion.vectors.toarray() if sp.issparse(expansion.vectors) else expansion.vectors
+        vectors = vectors.toarray() if sp.issparse(vectors) else vectors
         if not isinstance(vectors, np.ndarray) or vectors.dtype.kind != "f":
             raise ValueError("ONNX export needs support vectors of numbers; this machine was trained on other objects.")
-        block = kernel_matrix(graph, expansion.kernel, "X", vectors.astype(np.float64))
-    total = graph.add("MatMul", block, graph.constant(np.ascontiguousarray(_per_machine(expansion).T)))
-    return graph.add("Add", total, graph.constant(expansion.intercept))
+        block = kernel_matrix(kernel, X, vectors.astype(np.float64))
+    return block @ _per_machine(expansion).T + expansion.intercept
 
 
 def _per_machine(expansion: Any) -> NDArray[np.float64]:
@@ -151,113 +144,92 @@ def _per_machine(expansion: Any) -> NDArray[np.float64]:
 # ---- answers ---------------------------------------------------------------------------------------------------------
 
 
-def _answers(graph: Graph, model: Any, values: Tensor) -> Outputs:
-    """Add the outputs of the machine and describe them."""
-    types = graph.onnx.TensorProto
+def _add_answers(graph: Graph, model: Any, values: Tensor) -> None:
+    """Add the outputs of the machine."""
     if is_regressor(model):
-        _column(graph, values, output="prediction")
-        return [("prediction", types.DOUBLE, 0)]
-    if isinstance(model, OneClassSVM):
-        value = _column(graph, values)
-        limit = graph.constant(ON_THE_BOUNDARY * abs(float(model.offset_[0])))
-        outside = graph.add("Greater", graph.add("Abs", value), limit)
-        graph.add("Where", outside, value, graph.constant(0.0), output="decision")
-        _label(graph, _truth(graph, "GreaterOrEqual", "decision", types.INT64), np.array([-1, 1]))
-        return [("label", types.INT64, 0), ("decision", types.DOUBLE, 0)]
+        graph.add_output("prediction", _column(values))
+    elif isinstance(model, OneClassSVM):
+        value = _column(values)
+        outside = graph.add("Greater", abs(value), ON_THE_BOUNDARY * abs(float(model.offset_[0])))
+        decision = graph.add("Where", outside, value, 0.0)
+        _add_label(graph, _truth("GreaterOrEqual", decision, np.int64), np.array([-1, 1]))
+        graph.add_output("decision", decision)
+    else:
+        _add_class(graph, model, values)
+
+
+def _add_class(graph: Graph, model: Any, values: Tensor) -> None:
+    """Add the outputs "label" and "decision" of a classifier, and "probabilities" of two classes with a sigmoid."""
     n_classes = len(model.classes_)
-    columns = 0
     if n_classes == 2:
-        _column(graph, values, output="decision")
+        decision, columns = _column(values), 0
         at_zero = "GreaterOrEqual" if hasattr(model, "_expansion") else "Greater"  # as the estimators answer there
-        number = _truth(graph, at_zero, "decision", types.INT64)
+        number = _truth(at_zero, decision, np.int64)
     elif model.multi_class != "ovo":
-        graph.add("Identity", values, output="decision")
-        number, columns = graph.add("ArgMax", values, axis=1, keepdims=0), n_classes
+        decision, columns = values, n_classes
+        number = _largest(values)
     else:
-        number, columns = _pairs(graph, model, values)
-    kind = _label(graph, number, model.classes_)
-    outputs = [("label", kind, 0), ("decision", types.DOUBLE, columns)]
-    if _probabilities(graph, model, values):
-        outputs.append(("probabilities", types.DOUBLE, 2))
-    return outputs
+        number, decision, columns = _of_pairs(graph, model, values)
+    _add_label(graph, number, model.classes_)
+    graph.add_output("decision", decision, columns)
+    if n_classes == 2 and len(getattr(model, "probA_", ())):
+        graph.add_output("probabilities", _probabilities(graph, model, values), 2)
 
 
-def _pairs(graph: Graph, model: Any, values: Tensor) -> tuple[Tensor, int]:
-    """Class number by votes, one against one, and the output "decision" with its number of columns."""
+def _of_pairs(graph: Graph, model: Any, values: Tensor) -> tuple[Tensor, Tensor, int]:
+    """Class number by votes, one against one, and the decision values with their number of columns.
+
+    Confidence is votes, and below one vote the squashed sum of the margins (multiclass.one_against_rest_confidence).
+    """
     n_classes = len(model.classes_)
     first, second = np.triu_indices(n_classes, 1)
-    confidence = _confidence(graph, values, n_classes)
-    if model.decision_function_shape == "ovo":
-        graph.add("Identity", values, output="decision")
-        columns = len(first)
-    else:
-        graph.add("Identity", confidence, output="decision")
-        columns = n_classes
+    sides = np.eye(n_classes)[first] - np.eye(n_classes)[second]
+
+    def votes(comparison: str) -> Tensor:
+        # class j is the second of j pairs, and has won them all before the first classes get theirs
+        return _truth(comparison, values, np.float64) @ sides + np.arange(float(n_classes))
+
+    margin = values @ sides
+    confidence = votes("GreaterOrEqual") + margin / ((abs(margin) + 1.0) * 3.0)
+    shown = (values, len(first)) if model.decision_function_shape == "ovo" else (confidence, n_classes)
     if model.break_ties:
-        return graph.add("ArgMax", confidence, axis=1, keepdims=0), columns
+        return _largest(confidence), *shown
     order = np.asarray(getattr(model, "tie_order_", np.arange(n_classes)), np.int64)
-    count = _count(graph, _truth(graph, "Greater", values, graph.onnx.TensorProto.DOUBLE), n_classes)
-    ordered = graph.add("Gather", count, graph.constant(order), axis=1)
-    winner = graph.add("ArgMax", ordered, axis=1, keepdims=0)
-    return graph.add("Gather", graph.constant(order), winner), columns
+    winner = _largest(graph.add("Gather", votes("Greater"), order, axis=1))
+    return graph.add("Gather", order, winner), *shown
 
 
-def _confidence(graph: Graph, values: Tensor, n_classes: int) -> Tensor:
-    """Votes, and below one vote the squashed sum of the margins (multiclass.one_against_rest_confidence)."""
-    first, second = np.triu_indices(n_classes, 1)
-    sides = np.zeros((len(first), n_classes))
-    sides[np.arange(len(first)), first], sides[np.arange(len(first)), second] = 1.0, -1.0
-    margin = graph.add("MatMul", values, graph.constant(sides))
-    size = graph.add("Add", graph.add("Abs", margin), graph.constant(1.0))
-    squashed = graph.add("Div", margin, graph.add("Mul", size, graph.constant(3.0)))
-    count = _count(graph, _truth(graph, "GreaterOrEqual", values, graph.onnx.TensorProto.DOUBLE), n_classes)
-    return graph.add("Add", count, squashed)
+def _probabilities(graph: Graph, model: Any, values: Tensor) -> Tensor:
+    """Probabilities of two classes; the class that is answered never has the smaller one, wherever the sigmoid is 1/2.
 
-
-def _count(graph: Graph, wins: Tensor, n_classes: int) -> Tensor:
-    """Votes of each class, from 1 where the first class of a pair wins and 0 where the second does."""
-    first, second = np.triu_indices(n_classes, 1)
-    change, start = np.zeros((len(first), n_classes)), np.zeros(n_classes)
-    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
-        change[pair, i], change[pair, j] = 1.0, -1.0
-        start[j] += 1.0
-    return graph.add("Add", graph.add("MatMul", wins, graph.constant(change)), graph.constant(start))
-
-
-def _probabilities(graph: Graph, model: Any, values: Tensor) -> bool:
-    """Add the output "probabilities" of two classes, if the machine has a sigmoid; says whether it did.
-
-    The class that is answered never has the smaller probability, wherever the sigmoid crosses 1/2.
+    The sigmoid of two classes belongs to the negative of the decision value, and to the first class.
     """
-    if len(getattr(model, "probA_", ())) == 0 or len(model.classes_) > 2:
-        return False
-    # The sigmoid of two classes belongs to the negative of the decision value, and to the first class.
-    argument = graph.add("Mul", values, graph.constant(np.asarray(model.probA_)))
-    first = graph.add("Sigmoid", graph.add("Sub", argument, graph.constant(np.asarray(model.probB_))))
-    half = graph.constant(0.5)
-    second_answered = graph.add("GreaterOrEqual", values, graph.constant(0.0))
-    agreed = graph.add("Where", second_answered, graph.add("Min", first, half), graph.add("Max", first, half))
-    graph.add("Concat", agreed, graph.add("Sub", graph.constant(1.0), agreed), output="probabilities", axis=1)
-    return True
+    first = graph.add("Sigmoid", values * np.asarray(model.probA_) - np.asarray(model.probB_))
+    second_answered = graph.add("GreaterOrEqual", values, 0.0)
+    agreed = graph.add("Where", second_answered, graph.add("Min", first, 0.5), graph.add("Max", first, 0.5))
+    return graph.add("Concat", agreed, agreed * -1.0 + 1.0, axis=1)
 
 
-def _column(graph: Graph, values: Tensor, output: Tensor | None = None) -> Tensor:
-    return graph.add("Squeeze", values, graph.constant(np.array([1], np.int64)), output=output)
+def _column(values: Tensor) -> Tensor:
+    return values.graph.add("Squeeze", values, np.array([1]))
 
 
-def _truth(graph: Graph, comparison: str, values: Tensor, kind: int) -> Tensor:
+def _largest(values: Tensor) -> Tensor:
+    """Column of the largest value."""
+    return values.graph.add("ArgMax", values, axis=1, keepdims=0)
+
+
+def _truth(comparison: str, values: Tensor, kind: type) -> Tensor:
     """1 where the values compare so with zero, else 0."""
-    return graph.add("Cast", graph.add(comparison, values, graph.constant(0.0)), to=kind)
+    graph = values.graph
+    to = graph.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+    return graph.add("Cast", graph.add(comparison, values, 0.0), to=to)
 
 
-def _label(graph: Graph, number: Tensor, classes: NDArray) -> int:
-    """Add the output "label" and return its type."""
+def _add_label(graph: Graph, number: Tensor, classes: NDArray) -> None:
+    """Add the output "label", the class of a number."""
     types = graph.onnx.TensorProto
-    if classes.dtype.kind in "iub":
-        graph.add("Gather", graph.constant(classes.astype(np.int64)), number, output="label")
-        return types.INT64
-    if classes.dtype.kind == "f":
-        graph.add("Gather", graph.constant(classes.astype(np.float64)), number, output="label")
-        return types.DOUBLE
-    graph.add("Gather", graph.constant(classes.astype(np.str_)), number, output="label")
-    return types.STRING
+    whole, real = (np.int64, types.INT64), (np.float64, types.DOUBLE)
+    known = {"i": whole, "u": whole, "b": whole, "f": real}
+    form, kind = known.get(classes.dtype.kind, (np.str_, types.STRING))
+    graph.add_output("label", graph.add("Gather", classes.astype(form), number), kind=kind)

@@ -8,63 +8,93 @@ with them the cancellation, small.
 
 from __future__ import annotations
 
+import functools
+import operator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.kernels import (
-    ChiSquared,
-    Constant,
-    Cosine,
-    Gaussian,
-    Kernel,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Precomputed,
-    Product,
-    Scaled,
-    Sigmoid,
-    Sum,
-)
+from widemargin import kernels
+from widemargin.kernels import Kernel
 
-Tensor = str  # the name of a tensor in the graph
+Matrix = NDArray[np.float64]
 
 
 class Graph:
-    """Nodes and constants of an ONNX graph under construction; every tensor gets a name of its own."""
+    """Nodes, constants and outputs of an ONNX graph under construction; every tensor gets a name of its own."""
 
     def __init__(self, onnx: Any) -> None:
         self.onnx = onnx
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
-        self._counter = 0
+        self.outputs: list[Any] = []
 
-    def constant(self, values: Any) -> Tensor:
-        """A tensor with fixed values; strings, whole numbers or doubles."""
+    def add(self, operation: str, *inputs: Any, output: str | None = None, **attributes: Any) -> Tensor:
+        """The output of a new node; inputs are tensors, or fixed numbers and arrays."""
+        names = [given.name if isinstance(given, Tensor) else self._constant(given) for given in inputs]
+        output = output or f"{operation.lower()}_{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(operation, names, [output], **attributes))
+        return Tensor(self, output)
+
+    def add_output(self, name: str, values: Tensor, columns: int = 0, kind: int | None = None) -> None:
+        """Values that the graph gives to its user, a vector where there are no columns."""
+        self.add("Identity", values, output=name)
+        kind = self.onnx.TensorProto.DOUBLE if kind is None else kind
+        self.outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, ["n", columns] if columns else ["n"]))
+
+    def _constant(self, values: Any) -> str:
+        """Name of a tensor with fixed values; strings, whole numbers or doubles."""
         array = np.asarray(values)
-        name = self._new_name("constant")
-        if array.dtype.kind in "UO":
-            texts = [str(text).encode() for text in array.ravel()]
-            tensor = self.onnx.helper.make_tensor(name, self.onnx.TensorProto.STRING, array.shape, texts)
-        else:
-            tensor = self.onnx.numpy_helper.from_array(np.ascontiguousarray(array), name)
-        self.constants.append(tensor)
+        name = f"constant_{len(self.constants)}"
+        array = array.astype(object) if array.dtype.kind == "U" else np.ascontiguousarray(array)
+        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
         return name
 
-    def add(self, operator: str, *inputs: Tensor, output: Tensor | None = None, **attributes: Any) -> Tensor:
-        """A node; returns the name of its output."""
-        output = output or self._new_name(operator.lower())
-        self.nodes.append(self.onnx.helper.make_node(operator, list(inputs), [output], **attributes))
-        return output
 
-    def _new_name(self, kind: str) -> str:
-        self._counter += 1
-        return f"{kind}_{self._counter}"
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor of a graph by its name; arithmetic with others, and with numbers and arrays, adds nodes to the graph."""
+
+    graph: Graph
+    name: str
+
+    def __add__(self, other: Any) -> Tensor:
+        return self.graph.add("Add", self, other)
+
+    def __sub__(self, other: Any) -> Tensor:
+        return self.graph.add("Sub", self, other)
+
+    def __mul__(self, other: Any) -> Tensor:
+        return self.graph.add("Mul", self, other)
+
+    def __truediv__(self, other: Any) -> Tensor:
+        return self.graph.add("Div", self, other)
+
+    def __matmul__(self, other: Any) -> Tensor:
+        return self.graph.add("MatMul", self, other)
+
+    def __pow__(self, other: Any) -> Tensor:
+        return self.graph.add("Pow", self, other)
+
+    def __abs__(self) -> Tensor:
+        return self.graph.add("Abs", self)
+
+    def exp(self) -> Tensor:
+        """e to the power of the values."""
+        return self.graph.add("Exp", self)
+
+    def sum(self, keepdims: bool = False) -> Tensor:
+        """Sums over the last axis."""
+        return self.graph.add("ReduceSum", self, np.array([-1]), keepdims=int(keepdims))
+
+    def or_one(self) -> Tensor:
+        """The values, with 1 in place of 0, to divide by."""
+        return self.graph.add("Where", self.graph.add("Equal", self, 0.0), 1.0, self)
 
 
-def kernel_matrix(graph: Graph, kernel: Kernel, X: Tensor, Z: NDArray[np.float64]) -> Tensor:
+def kernel_matrix(kernel: Kernel, X: Tensor, Z: Matrix) -> Tensor:
     """k(X_i, Z_j) for constant Z, shape (n_samples, n_SV).
 
     Raises
@@ -73,33 +103,28 @@ def kernel_matrix(graph: Graph, kernel: Kernel, X: Tensor, Z: NDArray[np.float64
         The kernel is a function of the user's, or of samples that are no vectors.
     """
     match kernel:
-        case Linear():
-            return _products(graph, X, Z)
-        case Polynomial(degree=degree, gamma=gamma, coef0=coef0):
-            base = _affine(graph, _products(graph, X, gamma * Z), coef0)
-            return graph.add("Pow", base, graph.constant(float(degree)))
-        case Sigmoid(gamma=gamma, coef0=coef0):
-            return graph.add("Tanh", _affine(graph, _products(graph, X, gamma * Z), coef0))
-        case Cosine():
-            return _cosine(graph, X, Z)
-        case Gaussian(gamma=gamma):
-            return _decay(graph, _squared_distances(graph, X, Z), gamma)
-        case Laplacian(gamma=gamma):
-            difference, _ = _differences(graph, X, Z)
-            return _decay(graph, _sum_last(graph, graph.add("Abs", difference)), gamma)
-        case ChiSquared(gamma=gamma):
-            return _decay(graph, _chi_squared(graph, X, Z), gamma)
-        case Constant(value=value):
-            zero = graph.add("Mul", _products(graph, X, Z), graph.constant(0.0))
-            return graph.add("Add", zero, graph.constant(float(value)))
-        case Scaled():
-            return graph.add("Mul", kernel_matrix(graph, kernel.kernel, X, Z), graph.constant(float(kernel.factor)))
-        case Sum() | Product():
-            total, *rest = (kernel_matrix(graph, part, X, Z) for part in kernel.parts)
-            for part in rest:
-                total = graph.add("Add" if isinstance(kernel, Sum) else "Mul", total, part)
-            return total
-        case Precomputed():
+        case kernels.Linear():
+            return X @ Z.T
+        case kernels.Polynomial(degree=degree, gamma=gamma, coef0=coef0):
+            return (X @ (gamma * Z).T + float(coef0)) ** float(degree)
+        case kernels.Sigmoid(gamma=gamma, coef0=coef0):
+            return X.graph.add("Tanh", X @ (gamma * Z).T + float(coef0))
+        case kernels.Cosine():
+            return _cosine(X, Z)
+        case kernels.Gaussian(gamma=gamma):
+            return (_squared_distances(X, Z) * -float(gamma)).exp()
+        case kernels.Laplacian(gamma=gamma):
+            return (abs(_beside_all(X) - Z).sum() * -float(gamma)).exp()
+        case kernels.ChiSquared(gamma=gamma):
+            return (_chi_squared(X, Z) * -float(gamma)).exp()
+        case kernels.Constant(value=value):
+            return X @ Z.T * 0.0 + float(value)
+        case kernels.Scaled():
+            return kernel_matrix(kernel.kernel, X, Z) * float(kernel.factor)
+        case kernels.Sum() | kernels.Product():
+            join = operator.add if isinstance(kernel, kernels.Sum) else operator.mul
+            return functools.reduce(join, [kernel_matrix(part, X, Z) for part in kernel.parts])
+        case kernels.Precomputed():
             return X
     raise ValueError(
         f"{kernel!r} has no formula in ONNX; kernels of vectors have one (Gaussian, Laplacian, Polynomial, ...), and "
@@ -107,50 +132,28 @@ def kernel_matrix(graph: Graph, kernel: Kernel, X: Tensor, Z: NDArray[np.float64
     )
 
 
-def _products(graph: Graph, X: Tensor, Z: NDArray[np.float64]) -> Tensor:
-    return graph.add("MatMul", X, graph.constant(np.ascontiguousarray(Z.T)))
-
-
-def _affine(graph: Graph, values: Tensor, offset: float) -> Tensor:
-    return graph.add("Add", values, graph.constant(float(offset)))
-
-
-def _decay(graph: Graph, distance: Tensor, gamma: float) -> Tensor:
-    return graph.add("Exp", graph.add("Mul", distance, graph.constant(-float(gamma))))
-
-
-def _sum_last(graph: Graph, values: Tensor, keepdims: int = 0) -> Tensor:
-    return graph.add("ReduceSum", values, graph.constant(np.array([-1], np.int64)), keepdims=keepdims)
-
-
-def _squared_distances(graph: Graph, X: Tensor, Z: NDArray[np.float64]) -> Tensor:
+def _squared_distances(X: Tensor, Z: Matrix) -> Tensor:
     """|x - z|^2, never below zero."""
     centre = Z.mean(axis=0)
-    moved = graph.add("Sub", X, graph.constant(centre))
-    own = _sum_last(graph, graph.add("Mul", moved, moved), keepdims=1)
-    other = graph.constant(((Z - centre) ** 2).sum(axis=1))
-    distance = graph.add("Add", graph.add("Add", own, other), _products(graph, moved, -2.0 * (Z - centre)))
-    return graph.add("Max", distance, graph.constant(0.0))
+    x, z = X - centre, Z - centre
+    distance = (x * x).sum(keepdims=True) + (z**2).sum(axis=1) + x @ (-2.0 * z).T
+    return X.graph.add("Max", distance, 0.0)
 
 
-def _differences(graph: Graph, X: Tensor, Z: NDArray[np.float64]) -> tuple[Tensor, Tensor]:
-    """x - z feature by feature, shape (n_samples, n_SV, n_features), and x with an axis for the support vectors."""
-    column = graph.add("Unsqueeze", X, graph.constant(np.array([1], np.int64)))
-    return graph.add("Sub", column, graph.constant(Z)), column
+def _beside_all(X: Tensor) -> Tensor:
+    """x with an axis for the support vectors: x - z is then of shape (n_samples, n_SV, n_features)."""
+    return X.graph.add("Unsqueeze", X, np.array([1]))
 
 
-def _chi_squared(graph: Graph, X: Tensor, Z: NDArray[np.float64]) -> Tensor:
+def _chi_squared(X: Tensor, Z: Matrix) -> Tensor:
     """sum (x - z)^2 / (x + z), a feature that is 0 in both counting nothing."""
-    difference, column = _differences(graph, X, Z)
-    both = graph.add("Add", column, graph.constant(Z))
-    safe = graph.add("Where", graph.add("Equal", both, graph.constant(0.0)), graph.constant(1.0), both)
-    return _sum_last(graph, graph.add("Div", graph.add("Mul", difference, difference), safe))
+    x = _beside_all(X)
+    difference = x - Z
+    return (difference * difference / (x + Z).or_one()).sum()
 
 
-def _cosine(graph: Graph, X: Tensor, Z: NDArray[np.float64]) -> Tensor:
+def _cosine(X: Tensor, Z: Matrix) -> Tensor:
     """x'z / (|x| |z|), and 0 where a vector is 0."""
     lengths = np.linalg.norm(Z, axis=1, keepdims=True)
     unit = np.divide(Z, lengths, out=np.zeros_like(Z), where=lengths > 0)
-    own = graph.add("Sqrt", _sum_last(graph, graph.add("Mul", X, X), keepdims=1))
-    safe = graph.add("Where", graph.add("Equal", own, graph.constant(0.0)), graph.constant(1.0), own)
-    return graph.add("Div", _products(graph, X, unit), safe)
+    return X @ unit.T / ((X * X).sum(keepdims=True) ** 0.5).or_one()

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, hstack
+from sklearn.preprocessing import OneHotEncoder
 
 from widemargin.io.libsvm_text import shortest
 from widemargin.io.tables import Table
 from widemargin.storage.errors import FileError
 
-SCALINGS = ("none", "standard", "minmax")
 DENSE_FROM = 0.25  # share of features that are not zero from which on the matrix is dense
 MOST_CATEGORIES = 10_000  # of one column; a column with more is a name or a number of each row, not a category
 
@@ -35,10 +35,6 @@ class Column:
     shift: float = 0.0
     unit: float = 1.0
     categories: tuple[str, ...] = ()
-
-    @property
-    def n_features(self) -> int:
-        return 1 if self.kind == "number" else len(self.categories)
 
 
 @dataclass(frozen=True)
@@ -103,28 +99,28 @@ class Preparation:
                 f"{', '.join(column.name for column in self.columns)}."
             )
         notes = []
-        extra = [name for name in table.columns if name not in {column.name for column in self.columns}]
-        extra = [name for name in extra if name != self.target]
+        used = {self.target, *(column.name for column in self.columns)}
+        extra = [name for name in table.columns if name not in used]
         if extra:
             notes.append(f"{table.name} has columns the model does not use, ignored: {', '.join(extra[:10])}.")
-        blocks, places = [], []
-        begin = 0
+        blocks = []
         for column in self.columns:
             cells = table.columns[column.name]
             if column.kind == "number":
-                blocks.append((_numbers(cells, column.name, table) - column.shift) / column.unit)
-                places.append(np.full(len(table), begin))
-            else:
-                code, unknown = _codes(cells, column, table)
-                blocks.append((code >= 0).astype(np.float64))
-                places.append(begin + np.maximum(code, 0))
-                if unknown:
-                    notes.append(
-                        f"{table.name}, column {column.name!r}: categories the training data did not have, such as "
-                        f"{unknown!r}, count as none."
-                    )
-            begin += column.n_features
-        return _assembled(np.column_stack(blocks), np.column_stack(places), begin), notes
+                scaled = (_numbers(cells, column.name, table) - column.shift) / column.unit
+                blocks.append(csr_matrix(scaled[:, None]))
+                continue
+            words = np.array(_words(cells, column.name, table), object)
+            encoder = OneHotEncoder(categories=[list(column.categories)], handle_unknown="ignore")
+            blocks.append(encoder.fit_transform(words[:, None]))
+            is_known = np.isin(words, column.categories)
+            if not is_known.all():
+                notes.append(
+                    f"{table.name}, column {column.name!r}: categories the training data did not have, such as "
+                    f"{words[np.argmin(is_known)]!r}, count as none."
+                )
+        matrix = csr_matrix(hstack(blocks))
+        return matrix.toarray() if len(blocks) >= DENSE_FROM * matrix.shape[1] else matrix, notes
 
     def targets(self, table: Table) -> NDArray | None:
         """The column to predict, if the table has it: numbers, or texts."""
@@ -196,22 +192,3 @@ def _words(cells: NDArray, name: str, table: Table) -> list[str]:
                 "leave the row out."
             )
     return cells.tolist()
-
-
-def _codes(cells: NDArray, column: Column, table: Table) -> tuple[NDArray[np.int64], str | None]:
-    """Number of each cell's category, -1 for an unknown one, and one of the unknown."""
-    number = {category: place for place, category in enumerate(column.categories)}
-    words = _words(cells, column.name, table)
-    codes = np.array([number.get(word, -1) for word in words], np.int64)
-    return codes, words[int(np.argmin(codes))] if (codes < 0).any() else None
-
-
-def _assembled(values: NDArray, places: NDArray, n_features: int) -> Any:
-    """One value per column and row, put in its place of a dense or a sparse matrix."""
-    n_rows, n_columns = values.shape
-    starts = np.arange(n_rows + 1) * n_columns
-    matrix = csr_matrix((values.ravel(), places.ravel(), starts), shape=(n_rows, n_features))
-    if n_columns >= DENSE_FROM * n_features:
-        return matrix.toarray()
-    matrix.eliminate_zeros()
-    return matrix

@@ -1,4 +1,4 @@
-"""The bytes of a file as an array: plain, .gz, .bz2, .xz, or "-" for standard input.
+"""The bytes of a file: plain, .gz, .bz2, .xz, or "-" for standard input.
 
 What a file is compressed with is seen from its first bytes; its name only has to agree where it claims something. What
 can go wrong on the way (no such file, a folder, no permission, a truncated archive) is a sentence.
@@ -16,9 +16,6 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
-
-import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.storage.errors import FileError
 
@@ -63,12 +60,6 @@ def read_bytes(path: str | os.PathLike, report: Report | None = None) -> bytearr
         raise FileError(f"{name} does not exist: check the path.") from None
     except OSError as error:
         raise FileError(f"{name} cannot be read: {error.strerror or error}.") from None
-
-
-def as_text_array(data: bytearray) -> NDArray[np.uint8]:
-    """The bytes as an array, a newline added: so that a parser needs no second test for the end."""
-    data += b"\n"
-    return np.frombuffer(data, np.uint8)
 
 
 def _decompressed(stream: BinaryIO, ending: str, name: str, report: Report | None) -> bytearray:

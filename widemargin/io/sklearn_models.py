@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 import widemargin
 import widemargin.estimators
 from widemargin._sklearn import safe_indexing
+from widemargin.estimators.registry import LIBSVM_TYPES, SKLEARN_COUNTERPARTS
 from widemargin.kernels import Gaussian, Linear, Polynomial, Precomputed, Sigmoid
 
-MACHINES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
-LINEAR = ("LinearSVC", "LinearSVR")  # weights of the features instead of support vectors
 NAMES: dict[type, str] = {Linear: "linear", Polynomial: "poly", Gaussian: "rbf", Sigmoid: "sigmoid"}
 SHARED = ("class_weight_", "classes_", "feature_names_in_", "fit_status_", "n_features_in_", "n_iter_", "offset_")
+WEIGHTS = ("coef_", "intercept_")  # of linear machines, which predict from nothing else
+EXPANSION = ("support_vectors_", "n_support_", "dual_coef_", "intercept_", "shape_fit_")
 TRAINING_DATA = "_BaseLibSVM__Xfit"  # where scikit-learn keeps X for a kernel function
 
 
@@ -53,23 +54,15 @@ def from_sklearn(fitted: Any) -> Any:
 
     name = _name_of(fitted, "sklearn.svm", sklearn.svm)
     check_is_fitted(fitted)
-    if name in LINEAR:
-        return _with_weights(fitted, getattr(widemargin, name))
     kind = getattr(widemargin.estimators, name)
-    known = kind._get_param_names()
-    model = kind(**{key: value for key, value in fitted.get_params(deep=False).items() if key in known})
-    for attribute in SHARED:
-        if hasattr(fitted, attribute):
-            setattr(model, attribute, getattr(fitted, attribute))
+    if name not in LIBSVM_TYPES:  # weights of the features instead of support vectors
+        return _converted(fitted, kind, WEIGHTS)
+    model = _converted(fitted, kind, EXPANSION)
     model.support_ = fitted.support_.astype(np.int64)
-    model.support_vectors_ = fitted.support_vectors_
     if callable(fitted.kernel):
         model.support_vectors_ = safe_indexing(getattr(fitted, TRAINING_DATA), fitted.support_)
     elif fitted.kernel == "precomputed":
         model.support_vectors_ = np.empty((0, 0))
-    model.n_support_ = fitted.n_support_
-    model.dual_coef_, model.intercept_ = fitted.dual_coef_, fitted.intercept_
-    model.shape_fit_ = fitted.shape_fit_
     model._gamma = float(fitted._gamma)
     if hasattr(model, "classes_"):
         model._probA, model._probB = fitted._probA, fitted._probB  # the public names warn in 1.9
@@ -111,28 +104,18 @@ def to_sklearn(model: Any) -> Any:
 
     name = _name_of(model, "widemargin", widemargin)
     check_is_fitted(model)
-    if name in LINEAR:
-        return _with_weights(model, getattr(sklearn.svm, name))
+    if name not in LIBSVM_TYPES:  # weights of the features instead of support vectors
+        return _converted(model, getattr(sklearn.svm, name), WEIGHTS)
     n_classes = len(getattr(model, "classes_", ()))
     if n_classes > 2 and model.multi_class != "ovo":
         raise ValueError(
             "scikit-learn has a machine for each pair of classes and this one has one for each class: train with "
             "multi_class='ovo'."
         )
-    kind = getattr(sklearn.svm, name)
     expansion = model._expansion
-    given = model.get_params(deep=False)
-    parameters = {key: given[key] for key in kind._get_param_names() if key in given}
-    parameters |= _kernel_parameters(model)
-    if parameters["cache_size"] is None:
-        del parameters["cache_size"]  # ours is sized to the free memory, scikit-learn's is a number
-    fitted = kind(**parameters)
-    for attribute in SHARED:
-        if hasattr(model, attribute):
-            setattr(fitted, attribute, getattr(model, attribute))
+    fitted = _converted(model, getattr(sklearn.svm, name), ("shape_fit_",), **_kernel_parameters(model))
     named = isinstance(fitted.kernel, str)
     fitted.support_ = model.support_.astype(np.int32)
-    fitted.shape_fit_ = model.shape_fit_
     fitted.fit_status_ = getattr(model, "fit_status_", 0)
     fitted._gamma = float(getattr(expansion.kernel, "gamma", 0.0)) if named else 0.0
     fitted._sparse = named and sp.issparse(model.support_vectors_)
@@ -143,10 +126,8 @@ def to_sklearn(model: Any) -> Any:
         fitted.shape_fit_ = (len(model.support_),)
     counts = np.asarray(model.n_support_, np.int32)
     fitted._n_support = counts if n_classes else np.array([counts[0], 0], np.int32)
-    fitted.dual_coef_, fitted.intercept_ = (
-        _all_stored(expansion.coefficients, fitted._sparse),
-        expansion.intercept.copy(),
-    )
+    fitted.dual_coef_ = _all_stored(expansion.coefficients, fitted._sparse)
+    fitted.intercept_ = expansion.intercept.copy()
     sign = -1.0 if n_classes == 2 else 1.0
     fitted._dual_coef_ = _all_stored(sign * expansion.coefficients, fitted._sparse)
     fitted._intercept_ = sign * fitted.intercept_
@@ -156,22 +137,24 @@ def to_sklearn(model: Any) -> Any:
     return fitted
 
 
-def _with_weights(linear: Any, kind: type) -> Any:
-    """A linear machine of the other library: both keep weights and intercept, and predict from nothing else."""
+def _converted(model: Any, kind: type, attributes: tuple[str, ...], **parameters: Any) -> Any:
+    """An estimator of another library, with the parameters that both have and some fitted attributes."""
+    given = model.get_params(deep=False) | parameters
+    if given.get("cache_size", 0) is None:
+        del given["cache_size"]  # ours is sized to the free memory, scikit-learn's is a number
     known = kind._get_param_names()  # type: ignore[attr-defined]
-    other = kind(**{key: value for key, value in linear.get_params(deep=False).items() if key in known})
-    for attribute in (*SHARED, "coef_", "intercept_"):
-        if hasattr(linear, attribute):
-            setattr(other, attribute, getattr(linear, attribute))
-    return other
+    made = kind(**{key: value for key, value in given.items() if key in known})
+    for attribute in (*SHARED, *attributes):
+        if hasattr(model, attribute):
+            setattr(made, attribute, getattr(model, attribute))
+    return made
 
 
 def _name_of(model: Any, library: str, module: Any) -> str:
     """Which of the machines of a library a model is; a class that derives from one counts as it."""
-    names = (*MACHINES, *LINEAR)
-    name = next((name for name in names if isinstance(model, getattr(module, name, ()))), None)
+    name = next((name for name in SKLEARN_COUNTERPARTS if isinstance(model, getattr(module, name))), None)
     if name is None:
-        raise TypeError(f"Expected a fitted {', '.join(names)} of {library}; got {type(model)}.")
+        raise TypeError(f"Expected a fitted {', '.join(SKLEARN_COUNTERPARTS)} of {library}; got {type(model)}.")
     return name
 
 

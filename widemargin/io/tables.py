@@ -153,12 +153,10 @@ def _from_arrow(column: Any, label: str, name: str) -> NDArray:
     if arrow.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
         kind = column.type
-    if arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_boolean(kind):
-        if arrow.types.is_boolean(kind):
-            column = column.cast(arrow.int8())
+    if arrow.types.is_boolean(kind):
+        column, kind = column.cast(arrow.int8()), arrow.int8()
+    if arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_decimal(kind):
         return column.cast(arrow.float64(), safe=False).to_numpy().astype(np.float64)
-    if arrow.types.is_decimal(kind):
-        return column.cast(arrow.float64()).to_numpy().astype(np.float64)
     if arrow.types.is_string(kind) or arrow.types.is_large_string(kind) or str(kind) == "string_view":
         return np.array(column.to_pylist(), object)
     raise FileError(

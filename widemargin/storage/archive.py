@@ -113,17 +113,6 @@ def _array(data: bytes) -> NDArray:
     )  # a copy, which can be written to, in this machine's order
 
 
-def check_writable(path: str | os.PathLike) -> None:
-    """Raise FileError now if `path` cannot be written, rather than after the work whose result it is to take."""
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise FileError(f"{path} cannot be written: the folder {folder} does not exist.")
-    if Path(path).is_dir():
-        raise FileError(f"{path} cannot be written: it is a folder.")
-    if not os.access(folder, os.W_OK):
-        raise FileError(f"{path} cannot be written: the folder {folder} is read-only.")
-
-
 def _checksum(members: Mapping[str, bytes]) -> str:
     """Digest of all members; lengths go in too, so that bytes cannot move from one member to the next unnoticed."""
     digest = hashlib.blake2b(digest_size=16)

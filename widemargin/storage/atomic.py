@@ -52,3 +52,14 @@ def _sync_folder(folder: Path) -> None:
         pass
     finally:
         os.close(handle)
+
+
+def check_writable(path: str | os.PathLike) -> None:
+    """Raise FileError now if `path` cannot be written, rather than after the work whose result it is to take."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise FileError(f"{path} cannot be written: the folder {folder} does not exist.")
+    if Path(path).is_dir():
+        raise FileError(f"{path} cannot be written: it is a folder.")
+    if not os.access(folder, os.W_OK):
+        raise FileError(f"{path} cannot be written: the folder {folder} is read-only.")
