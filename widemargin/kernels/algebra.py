@@ -72,7 +72,7 @@ class _Composite(Kernel):
         return any(part.accepts_objects for part in self.parts)
 
     @property
-    def is_psd(self) -> bool:
+    def is_psd(self) -> bool:  # type: ignore[override]
         return all(part.is_psd for part in self.parts)
 
     @property
@@ -207,6 +207,7 @@ class Constant(Kernel):
     """k(x, z) = value, the same for all; `k + 0.5` adds it to a kernel."""
 
     value: float = 1.0
+    is_psd = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", _not_negative(self.value, "A constant added to a kernel"))
@@ -221,10 +222,6 @@ class Constant(Kernel):
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.full(len(samples), self.value)
-
-    @property
-    def is_psd(self) -> bool:
-        return True
 
     def errors(self, samples: Samples) -> ErrorTerms:
         dtype = cast(Objects, samples).dtype

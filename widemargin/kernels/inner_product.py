@@ -54,15 +54,13 @@ class Linear(InnerProductKernel):
     [[11.0]]
     """
 
+    is_psd = True
+
     def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
         return inner_products(left, right, out)
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return squared_norms(samples).copy()
-
-    @property
-    def is_psd(self) -> bool:
-        return True
 
     def errors(self, samples: Samples) -> ErrorTerms:
         return product_errors(samples)
@@ -102,7 +100,7 @@ class Polynomial(InnerProductKernel):
         return (self.gamma * squared_norms(samples) + self.coef0) ** self.degree
 
     @property
-    def is_psd(self) -> bool:
+    def is_psd(self) -> bool:  # type: ignore[override]
         return self.gamma >= 0.0 and self.coef0 >= 0.0
 
     def errors(self, samples: Samples) -> ErrorTerms:
@@ -154,6 +152,8 @@ class Cosine(InnerProductKernel):
     [[0.96]]
     """
 
+    is_psd = True
+
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
         """Vectors whose |x|^2 is NaN where it underflowed: they are not the zero vectors they look like."""
         samples = represent(X, dtype, like)
@@ -176,10 +176,6 @@ class Cosine(InnerProductKernel):
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return (squared_norms(samples) > 0).astype(np.float64)
-
-    @property
-    def is_psd(self) -> bool:
-        return True
 
     def errors(self, samples: Samples) -> ErrorTerms:
         roundings = n_terms_of(samples), n_roundings_of_norms(samples)
