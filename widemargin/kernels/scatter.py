@@ -44,7 +44,7 @@ class InvertedIndex(NamedTuple):
 
 
 @jit
-def gather_rows(indptr, indices, values, index):
+def take_lists(indptr, indices, values, index):
     """CSR of the rows at `index`."""
     new_indptr = np.zeros(len(index) + 1, np.int64)
     for i in range(len(index)):
