@@ -34,13 +34,22 @@ from widemargin.kernels.samples.raw import read_matrix
 
 
 class InnerProductKernel(Kernel):
-    """What the kernels of x'z share: their samples."""
+    """What the kernels of x'z share: their samples, and values computed from products in place."""
 
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
         return represent(X, dtype, like)
 
     def representation(self) -> str:
         return "vectors for inner products"
+
+    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
+        inner_products(left, right, out)
+        if out.size:
+            self._transform(left, right, out)
+        return out
+
+    def _transform(self, left: Samples, right: Samples, out: NDArray) -> None:
+        """Replace each product by the kernel's value."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +64,6 @@ class Linear(InnerProductKernel):
     """
 
     is_psd = True
-
-    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
-        return inner_products(left, right, out)
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return squared_norms(samples).copy()
@@ -88,13 +94,9 @@ class Polynomial(InnerProductKernel):
         object.__setattr__(self, "gamma", float(self.gamma))
         object.__setattr__(self, "coef0", float(self.coef0))
 
-    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
-        inner_products(left, right, out)
-        if out.size:
-            flat, step = flat_rows(out)
-            number = out.dtype.type
-            _raise(flat, step, *out.shape, number(self.gamma), number(self.coef0), self.degree)
-        return out
+    def _transform(self, left: Samples, right: Samples, out: NDArray) -> None:
+        number = out.dtype.type
+        _raise(*flat_rows(out), *out.shape, number(self.gamma), number(self.coef0), self.degree)
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return (self.gamma * squared_norms(samples) + self.coef0) ** self.degree
@@ -126,12 +128,9 @@ class Sigmoid(InnerProductKernel):
         object.__setattr__(self, "gamma", float(self.gamma))
         object.__setattr__(self, "coef0", float(self.coef0))
 
-    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
-        inner_products(left, right, out)
-        if out.size:
-            number = out.dtype.type
-            _bend(*flat_rows(out), *out.shape, number(self.gamma), number(self.coef0))
-        return out
+    def _transform(self, left: Samples, right: Samples, out: NDArray) -> None:
+        number = out.dtype.type
+        _bend(*flat_rows(out), *out.shape, number(self.gamma), number(self.coef0))
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.tanh(self.gamma * squared_norms(samples) + self.coef0)
@@ -167,12 +166,9 @@ class Cosine(InnerProductKernel):
     def representation(self) -> str:
         return "vectors for cosines"
 
-    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
-        inner_products(left, right, out)
-        if out.size:
-            own, other = (_inverse_norms(side).astype(out.dtype) for side in (left, right))
-            _normalise(*flat_rows(out), own, other)
-        return out
+    def _transform(self, left: Samples, right: Samples, out: NDArray) -> None:
+        own, other = (_inverse_norms(side).astype(out.dtype) for side in (left, right))
+        _normalise(*flat_rows(out), own, other)
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return (squared_norms(samples) > 0).astype(np.float64)
