@@ -15,6 +15,9 @@ sum of n terms in unknown order may take n roundings (Higham 2002, section 4.2).
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
@@ -73,55 +76,51 @@ class KernelTiles:
     def product(self, V: Matrix) -> Matrix:
         """K V for V of shape (n, m)."""
         n, m = V.shape
-        self.products += 1
         vectors = np.ascontiguousarray(V if m == 1 else V.astype(self.dtype, copy=False))
-        parts = int(min(PARTS, len(self.places), max(2, PART_MEMORY // (8 * n * m))))
-        sums = np.zeros((parts, n, m))
-        bounds = np.linspace(0, len(self.places), parts + 1).astype(int)
 
-        def add(part: int) -> None:
-            buffer = None
-            for number in range(bounds[part], bounds[part + 1]):
-                (top, bottom), (left, right) = self.places[number]
-                tile, buffer = self._tile(number, buffer)
-                if m == 1:
-                    own, other = vectors[top:bottom, 0], vectors[left:right, 0]
-                    add_both(tile, own, other, sums[part, top:bottom, 0], sums[part, left:right, 0], top != left)
-                    continue
-                sums[part, top:bottom] += tile @ vectors[left:right]
-                if top != left:
-                    sums[part, left:right] += tile.T @ vectors[top:bottom]
+        def add(tile: NDArray, rows: slice, columns: slice, sums: NDArray) -> None:
+            other = sums[columns] if rows != columns else np.zeros_like(sums[columns])  # not needed on the diagonal
+            if m == 1:
+                add_both(tile, vectors[rows, 0], vectors[columns, 0], sums[rows, 0], other[:, 0])
+                return
+            sums[rows] += tile @ vectors[columns]
+            if rows != columns:
+                other += tile.T @ vectors[rows]
 
-        with single_threaded_blas():
-            run_tiles(add, parts, self.n_threads)
-        for part in range(1, parts):
-            sums[0] += sums[part]
-        return sums[0]
+        return self._sum((n, m), add)
 
     def bounded_product(self, V: Matrix) -> tuple[Matrix, Matrix]:
         """K V, each term through at most `roundings` of them, and |K| |V|, for values of K as computed."""
-        n, m = V.shape
-        self.products += 1
         V = np.asfortranarray(V, np.float64)
-        parts = int(min(PARTS, len(self.places), max(2, PART_MEMORY // (16 * n * m))))
-        sums = np.zeros((parts, 2, n, m))
+
+        def add(tile: NDArray, rows: slice, columns: slice, sums: NDArray) -> None:
+            values = tile.astype(np.float64, copy=False)
+            add_along_rows(values, V[columns].T, sums[0, rows], sums[1, rows])
+            if rows != columns:
+                add_along_columns(values, V[rows].T, sums[0, columns], sums[1, columns])
+
+        product, sizes = self._sum((2, *V.shape), add)
+        return product, sizes
+
+    def _sum(self, shape: tuple[int, ...], add: Callable[[NDArray, slice, slice, NDArray], None]) -> NDArray:
+        """What `add(tile, rows, columns, sums)` adds up over all tiles, in parts that threads take."""
+        self.products += 1
+        parts = int(min(PARTS, len(self.places), max(2, PART_MEMORY // (8 * math.prod(shape)))))
+        sums = np.zeros((parts, *shape))
         bounds = np.linspace(0, len(self.places), parts + 1).astype(int)
 
-        def add(part: int) -> None:
+        def add_part(part: int) -> None:
             buffer = None
             for number in range(bounds[part], bounds[part + 1]):
-                (top, bottom), (left, right) = self.places[number]
+                rows, columns = (slice(*edge) for edge in self.places[number])
                 tile, buffer = self._tile(number, buffer)
-                values = tile.astype(np.float64, copy=False)
-                add_along_rows(values, V[left:right].T, sums[part, 0, top:bottom], sums[part, 1, top:bottom])
-                if top != left:
-                    add_along_columns(values, V[top:bottom].T, sums[part, 0, left:right], sums[part, 1, left:right])
+                add(tile, rows, columns, sums[part])
 
         with single_threaded_blas():
-            run_tiles(add, parts, self.n_threads)
+            run_tiles(add_part, parts, self.n_threads)
         for part in range(1, parts):
             sums[0] += sums[part]
-        return sums[0, 0], sums[0, 1]
+        return sums[0]
 
     @property
     def roundings(self) -> int:
@@ -209,31 +208,23 @@ def add_along_columns(block, vectors, sums, sizes):
 
 
 @jit(fastmath=REASSOCIATE)
-def add_both(tile, own, other, own_sums, other_sums, both):
-    """own_sums += tile other and, if `both`, other_sums += tile' own, in one pass over the tile, four rows at a time.
+def add_both(tile, own, other, own_sums, other_sums):
+    """own_sums += tile other and other_sums += tile' own, in one pass over the tile, four rows at a time.
 
     The pass is bound by reading the tile from memory: two products one after the other would read it twice.
     """
     rows, columns = tile.shape
     for i in range(0, rows - rows % 4, 4):
         r0, r1, r2, r3 = tile[i], tile[i + 1], tile[i + 2], tile[i + 3]
+        c0, c1, c2, c3 = own[i], own[i + 1], own[i + 2], own[i + 3]
         s0 = s1 = s2 = s3 = 0.0
-        if both:
-            c0, c1, c2, c3 = own[i], own[i + 1], own[i + 2], own[i + 3]
-            for j in range(columns):
-                v = other[j]
-                s0 += r0[j] * v
-                s1 += r1[j] * v
-                s2 += r2[j] * v
-                s3 += r3[j] * v
-                other_sums[j] += (c0 * r0[j] + c1 * r1[j]) + (c2 * r2[j] + c3 * r3[j])
-        else:
-            for j in range(columns):
-                v = other[j]
-                s0 += r0[j] * v
-                s1 += r1[j] * v
-                s2 += r2[j] * v
-                s3 += r3[j] * v
+        for j in range(columns):
+            v = other[j]
+            s0 += r0[j] * v
+            s1 += r1[j] * v
+            s2 += r2[j] * v
+            s3 += r3[j] * v
+            other_sums[j] += (c0 * r0[j] + c1 * r1[j]) + (c2 * r2[j] + c3 * r3[j])
         own_sums[i] += s0
         own_sums[i + 1] += s1
         own_sums[i + 2] += s2
@@ -243,8 +234,7 @@ def add_both(tile, own, other, own_sums, other_sums, both):
         total = 0.0
         for j in range(columns):
             total += row[j] * other[j]
-            if both:
-                other_sums[j] += own[i] * row[j]
+            other_sums[j] += own[i] * row[j]
         own_sums[i] += total
 
 
@@ -252,34 +242,39 @@ def bounded_cross_product(
     kernel: Kernel, left: Samples, right: Samples, V: Matrix, n_threads: int
 ) -> tuple[Matrix, Matrix]:
     """k(left, right) V, each term through at most `roundings_of(len(right))` roundings, and |k| |V|, in float64."""
-    n, m = len(left), len(right)
     V = np.asfortranarray(V)
-    out, sizes = np.zeros((n, V.shape[1])), np.zeros((n, V.shape[1]))
+    out, sizes = np.zeros((len(left), V.shape[1])), np.zeros((len(left), V.shape[1]))
 
-    def fill(number: int) -> None:
-        rows = slice(number * ROW_TILE, min(n, (number + 1) * ROW_TILE))
-        part = left.tile(rows.start, rows.stop)
-        for first in range(0, m, TILE):
-            last = min(m, first + TILE)
-            block = kernel.block(part, right.tile(first, last), np.empty((rows.stop - rows.start, last - first)))
-            add_along_rows(block, V[first:last].T, out[rows], sizes[rows])
+    def add(rows: slice, columns: slice) -> None:
+        block = np.empty((rows.stop - rows.start, columns.stop - columns.start))
+        kernel.block(left.tile(rows.start, rows.stop), right.tile(columns.start, columns.stop), block)
+        add_along_rows(block, V[columns].T, out[rows], sizes[rows])
 
-    with single_threaded_blas():
-        run_tiles(fill, -(-n // ROW_TILE), n_threads if kernel.releases_gil else 1)
+    _by_rows(kernel, left, right, add, n_threads)
     return out, sizes
 
 
 def cross_block(kernel: Kernel, left: Samples, right: Samples, n_threads: int) -> Matrix:
     """k(left, right) as a whole, filled by rows on threads."""
-    n, m = len(left), len(right)
-    out = np.empty((n, m))
+    out = np.empty((len(left), len(right)))
 
-    def fill(number: int) -> None:
-        start, stop = number * ROW_TILE, min(n, (number + 1) * ROW_TILE)
-        part = left.tile(start, stop)
-        for first in range(0, m, TILE):
-            last = min(m, first + TILE)
-            kernel.block(part, right.tile(first, last), out[start:stop, first:last])
+    def fill(rows: slice, columns: slice) -> None:
+        kernel.block(left.tile(rows.start, rows.stop), right.tile(columns.start, columns.stop), out[rows, columns])
 
-    run_tiles(fill, -(-n // ROW_TILE), n_threads if kernel.releases_gil else 1)
+    _by_rows(kernel, left, right, fill, n_threads)
     return out
+
+
+def _by_rows(
+    kernel: Kernel, left: Samples, right: Samples, visit: Callable[[slice, slice], None], n_threads: int
+) -> None:
+    """Call `visit(rows, columns)` for all tiles, those of the same rows one after the other on one thread."""
+    n, m = len(left), len(right)
+
+    def visit_rows(number: int) -> None:
+        rows = slice(number * ROW_TILE, min(n, (number + 1) * ROW_TILE))
+        for first in range(0, m, TILE):
+            visit(rows, slice(first, min(m, first + TILE)))
+
+    with single_threaded_blas():
+        run_tiles(visit_rows, -(-n // ROW_TILE), n_threads if kernel.releases_gil else 1)

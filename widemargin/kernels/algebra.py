@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -29,6 +29,7 @@ from widemargin.kernels.errors import (
     unit_of,
 )
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
+from widemargin.kernels.samples.objects import Objects
 from widemargin.kernels.samples.raw import read_precision
 
 
@@ -57,10 +58,32 @@ class SharedSamples(Samples):
         return self.prepared[self.which[number]]
 
 
-class _Combination(Kernel):
-    """What sums and products share: several parts evaluated on the same data."""
+class _Composite(Kernel):
+    """A kernel made of others, its `parts`."""
 
     parts: tuple[Kernel, ...]
+
+    @property
+    def releases_gil(self) -> bool:  # type: ignore[override]
+        return all(part.releases_gil for part in self.parts)
+
+    @property
+    def accepts_objects(self) -> bool:  # type: ignore[override]
+        return any(part.accepts_objects for part in self.parts)
+
+    @property
+    def is_psd(self) -> bool:  # type: ignore[override]
+        return all(part.is_psd for part in self.parts)
+
+    @property
+    def defined_by_values(self) -> bool:
+        return any(part.defined_by_values for part in self.parts)
+
+
+class _Combination(_Composite):
+    """What sums and products share: several parts evaluated on the same data, and joined."""
+
+    join: ClassVar[np.ufunc]
 
     def __init__(self, *parts: Kernel) -> None:
         flat: list[Kernel] = []
@@ -75,14 +98,6 @@ class _Combination(Kernel):
 
     def __hash__(self) -> int:
         return hash((type(self), self.parts))
-
-    @property
-    def releases_gil(self) -> bool:  # type: ignore[override]
-        return all(part.releases_gil for part in self.parts)
-
-    @property
-    def accepts_objects(self) -> bool:  # type: ignore[override]
-        return any(part.accepts_objects for part in self.parts)
 
     def representation(self) -> tuple:
         return type(self).__name__, tuple(part.representation() for part in self.parts)
@@ -99,26 +114,17 @@ class _Combination(Kernel):
                 prepared.append(part.prepare(X, dtype, None if like is None else like.part(number)))
         return SharedSamples(tuple(prepared), tuple(place[part.representation()] for part in self.parts))
 
-    def _blocks(self, left: Samples, right: Samples, out: NDArray, join: np.ufunc) -> NDArray:
-        """Evaluate the first part into `out` and join the others to it."""
+    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
         one, two = cast(SharedSamples, left), cast(SharedSamples, right)
         self.parts[0].block(one.part(0), two.part(0), out)
         scratch = np.empty(out.shape, out.dtype)
         for number in range(1, len(self.parts)):
-            join(out, self.parts[number].block(one.part(number), two.part(number), scratch), out=out)
+            self.join(out, self.parts[number].block(one.part(number), two.part(number), scratch), out=out)
         return out
 
-    def _diagonals(self, samples: Samples) -> list[NDArray[np.float64]]:
+    def diag(self, samples: Samples) -> NDArray[np.float64]:
         shared = cast(SharedSamples, samples)
-        return [part.diag(shared.part(number)) for number, part in enumerate(self.parts)]
-
-    @property
-    def is_psd(self) -> bool:
-        return all(part.is_psd for part in self.parts)
-
-    @property
-    def defined_by_values(self) -> bool:
-        return any(part.defined_by_values for part in self.parts)
+        return self.join.reduce([part.diag(shared.part(number)) for number, part in enumerate(self.parts)], axis=0)
 
     def _errors(self, samples: Samples) -> list[ErrorTerms]:
         shared = cast(SharedSamples, samples)
@@ -128,14 +134,10 @@ class _Combination(Kernel):
 class Sum(_Combination):
     """k1(x, z) + k2(x, z) + ...; written `k1 + k2`."""
 
+    join = np.add
+
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.parts))
-
-    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
-        return self._blocks(left, right, out, np.add)
-
-    def diag(self, samples: Samples) -> NDArray[np.float64]:
-        return np.sum(self._diagonals(samples), axis=0)
 
     def errors(self, samples: Samples) -> ErrorTerms:
         if self.defined_by_values:
@@ -147,14 +149,10 @@ class Sum(_Combination):
 class Product(_Combination):
     """k1(x, z) k2(x, z) ...; written `k1 * k2`."""
 
+    join = np.multiply
+
     def __repr__(self) -> str:
         return " * ".join(f"({part!r})" if isinstance(part, Sum | Scaled) else repr(part) for part in self.parts)
-
-    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
-        return self._blocks(left, right, out, np.multiply)
-
-    def diag(self, samples: Samples) -> NDArray[np.float64]:
-        return np.prod(self._diagonals(samples), axis=0)
 
     def errors(self, samples: Samples) -> ErrorTerms:
         if self.defined_by_values:
@@ -167,7 +165,7 @@ class Product(_Combination):
 
 
 @dataclass(frozen=True)
-class Scaled(Kernel):
+class Scaled(_Composite):
     """factor * k(x, z) for a factor of 0 or more; written `3.0 * k`."""
 
     factor: float
@@ -181,12 +179,8 @@ class Scaled(Kernel):
         return f"{self.factor!r} * {inner}"
 
     @property
-    def releases_gil(self) -> bool:  # type: ignore[override]
-        return self.kernel.releases_gil
-
-    @property
-    def accepts_objects(self) -> bool:  # type: ignore[override]
-        return self.kernel.accepts_objects
+    def parts(self) -> tuple[Kernel]:  # type: ignore[override]
+        return (self.kernel,)
 
     def representation(self) -> Any:
         return self.kernel.representation()
@@ -201,14 +195,6 @@ class Scaled(Kernel):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return self.factor * self.kernel.diag(samples)
 
-    @property
-    def is_psd(self) -> bool:
-        return self.kernel.is_psd
-
-    @property
-    def defined_by_values(self) -> bool:
-        return self.kernel.defined_by_values
-
     def errors(self, samples: Samples) -> ErrorTerms:
         if self.defined_by_values:
             inner = self.kernel.errors(samples)
@@ -216,34 +202,19 @@ class Scaled(Kernel):
         return scaled(self.factor, self.kernel.errors(samples), samples.dtype)  # type: ignore[attr-defined]
 
 
-@dataclass(frozen=True, eq=False)
-class Counted(Samples):
-    """Samples of which only the number matters."""
-
-    n: int
-    dtype: np.dtype
-
-    def __len__(self) -> int:
-        return self.n
-
-    def take(self, index: NDArray[np.int64]) -> Counted:
-        return Counted(len(index), self.dtype)
-
-    def tile(self, start: int, stop: int) -> Counted:
-        return Counted(stop - start, self.dtype)
-
-
 @dataclass(frozen=True)
 class Constant(Kernel):
     """k(x, z) = value, the same for all; `k + 0.5` adds it to a kernel."""
 
     value: float = 1.0
+    is_psd = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "value", _not_negative(self.value, "A constant added to a kernel"))
 
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
-        return Counted(X.shape[0] if hasattr(X, "shape") else len(X), read_precision(dtype))
+        """Samples of which only the number matters."""
+        return Objects(np.empty((X.shape[0] if hasattr(X, "shape") else len(X), 0)), read_precision(dtype))
 
     def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
         out[...] = self.value
@@ -252,14 +223,10 @@ class Constant(Kernel):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.full(len(samples), self.value)
 
-    @property
-    def is_psd(self) -> bool:
-        return True
-
     def errors(self, samples: Samples) -> ErrorTerms:
-        constants = cast(Counted, samples)
-        size = np.full(constants.n, np.sqrt(self.value) if is_normal(self.value, constants.dtype) else np.inf)
-        return multiplicative(unit_of(constants.dtype), size, size)
+        dtype = cast(Objects, samples).dtype
+        size = np.full(len(samples), np.sqrt(self.value) if is_normal(self.value, dtype) else np.inf)
+        return multiplicative(unit_of(dtype), size, size)
 
     def representation(self) -> str:
         return "number of samples"

@@ -73,23 +73,20 @@ class ErrorTerms(NamedTuple):
         weights : |b_j|, or the sum of the sizes of all changes that made b_j up; one per sample of `of`
         of : terms of the samples z_j; None means the same samples as x_i
         """
-        of = self if of is None else of
-        used = np.flatnonzero(weights)
-        weights = weights[used]
+        of, used = self if of is None else of, np.flatnonzero(weights)
         with np.errstate(invalid="ignore", over="ignore"):
-            error = self.left @ (weights @ of.right[used]) + rounding_of_sum(n_terms + 5) * self.size * float(
-                weights @ of.size[used]
-            )
-        error *= SECOND_ORDER
-        error[np.isnan(error)] = np.inf
-        return error if len(used) else np.zeros(len(self.size))
+            rounding = rounding_of_sum(n_terms + 5) * self.size * float(weights[used] @ of.size[used])
+            return self._bound(weights, of, rounding)
 
     def of_values(self, weights: Vector, of: ErrorTerms | None = None) -> Vector:
         """As `of_sums`, for sums without rounding: what the errors of values alone can do."""
-        of = self if of is None else of
+        return self._bound(weights, self if of is None else of, 0.0)
+
+    def _bound(self, weights: Vector, of: ErrorTerms, rounding: Vector | float) -> Vector:
+        """Errors of values, weighted, and what a sum of them adds; infinite where nothing can be said."""
         used = np.flatnonzero(weights)
         with np.errstate(invalid="ignore", over="ignore"):
-            error = SECOND_ORDER * (self.left @ (weights[used] @ of.right[used]))
+            error = SECOND_ORDER * (self.left @ (weights[used] @ of.right[used]) + rounding)
         error[np.isnan(error)] = np.inf
         return error if len(used) else np.zeros(len(self.size))
 
@@ -275,8 +272,8 @@ def of_product(parts: list[ErrorTerms], dtype: DTypeLike) -> ErrorTerms:
         size = total.size * part.size
         with np.errstate(invalid="ignore"):
             terms = [
-                _times(total.size[:, None], part.left, total.size[:, None], part.right),
-                _times(part.size[:, None], total.left, part.size[:, None], total.right),
+                (total.size[:, None] * part.left, total.size[:, None] * part.right),
+                (part.size[:, None] * total.left, part.size[:, None] * total.right),
                 (_outer(total.left, part.left), _outer(total.right, part.right)),
             ]
         left, right = (np.nan_to_num(np.hstack(side), nan=np.inf, posinf=np.inf) for side in zip(*terms))
@@ -297,10 +294,6 @@ def scaled(factor: float, terms: ErrorTerms, dtype: DTypeLike) -> ErrorTerms:
 def underflow(n: int, dtype: DTypeLike) -> ErrorTerms:
     """Of one product of any size: at most the smallest normal number, twice for a factor that has been lost."""
     return additive(np.full(n, float(np.finfo(dtype).tiny)), np.zeros(n))
-
-
-def _times(a: Vector, left: Vector, b: Vector, right: Vector) -> tuple[Vector, Vector]:
-    return a * left, b * right
 
 
 def _outer(a: Vector, b: Vector) -> Vector:

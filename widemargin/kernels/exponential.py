@@ -21,13 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from widemargin._jit import CONTRACT, INTERPRETED, jit
-from widemargin.kernels.vectors import Vectors, constant, fused, lanes_of, size
-
-TOGETHER = 4  # vectors of products whose exponentials are computed at a time
+from widemargin.kernels.vectors import constant, fused
 
 
 class Constants(NamedTuple):
@@ -140,38 +137,7 @@ def exp_of_row(flat, start, twice_gamma, own, right):
     squares overflow the exponent is inf - inf; such points are taken for far apart, value 0.
     """
     zero = flat.dtype.type(0.0)
-    for j in range(exp_in_vectors(flat, start, twice_gamma, own, right), len(right)):
-        exponent = twice_gamma * flat[start + j] - (own + right[j])
-        flat[start + j] = exp_nonpositive(zero if exponent > zero else exponent)
-
-
-@intrinsic
-def exp_in_vectors(typing_context, flat, start, twice_gamma, own, right):
-    """The part of `exp_of_row` that is a whole number of vectors, several at a time; returns its length."""
-    width = TOGETHER * lanes_of(flat.dtype)
-
-    def generate(context, builder, signature, arguments):
-        v = Vectors(context, builder, flat.dtype)
-        FLAT, RIGHT = v.array(signature.args[0], arguments[0]), v.array(signature.args[4], arguments[4])
-        row, zero = v.at(FLAT.data, arguments[1]), constant(v.kind, 0.0)
-        factor, left = v.in_every_lane(arguments[2]), v.in_every_lane(arguments[3])
-        groups = builder.udiv(v.length(RIGHT, 0), size(width))
-        with cgutils.for_range(builder, groups) as group:
-            at = builder.mul(group.index, size(width))
-            places = [builder.add(at, size(k * v.lanes)) for k in range(TOGETHER)]
-            squares = [builder.fneg(builder.fadd(left, v.load(RIGHT.data, place))) for place in places]
-            exponents = [fused(builder, factor, v.load(row, place), s) for place, s in zip(places, squares)]
-            held = [builder.select(builder.fcmp_ordered(">", e, zero), zero, e) for e in exponents]
-            for place, value in zip(places, emit_exp(builder, held)):
-                v.store(value, row, place)
-        return builder.mul(groups, size(width))
-
-    return types.int64(flat, types.int64, twice_gamma, own, right), generate
-
-
-def _no_vectors(flat, start, twice_gamma, own, right):
-    return 0
-
-
-if INTERPRETED:
-    exp_in_vectors = _no_vectors
+    row = flat[start : start + len(right)]
+    for j in range(len(right)):
+        exponent = twice_gamma * row[j] - (own + right[j])
+        row[j] = exp_nonpositive(zero if exponent > zero else exponent)

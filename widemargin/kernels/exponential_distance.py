@@ -43,6 +43,7 @@ class ExponentialDistance(Kernel):
 
     gamma: float
     distance: ClassVar[type]  # terms of the direct differences
+    is_psd = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", float(self.gamma))
@@ -94,10 +95,6 @@ class ExponentialDistance(Kernel):
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.ones(len(samples))
-
-    @property
-    def is_psd(self) -> bool:
-        return True
 
 
 class AbsoluteDistance(ExponentialDistance):

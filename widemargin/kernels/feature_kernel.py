@@ -65,6 +65,7 @@ class FeatureKernel(Kernel):
     """k(x, z) = phi(x)'phi(z) for features that can be written out."""
 
     accepts_objects = True
+    is_psd = True
 
     @abstractmethod
     def explicit(self, X: Any, columns: Any = None) -> Features:
@@ -91,10 +92,6 @@ class FeatureKernel(Kernel):
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return cast(FeatureSamples, samples).squares.copy()
-
-    @property
-    def is_psd(self) -> bool:
-        return True
 
     def errors(self, samples: Samples) -> ErrorTerms:
         """Of products of the features as they are written out in float64."""

@@ -34,13 +34,22 @@ from widemargin.kernels.samples.raw import read_matrix
 
 
 class InnerProductKernel(Kernel):
-    """What the kernels of x'z share: their samples."""
+    """What the kernels of x'z share: their samples, and values computed from products in place."""
 
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
         return represent(X, dtype, like)
 
     def representation(self) -> str:
         return "vectors for inner products"
+
+    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
+        inner_products(left, right, out)
+        if out.size:
+            self._transform(left, right, out)
+        return out
+
+    def _transform(self, left: Samples, right: Samples, out: NDArray) -> None:
+        """Replace each product by the kernel's value."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +63,10 @@ class Linear(InnerProductKernel):
     [[11.0]]
     """
 
-    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
-        return inner_products(left, right, out)
+    is_psd = True
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return squared_norms(samples).copy()
-
-    @property
-    def is_psd(self) -> bool:
-        return True
 
     def errors(self, samples: Samples) -> ErrorTerms:
         return product_errors(samples)
@@ -90,19 +94,15 @@ class Polynomial(InnerProductKernel):
         object.__setattr__(self, "gamma", float(self.gamma))
         object.__setattr__(self, "coef0", float(self.coef0))
 
-    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
-        inner_products(left, right, out)
-        if out.size:
-            flat, step = flat_rows(out)
-            number = out.dtype.type
-            _raise(flat, step, *out.shape, number(self.gamma), number(self.coef0), self.degree)
-        return out
+    def _transform(self, left: Samples, right: Samples, out: NDArray) -> None:
+        number = out.dtype.type
+        _raise(*flat_rows(out), *out.shape, number(self.gamma), number(self.coef0), self.degree)
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return (self.gamma * squared_norms(samples) + self.coef0) ** self.degree
 
     @property
-    def is_psd(self) -> bool:
+    def is_psd(self) -> bool:  # type: ignore[override]
         return self.gamma >= 0.0 and self.coef0 >= 0.0
 
     def errors(self, samples: Samples) -> ErrorTerms:
@@ -128,12 +128,9 @@ class Sigmoid(InnerProductKernel):
         object.__setattr__(self, "gamma", float(self.gamma))
         object.__setattr__(self, "coef0", float(self.coef0))
 
-    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
-        inner_products(left, right, out)
-        if out.size:
-            number = out.dtype.type
-            _bend(*flat_rows(out), *out.shape, number(self.gamma), number(self.coef0))
-        return out
+    def _transform(self, left: Samples, right: Samples, out: NDArray) -> None:
+        number = out.dtype.type
+        _bend(*flat_rows(out), *out.shape, number(self.gamma), number(self.coef0))
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.tanh(self.gamma * squared_norms(samples) + self.coef0)
@@ -154,6 +151,8 @@ class Cosine(InnerProductKernel):
     [[0.96]]
     """
 
+    is_psd = True
+
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
         """Vectors whose |x|^2 is NaN where it underflowed: they are not the zero vectors they look like."""
         samples = represent(X, dtype, like)
@@ -167,19 +166,12 @@ class Cosine(InnerProductKernel):
     def representation(self) -> str:
         return "vectors for cosines"
 
-    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
-        inner_products(left, right, out)
-        if out.size:
-            own, other = (_inverse_norms(side).astype(out.dtype) for side in (left, right))
-            _normalise(*flat_rows(out), own, other)
-        return out
+    def _transform(self, left: Samples, right: Samples, out: NDArray) -> None:
+        own, other = (_inverse_norms(side).astype(out.dtype) for side in (left, right))
+        _normalise(*flat_rows(out), own, other)
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return (squared_norms(samples) > 0).astype(np.float64)
-
-    @property
-    def is_psd(self) -> bool:
-        return True
 
     def errors(self, samples: Samples) -> ErrorTerms:
         roundings = n_terms_of(samples), n_roundings_of_norms(samples)

@@ -36,6 +36,8 @@ class Intersection(Kernel):
     [[3.0]]
     """
 
+    is_psd = True
+
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> DenseRows:
         matrix = read_matrix(X)
         if like is not None:
@@ -56,10 +58,6 @@ class Intersection(Kernel):
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return cast(DenseRows, samples).values.sum(axis=1, dtype=np.float64)
-
-    @property
-    def is_psd(self) -> bool:
-        return True
 
     def errors(self, samples: Samples) -> ErrorTerms:
         """n_terms numbers are rounded once each and then added up; the sum is at most sqrt(k(x, x) k(z, z))."""

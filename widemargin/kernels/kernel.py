@@ -61,6 +61,7 @@ class Kernel(ABC):
     """
 
     releases_gil: bool = True  # whether blocks on several threads at once gain anything
+    is_psd: bool = False  # whether its formula proves it positive semi-definite for all data
     accepts_objects: bool = False  # whether samples may be anything (strings, graphs, ...), not only rows of numbers
 
     @abstractmethod
@@ -101,11 +102,6 @@ class Kernel(ABC):
     @abstractmethod
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         """k(x, x) of each sample."""
-
-    @property
-    def is_psd(self) -> bool:
-        """Whether the kernel is positive semi-definite for all data, by its formula; False if unknown."""
-        return False
 
     def errors(self, samples: Samples) -> ErrorTerms:
         """Bounds on the errors of values of `block` on these samples (kernels/errors.py)."""

@@ -52,13 +52,13 @@ class Common(NamedTuple):
     table: NDArray
 
 
-def joined(rule: Any, x: Any, z: Any) -> Any:
+def compared(rule: Any, x: Any, z: Any) -> Any:
     """The word whose bits are to be counted; compiled code takes the overload below."""
     return x ^ z if isinstance(rule, Different) else x & z
 
 
-@overload(joined)
-def _choose_join(rule, x, z):
+@overload(compared)
+def _choose_comparison(rule, x, z):
     """Exclusive or, or and: chosen by type, so that only the loops in use are compiled."""
     if rule.instance_class is Different:
         return lambda rule, x, z: x ^ z
@@ -80,12 +80,12 @@ def table_rows(rule, x, index, z, span, flat, places):
         if n_words == 1:
             a0, z0 = x[0, own], z[0, first:last]
             for j in range(n):
-                row[j] = table[popcount(joined(rule, a0, z0[j]))]
+                row[j] = table[popcount(compared(rule, a0, z0[j]))]
         elif n_words == 2:
             a0, a1 = x[0, own], x[1, own]
             z0, z1 = z[0, first:last], z[1, first:last]
             for j in range(n):
-                row[j] = table[popcount(joined(rule, a0, z0[j])) + popcount(joined(rule, a1, z1[j]))]
+                row[j] = table[popcount(compared(rule, a0, z0[j])) + popcount(compared(rule, a1, z1[j]))]
         else:
             for j in range(n):
                 count[j] = 0
@@ -95,13 +95,13 @@ def table_rows(rule, x, index, z, span, flat, places):
                 z0, z1 = z[k, first:last], z[k + 1, first:last]
                 z2, z3 = z[k + 2, first:last], z[k + 3, first:last]
                 for j in range(n):
-                    two = popcount(joined(rule, a0, z0[j])) + popcount(joined(rule, a1, z1[j]))
-                    count[j] += two + (popcount(joined(rule, a2, z2[j])) + popcount(joined(rule, a3, z3[j])))
+                    two = popcount(compared(rule, a0, z0[j])) + popcount(compared(rule, a1, z1[j]))
+                    count[j] += two + (popcount(compared(rule, a2, z2[j])) + popcount(compared(rule, a3, z3[j])))
                 k += 4
             while k < n_words:
                 a0, z0 = x[k, own], z[k, first:last]
                 for j in range(n):
-                    count[j] += popcount(joined(rule, a0, z0[j]))
+                    count[j] += popcount(compared(rule, a0, z0[j]))
                 k += 1
             for j in range(n):
                 row[j] = table[count[j]]

@@ -16,15 +16,35 @@ Sample numbers are uint32: with signed indices Numba also tests for negative one
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from widemargin._jit import CONTRACT, jit
 
 PRODUCT, LESSER, HARMONIC = 0, 1, 2
 
 
+class Lists(NamedTuple):
+    """Sparse samples: features and values of sample i at indptr[i]:indptr[i + 1]."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.uint32]
+    values: NDArray
+
+
+class InvertedIndex(NamedTuple):
+    """The samples that have a feature, and its values there; see the module's header."""
+
+    starts: NDArray[np.int64]
+    samples: NDArray[np.uint32]
+    values: NDArray
+    stride: int
+
+
 @jit
-def gather_rows(indptr, indices, values, index):
+def take_lists(indptr, indices, values, index):
     """CSR of the rows at `index`."""
     new_indptr = np.zeros(len(index) + 1, np.int64)
     for i in range(len(index)):
@@ -42,7 +62,7 @@ def gather_rows(indptr, indices, values, index):
 
 @jit
 def invert_rows(indptr, indices, values, n_features, stride):
-    """The inverted index of CSR rows: starts (n_strides + 1, n_features), samples, values."""
+    """The inverted index of CSR rows; its starts have the shape (n_strides + 1, n_features)."""
     n = len(indptr) - 1
     n_strides = (n + stride - 1) // stride
     starts = np.zeros((n_strides + 1, n_features), np.int64)
@@ -65,7 +85,7 @@ def invert_rows(indptr, indices, values, n_features, stride):
             samples[following[c]] = i
             sorted_values[following[c]] = values[p]
             following[c] += 1
-    return starts, samples, sorted_values
+    return InvertedIndex(starts, samples, sorted_values, stride)
 
 
 @jit
@@ -81,19 +101,20 @@ def _first_from(samples, low, high, bound):
 
 
 @jit(fastmath=CONTRACT)
-def add_common(indptr, indices, values, left_start, n_left, starts, samples, others, stride, right, term, flat, step):
-    """Add to each row the terms of the features in common with the right samples right[0]:right[1]."""
+def add_common(lists, left, index, right, term, flat, step):
+    """Add to each row of the samples left[0]:left[1] the terms of features in common with right[0]:right[1]."""
     first, last = right
+    indptr, samples, others, stride = lists.indptr, index.samples, index.values, index.stride
     low_row, high_row = first // stride, (last + stride - 1) // stride
     search_low = low_row * stride != first
-    search_high = high_row * stride != last and last < stride * (len(starts) - 1)
+    search_high = high_row * stride != last and last < stride * (len(index.starts) - 1)
     base = np.uint32(first)
-    low_starts, high_starts = starts[low_row], starts[high_row]
-    for i in range(n_left):
+    low_starts, high_starts = index.starts[low_row], index.starts[high_row]
+    for i in range(left[1] - left[0]):
         row = flat[i * step : i * step + last - first]
-        for p in range(indptr[left_start + i], indptr[left_start + i + 1]):
-            c = indices[p]
-            v = values[p]
+        for p in range(indptr[left[0] + i], indptr[left[0] + i + 1]):
+            c = lists.indices[p]
+            v = lists.values[p]
             low, high = low_starts[c], high_starts[c]
             if search_low:
                 low = _first_from(samples, low, high, first)

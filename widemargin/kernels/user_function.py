@@ -21,9 +21,10 @@ from scipy import sparse
 from widemargin._jit import jit
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
 from widemargin.kernels.row_view import flat_rows, writable
+from widemargin.kernels.samples.choose import follow
 from widemargin.kernels.samples.dense import DenseRows, dense_rows
 from widemargin.kernels.samples.objects import Objects, read_objects
-from widemargin.kernels.samples.raw import as_dense, check_features, read_matrix, read_precision
+from widemargin.kernels.samples.raw import as_dense, read_matrix, read_precision
 
 DIAGONAL_PART = 32  # samples per call for the diagonal: a call costs microseconds, the values off the diagonal are lost
 
@@ -119,9 +120,7 @@ class PairKernel(Kernel):
 
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
         if isinstance(like, DenseRows):
-            matrix = read_matrix(X)
-            check_features(matrix, like.n_features)
-            return like.adopt(as_dense(matrix))
+            return follow(read_matrix(X), like)
         items = read_objects(X, dtype)
         is_table = hasattr(items.items, "ndim") and items.items.ndim == 2 and items.items.dtype.kind in "biuf"
         if like is None and is_table:
@@ -140,10 +139,6 @@ class PairKernel(Kernel):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         items = samples.values if isinstance(samples, DenseRows) else cast(Objects, samples).items
         return np.array([self.function(item, item) for item in items], np.float64)
-
-    def rounding(self, samples: Samples) -> float:
-        """Unknown in float32, where the function itself computes in float32; nothing to add in float64."""
-        return 0.0 if cast(DenseRows | Objects, samples).dtype == np.float64 else float("inf")
 
 
 class _Loops:

@@ -1,4 +1,4 @@
-"""Vectors of 32 bytes in LLVM's instructions, for the few loops in which a compiler's own choice of vectors is slow.
+"""Vectors in LLVM's instructions, for the few loops in which a compiler's own choice of vectors is slow.
 
 A loop is an `intrinsic` of Numba whose body is built instruction by instruction; the compiler turns vectors that a
 machine lacks into several that it has. Where Numba is switched off each such loop has a twin in plain Python.
@@ -8,11 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import binding as llvm
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-BYTES = 32
+
+def widest_vector() -> int:
+    """Bytes of the widest vectors that the processor computes with, 32 at least."""
+    try:
+        return 64 if llvm.get_host_cpu_features().get("avx512f") else 32
+    except RuntimeError:  # a processor that LLVM cannot describe
+        return 32
+
+
+BYTES = widest_vector()
 FUSED = ("contract",)  # a product and the sum it goes into may be one instruction
 
 

@@ -6,16 +6,19 @@ contiguous memory. 123 features take 16 bytes per sample instead of 492 in float
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from widemargin._jit import jit
 from widemargin.kernels.kernel import RepresentationMismatch, Samples
-from widemargin.kernels.samples.packing import LARGE, WORD, consists_of, pack_dense, pack_sparse
+from widemargin.kernels.popcount import popcount
 from widemargin.kernels.samples.raw import Matrix, as_dense
 
+WORD = 64  # bits of a machine word
 LARGEST_VALUE = 1e100  # whose square is still far from overflow
 PACKING_ROWS = 4096  # rows packed at a time, so that the intermediate stays small
 
@@ -80,10 +83,7 @@ def holds_only(matrix: Matrix, values: tuple[float, float] = (0.0, 1.0)) -> bool
     """Whether every entry is one of the two values."""
     if sparse.issparse(matrix):
         return 0.0 in values and _only(matrix.data, values)
-    if matrix.size > LARGE and _is_plain(matrix):
-        return _only(matrix, values)
-    starts = range(0, len(matrix), PACKING_ROWS)
-    return all(_only(matrix[start : start + PACKING_ROWS], values) for start in starts)
+    return all(_only(part, values) for _, part in _parts(matrix))
 
 
 def two_values(matrix: Matrix) -> tuple[float, float] | None:
@@ -105,35 +105,67 @@ def binary_rows(matrix: Matrix, dtype: DTypeLike, values: tuple[float, float] = 
     n, d = matrix.shape
     low, high = values
     words, ones = np.zeros((-(-d // WORD), n), np.uint64), np.zeros(n, np.int64)
-    if sparse.issparse(matrix) and matrix.nnz > LARGE and high != 0.0 and matrix.dtype == np.float64:
-        pack_sparse(matrix.indptr, matrix.indices, matrix.data, high, words, ones)
-    elif not sparse.issparse(matrix) and matrix.size > LARGE and _is_plain(matrix):
-        pack_dense(matrix, high, words, ones)
+    if sparse.issparse(matrix) and high != 0.0:
+        pack_sparse(matrix.indptr, matrix.indices, matrix.data.astype(np.float64, copy=False), high, words, ones)
     else:
-        for start in range(0, n, PACKING_ROWS):
-            part = as_dense(matrix[start : start + PACKING_ROWS]) == high
-            padded = np.zeros((len(part), words.shape[0] * WORD), bool)
-            padded[:, :d] = part
-            packed = np.packbits(padded, axis=1, bitorder="little").view("<u8")
-            words[:, start : start + PACKING_ROWS] = packed.T
-            ones[start : start + PACKING_ROWS] = part.sum(axis=1)
+        for start, part in _parts(matrix):
+            pack_dense(np.ascontiguousarray(as_dense(part), np.float64), start, high, words, ones)
     squares = low**2 * (d - ones) + high**2 * ones
     return BinaryRows(words, d, 0, n, squares.astype(np.float64), np.dtype(dtype), values)
 
 
-def _is_plain(entries: NDArray) -> bool:
-    """Whether compiled code takes an array as it is: one layout and one type, since each compiles again."""
-    return entries.dtype == np.float64 and entries.flags.c_contiguous
+def _parts(matrix: Matrix) -> Iterator[tuple[int, Matrix]]:
+    """Some thousand rows at a time, and the number of the first."""
+    return ((start, matrix[start : start + PACKING_ROWS]) for start in range(0, matrix.shape[0], PACKING_ROWS))
 
 
 def _only(entries: NDArray, values: tuple[float, float]) -> bool:
     """Whether an array holds only the two values; the first entries decide most cases."""
     if entries.dtype == bool:
         return values == (0.0, 1.0)
-    low, high = values
     first = entries.flat[:WORD]
-    if not ((first == low) | (first == high)).all():
+    if not ((first == values[0]) | (first == values[1])).all():
         return False
-    if entries.size > LARGE and _is_plain(entries):
-        return bool(consists_of(entries.reshape(-1), low, high))
-    return bool(((entries == low) | (entries == high)).all())
+    return bool(consists_of(np.ascontiguousarray(entries, np.float64).reshape(-1), *values))
+
+
+@jit
+def consists_of(entries, low, high):
+    """Whether every entry of a contiguous array is one of the two values."""
+    strip = 4096  # a sum without an early end is done with vectors
+    for first in range(0, entries.shape[0], strip):
+        last = min(entries.shape[0], first + strip)
+        others = 0
+        for k in range(first, last):
+            others += (entries[k] != low) & (entries[k] != high)
+        if others:
+            return False
+    return True
+
+
+@jit
+def pack_dense(matrix, start, high, words, ones):
+    """Bit k of words[w, i] says whether feature 64 w + k of sample i is `high`; ones[i] is how many are.
+
+    matrix : samples from `start` on
+    """
+    n, d = matrix.shape
+    for i in range(start, start + n):
+        row = matrix[i - start]
+        for w in range(words.shape[0]):
+            first = w * WORD
+            word = np.uint64(0)
+            for k in range(min(WORD, d - first)):
+                word |= np.uint64(row[first + k] == high) << np.uint64(k)
+            words[w, i] = word
+            ones[i] += popcount(word)
+
+
+@jit
+def pack_sparse(indptr, indices, data, high, words, ones):
+    """The same for a matrix in CSR without duplicates, `high` not zero."""
+    for i in range(indptr.shape[0] - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            is_high = data[p] == high
+            words[indices[p] // WORD, i] |= np.uint64(is_high) << np.uint64(indices[p] % WORD)
+            ones[i] += is_high

@@ -15,9 +15,8 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from widemargin.kernels.kernel import RepresentationMismatch, Samples
-from widemargin.kernels.samples.binary import BinaryRows, binary_rows, holds_only, two_values
+from widemargin.kernels.samples.binary import WORD, BinaryRows, binary_rows, holds_only, two_values
 from widemargin.kernels.samples.dense import DenseColumns, DenseRows, dense_columns, dense_rows, mean_row
-from widemargin.kernels.samples.packing import WORD
 from widemargin.kernels.samples.raw import Matrix, as_dense, check_features, read_matrix, read_precision
 from widemargin.kernels.samples.sparse import SparseRows, sparse_rows
 
@@ -74,13 +73,10 @@ def represent(
 
 def follow(matrix: Matrix, like: Samples) -> Samples:
     """Bring a matrix into the representation of `like`."""
-    if isinstance(like, BinaryRows | SparseRows):
-        check_features(matrix, like.n_features)
-        return like.adopt(matrix)
-    if isinstance(like, DenseRows | DenseColumns):
-        check_features(matrix, like.n_features)
-        return like.adopt(as_dense(matrix))
-    raise RepresentationMismatch(f"Vectors cannot be brought into the representation {type(like).__name__}.")
+    if not isinstance(like, BinaryRows | SparseRows | DenseRows | DenseColumns):
+        raise RepresentationMismatch(f"Vectors cannot be brought into the representation {type(like).__name__}.")
+    check_features(matrix, like.n_features)
+    return like.adopt(matrix)
 
 
 def _origin(matrix: NDArray, dtype: np.dtype) -> NDArray[np.float64] | None:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin.kernels.kernel import Samples
+from widemargin.kernels.samples.raw import Matrix, as_dense
 
 CONVERSION_ROWS = 4096  # rows converted at a time, so that the float64 intermediate stays in the cache and off the heap
 
@@ -58,9 +59,9 @@ class DenseRows(Samples):
     def tile(self, start: int, stop: int) -> DenseRows:
         return DenseRows(self.values[start:stop], self.squares[start:stop], self.origin)
 
-    def adopt(self, matrix: NDArray) -> DenseRows:
-        """Bring a new dense matrix into the precision and origin of these samples."""
-        return dense_rows(matrix, self.dtype, self.origin)
+    def adopt(self, matrix: Matrix) -> DenseRows:
+        """Bring a new matrix into the precision and origin of these samples."""
+        return dense_rows(as_dense(matrix), self.dtype, self.origin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +102,9 @@ class DenseColumns(Samples):
     def tile(self, start: int, stop: int) -> DenseColumns:
         return DenseColumns(self.columns, self.start + start, self.start + stop, self.origin)
 
-    def adopt(self, matrix: NDArray) -> DenseColumns:
-        """Bring a new dense matrix into the precision and origin of these samples."""
-        return dense_columns(matrix, self.dtype, self.origin)
+    def adopt(self, matrix: Matrix) -> DenseColumns:
+        """Bring a new matrix into the precision and origin of these samples."""
+        return dense_columns(as_dense(matrix), self.dtype, self.origin)
 
     def by_row(self) -> tuple[NDArray, int]:
         """What compiled loops read left samples from, and the number of the first one there."""

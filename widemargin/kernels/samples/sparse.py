@@ -14,7 +14,7 @@ from scipy import sparse
 
 from widemargin.kernels.kernel import Samples
 from widemargin.kernels.samples.raw import Matrix, as_sparse
-from widemargin.kernels.scatter import gather_rows, invert_rows
+from widemargin.kernels.scatter import InvertedIndex, invert_rows, take_lists
 
 FREQUENT = 0.14  # share of the samples from which a feature goes to the dense part; measured flat between 0.07 and 0.3
 WHOLE_PART = 1 << 12  # values looked at in one go for whole numbers
@@ -45,7 +45,7 @@ class SparseStore:
     n_features: int
     n_terms: int
     whole: bool
-    inverted: tuple[NDArray, NDArray, NDArray] | None = None
+    inverted: InvertedIndex | None = None
 
     @property
     def stride(self) -> int:
@@ -55,7 +55,7 @@ class SparseStore:
             stride *= 2
         return stride
 
-    def inverted_index(self) -> tuple[NDArray, NDArray, NDArray]:
+    def inverted_index(self) -> InvertedIndex:
         """Build the index on first use. Two threads may build it twice; both results are the same."""
         if self.inverted is None:
             self.inverted = invert_rows(self.indptr, self.indices, self.values, self.n_features, self.stride)
@@ -102,7 +102,7 @@ class SparseRows(Samples):
     def take(self, index: NDArray[np.int64]) -> SparseRows:
         store = self.store
         inside = np.asarray(index, np.int64) + self.start
-        indptr, indices, values = gather_rows(store.indptr, store.indices, store.values, inside)
+        indptr, indices, values = take_lists(store.indptr, store.indices, store.values, inside)
         taken = replace(
             store,
             indptr=indptr,

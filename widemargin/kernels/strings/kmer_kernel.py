@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from widemargin._jit import jit
 from widemargin.kernels.feature_kernel import FeatureKernel, Features
 from widemargin.kernels.strings.kmers import Counts, Pattern, count_windows
 from widemargin.kernels.strings.letters import (
@@ -134,17 +133,7 @@ def check_whole(name: str, value: Any, least: int) -> int:
 
 def _squares(matrix: sparse.csr_array) -> NDArray[np.float64]:
     """Sum of the squares of each row."""
-    return row_squares(matrix.indptr.astype(np.int64), matrix.data)
-
-
-@jit
-def row_squares(indptr, values):
-    """Sums of squares of values[indptr[i]:indptr[i + 1]]."""
-    squares = np.zeros(indptr.shape[0] - 1)
-    for i in range(squares.shape[0]):
-        for p in range(indptr[i], indptr[i + 1]):
-            squares[i] += values[p] * values[p]
-    return squares
+    return np.asarray(matrix.power(2).sum(axis=1)).ravel()
 
 
 def _move_columns(part: Counts, known: NDArray[np.int64] | None, width: int) -> sparse.csr_array:

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations, product
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from widemargin._jit import jit
 from widemargin.kernels.strings.kmer_kernel import MOST_ENTRIES, KmerKernel, check_whole
 from widemargin.kernels.strings.kmers import Counts, Pattern, is_exact, number_ascending
 from widemargin.kernels.strings.letters import Letters, letters_of
@@ -84,7 +84,7 @@ class Mismatch(KmerKernel):
                 f"{self!r} would write out {size:,} neighbours for each of {own.matrix.nnz:,} substrings: too many to "
                 "hold. Use a smaller m or k, or GappedKmer."
             )
-        near = list_neighbours(names, self.k, n_letters, self.m, size)
+        near = list_neighbours(names, self.k, n_letters, self.m)
         if own.names is None:
             found, columns = None, near.ravel()
             width = own.matrix.shape[1]
@@ -98,31 +98,14 @@ class Mismatch(KmerKernel):
         return [(Counts(matrix, found), weight)]
 
 
-@jit
-def list_neighbours(names, k, n_letters, m, size):
-    """Names of all windows that differ from each given one in at most m letters, one row per window.
-
-    A neighbour is made from another by changing one letter behind the last one changed, so each comes up once.
-    """
-    near: NDArray = np.empty((names.shape[0], size), np.int64)
-    behind = np.empty(size, np.int64)
-    changed = np.empty(size, np.int64)
-    powers = np.ones(k, np.int64)
-    for j in range(k - 2, -1, -1):
-        powers[j] = powers[j + 1] * n_letters
-    for i in range(names.shape[0]):
-        near[i, 0], behind[0], changed[0] = names[i], 0, 0
-        n_listed = 1
-        at = 0
-        while at < n_listed:
-            if changed[at] < m:
-                for j in range(behind[at], k):
-                    letter = near[i, at] // powers[j] % n_letters
-                    for other in range(n_letters):
-                        if other != letter:
-                            near[i, n_listed] = near[i, at] + (other - letter) * powers[j]
-                            behind[n_listed] = j + 1
-                            changed[n_listed] = changed[at] + 1
-                            n_listed += 1
-            at += 1
-    return near
+def list_neighbours(names: NDArray[np.int64], k: int, n_letters: int, m: int) -> NDArray[np.int64]:
+    """Names of all windows that differ from each given one in at most m letters, one row per window."""
+    powers = n_letters ** np.arange(k - 1, -1, -1)[:, None]
+    letters = names // powers % n_letters
+    changes = [((letters + shift) % n_letters - letters) * powers for shift in range(n_letters)]
+    near = [names]
+    for n_changed in range(1, m + 1):
+        for positions in combinations(range(k), n_changed):
+            for shifts in product(range(1, n_letters), repeat=n_changed):
+                near.append(sum((changes[shift][j] for j, shift in zip(positions, shifts)), start=names))
+    return np.column_stack(near)

@@ -91,6 +91,7 @@ class Subsequence(Kernel):
     normalize: bool = False
 
     accepts_objects = True
+    is_psd = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_whole("k", self.k, 1))
@@ -127,10 +128,6 @@ class Subsequence(Kernel):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         own = cast(EncodedStrings, samples).own
         return (own > 0).astype(np.float64) if self.normalize else own.copy()
-
-    @property
-    def is_psd(self) -> bool:
-        return True
 
     def errors(self, samples: Samples) -> ErrorTerms:
         """Of the recursion in float64, and of the values in their own precision.
