@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.oracles import GivenMatrix
 from widemargin.costs import COSTS
-from widemargin.gram import CachedGram, FullGram, cached
+from widemargin.gram import CachedGram, FullGram, cached, row_cache
 from widemargin.kernels import Gaussian
 
 
@@ -49,8 +49,8 @@ def test_random_histories(rows, dtype, n_threads, rng):
         count = rng.integers(0, 12)
         index = rng.choice(37, count, replace=False)
         ask(gram, K, index, rng.normal(size=count), rng.random(count) < 0.7)
-    assert gram.used <= rows
-    assert sum(slab.nbytes for slab in gram.slabs) <= rows * 37 * np.dtype(dtype).itemsize
+    assert gram.cache.used <= rows
+    assert sum(slab.nbytes for slab in gram.cache.slabs) <= rows * 37 * np.dtype(dtype).itemsize
 
 
 def test_counters():
@@ -71,7 +71,7 @@ def test_without_keep_nothing_is_kept():
     gram = made(K, 5)
     ask(gram, K, [1, 2], [1, 1])
     ask(gram, K, [1, 2], [1, 1], [False, False])
-    assert gram.used == 0 and gram.slabs == [] and gram.rows_computed == 4
+    assert gram.cache.used == 0 and gram.cache.slabs == [] and gram.rows_computed == 4
 
 
 def test_the_row_not_used_for_longest_goes_first():
@@ -92,7 +92,7 @@ def test_more_rows_wanted_than_fit():
     K = matrix(20)
     gram = made(K, 3)
     ask(gram, K, range(10), np.ones(10), np.ones(10))
-    assert gram.used == 3
+    assert gram.cache.used == 3
     ask(gram, K, range(10), np.arange(10), np.ones(10))
     assert gram.row_hits == 3 and gram.rows_computed == 17
     ask(gram, K, range(10, 20), np.ones(10), np.ones(10))  # all three old rows go, none of the new ones
@@ -110,15 +110,15 @@ def test_rows_of_one_call_do_not_push_each_other_out():
 
 
 def test_memory_grows_slab_by_slab(monkeypatch):
-    monkeypatch.setattr(cached, "SLAB_ROWS", 4)
+    monkeypatch.setattr(row_cache, "SLAB_ROWS", 4)
     K = matrix(50)
     gram = made(K, 10, spare=50 * 8 - 1)  # almost an eleventh row: not one
     sizes = []
     for sample in range(12):
         ask(gram, K, [sample, 20 + sample], [1.0, -1.0], [True, False])
-        sizes.append(sum(slab.shape[0] for slab in gram.slabs))
+        sizes.append(sum(slab.shape[0] for slab in gram.cache.slabs))
     assert sizes == [4, 4, 4, 4, 8, 8, 8, 8, 10, 10, 10, 10]
-    assert gram.capacity == 10
+    assert gram.cache.capacity == 10
     ask(gram, K, range(50), np.linspace(-1, 1, 50))
     assert gram.row_hits == 10
 
@@ -126,9 +126,9 @@ def test_memory_grows_slab_by_slab(monkeypatch):
 def test_a_huge_budget_takes_no_memory_in_advance():
     K = matrix(10)
     gram = CachedGram(GivenMatrix(K), GivenMatrix(K).prepare(), np.float64, 1 << 60)
-    assert gram.capacity == 10 and gram.slabs == []
+    assert gram.cache.capacity == 10 and gram.cache.slabs == []
     gram = CachedGram(GivenMatrix(K), GivenMatrix(K).prepare(), np.float64, -5)
-    assert gram.capacity == 0
+    assert gram.cache.capacity == 0
 
 
 @pytest.mark.parametrize("n", [1, 255, 257, 700])
@@ -163,8 +163,8 @@ class AnyHistory(RuleBasedStateMachine):
 
     @initialize(rows=st.integers(0, 9), seed=st.integers(0, 99))
     def begin(self, rows, seed):
-        self.before = cached.SLAB_ROWS
-        cached.SLAB_ROWS = 3
+        self.before = row_cache.SLAB_ROWS
+        row_cache.SLAB_ROWS = 3
         self.K = matrix(11, seed)
         self.gram = made(self.K, rows)
         self.asked = 0
@@ -181,18 +181,18 @@ class AnyHistory(RuleBasedStateMachine):
             return
         gram = self.gram
         assert gram.rows_computed + gram.row_hits == self.asked
-        assert gram.used <= gram.capacity
-        assert sum(slab.shape[0] for slab in gram.slabs) <= gram.capacity
-        held = np.flatnonzero(gram.slot_of != cached.ABSENT)
-        assert len(set(gram.slot_of[held])) == len(held)
+        assert gram.cache.used <= gram.cache.capacity
+        assert sum(slab.shape[0] for slab in gram.cache.slabs) <= gram.cache.capacity
+        held = np.flatnonzero(gram.cache.slot_of != row_cache.ABSENT)
+        assert len(set(gram.cache.slot_of[held])) == len(held)
         for sample in held:
-            slot = gram.slot_of[sample]
+            slot = gram.cache.slot_of[sample]
             assert gram.sample_in[slot] == sample
-            np.testing.assert_array_equal(gram.slabs[slot // 3][slot % 3], self.K[sample])
+            np.testing.assert_array_equal(gram.cache.slabs[slot // 3][slot % 3], self.K[sample])
 
     def teardown(self):
         if hasattr(self, "before"):
-            cached.SLAB_ROWS = self.before
+            row_cache.SLAB_ROWS = self.before
 
 
 TestAnyHistory = AnyHistory.TestCase
@@ -216,7 +216,7 @@ def test_cheap_rows_are_kept_only_when_evaluating_them_has_cost_as_much(rng):
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_values_of_rows_that_were_kept_are_not_evaluated_again(n_threads, rng, monkeypatch):
-    monkeypatch.setattr(cached, "SLAB_ROWS", 8)
+    monkeypatch.setattr(row_cache, "SLAB_ROWS", 8)
     monkeypatch.setattr(cached, "COSTS", replace(COSTS, gather_value=0.0, store_value=0.0))
     kernel = Gaussian(0.5)
     X = rng.normal(size=(60, 3))

@@ -31,7 +31,7 @@ def test_whole_where_four_rounds_ask_for_all_rows(gram, n_rows, whole):
 
 
 def test_not_beyond_the_budget(gram):
-    gram.capacity = 20  # rows of 300 values: less than 100 rows of 100
+    gram.cache.capacity = 20  # rows of 300 values: less than 100 rows of 100
     assert isinstance(gram.part(np.arange(100), 90), CachedGram)
 
 

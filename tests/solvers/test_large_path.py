@@ -130,7 +130,7 @@ def test_any_cache_size_gives_the_same_answer(megabytes, precision, grams, rng):
     trained = Training(KERNELS["rbf"][0], X, cache_size=megabytes, n_jobs=1).train([Task(dual)], Stopping(tol=TOL))[0]
     assert values_at(dual, K, trained.solution.beta).violation <= TOL * (1 + 1e-6)
     for gram in grams:
-        assert sum(slab.nbytes for slab in gram.slabs) <= megabytes * (1 << 20)
+        assert sum(slab.nbytes for slab in gram.cache.slabs) <= megabytes * (1 << 20)
     if megabytes == 0.0:
         assert sum(gram.row_hits for gram in grams) == 0
     if megabytes == 100.0:

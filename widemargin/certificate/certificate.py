@@ -209,7 +209,9 @@ def combine(certificates: Sequence[Certificate]) -> Certificate:
 
         status = next((c.status for c in certificates if c.status is not Status.OPTIMAL), certificates[0].status)
     sums = {name: sum(column(name).tolist()) for name in ("primal", "dual", "objective", "seconds")}
-    counts = {name: int(column(name).sum()) for name in ("n_support", "n_free", "iterations", "rows_computed")}
+    counts: dict[str, Any] = {
+        name: int(column(name).sum()) for name in ("n_support", "n_free", "iterations", "rows_computed")
+    }
     worst = {name: max(column(name).tolist()) for name in ("gap", "violation", "infeasibility", "computed", "rounding")}
     counts["rows_computed"] += getattr(certificates, "shared_rows", 0)
     drift = column("drift")

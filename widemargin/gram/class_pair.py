@@ -54,6 +54,8 @@ class PairGram(Gram):
     memory : where the rows are kept, used again by the next pair of the same thread
     """
 
+    store: RowStore
+
     def __init__(self, first: ClassRows, second: ClassRows, memory: ThreadMemory) -> None:
         self.first, self.second = first, second
         self.dtype = first.rows.dtype

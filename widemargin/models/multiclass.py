@@ -90,7 +90,7 @@ class ClassPairs(Sequence[TwoClass]):
 class Variables(NamedTuple):
     """Samples and signs of several two-class problems in a row; `starts` are the boundaries of the problems."""
 
-    index: Indices
+    samples: Indices
     sign: Vector
     starts: Indices
 

@@ -136,10 +136,8 @@ class SignedDual:
         K b is given to it with what the others contribute; so its linear term is the one of the whole.
         """
         parts = {name: getattr(self, name)[variables] for name in ("linear_term", "lower", "upper", "diagonal")}
-        group = None if self.n_groups <= 1 else self.group[variables]
-        return SignedDual(
-            **parts, start=beta[variables], epsilon=self.epsilon[variables], group=group, n_groups=self.n_groups
-        )
+        parts |= {"epsilon": self.epsilon[variables], "group": self.group[variables]}
+        return SignedDual(**parts, start=beta[variables], n_groups=self.n_groups)
 
     def per_sample(self, beta: Vector) -> Vector:
         """Sum the variables of each sample: the coefficients of the kernel expansion, shape (n_samples,)."""

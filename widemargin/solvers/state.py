@@ -96,7 +96,7 @@ class State:
             change *= dual.sign[numbers]
         if dual.row is not None:  # several variables may share a sample
             index, inverse = np.unique(dual.row[numbers], return_inverse=True)
-            change = np.bincount(inverse, weights=change, minlength=len(index))
+            change = np.bincount(inverse, weights=change, minlength=len(index)).astype(np.float64)
             keep = None if keep is None else np.ones(len(index), np.bool_)
         elif keep is not None:
             keep = keep[moved]

@@ -40,12 +40,12 @@ Vector = NDArray[np.float64]
 class Batch(NamedTuple):
     """Problems with one group each, one after the other.
 
-    index : sample of each variable
+    samples : sample of each variable
     starts : problem p has the variables starts[p]:starts[p + 1]
     dual : terms of all variables
     """
 
-    index: NDArray[np.int64]
+    samples: NDArray[np.int64]
     starts: NDArray[np.int64]
     dual: SignedDual
 
@@ -67,7 +67,10 @@ class BatchAnswers(NamedTuple):
 
     def of(self, variables: slice, problems: slice) -> BatchAnswers:
         """Those to some of the problems, in the same memory."""
-        return BatchAnswers(self.beta[variables], *(array[problems] for array in self[1:]))
+        return BatchAnswers(
+            self.beta[variables], self.thresholds[problems], self.iterations[problems], self.facts[problems],
+            self.is_proven[problems],
+        )  # fmt: skip
 
     def certificates(self, tol: float, is_psd: bool, seconds: float, rows: int) -> CertificateTable:
         """The certificates; seconds are shared evenly, `rows` were evaluated for all."""
@@ -103,7 +106,7 @@ def train_batch(batch: Batch, gram: FullGram, stopping: Stopping, is_psd: bool, 
 
     def solve(number: int) -> None:
         chunk = (edges[number], edges[number + 1])
-        solve_chunk(matrix, batch.index, batch.starts, batch.dual.terms, how, keys, chunk, answers)
+        solve_chunk(matrix, batch.samples, batch.starts, batch.dual.terms, how, keys, chunk, answers)
 
     run_tiles(solve, len(edges) - 1, gram.n_threads)
     facts = answers.facts
@@ -112,7 +115,7 @@ def train_batch(batch: Batch, gram: FullGram, stopping: Stopping, is_psd: bool, 
 
 
 @jit
-def solve_chunk(matrix, index, starts, terms, rule, keys, chunk, answers):
+def solve_chunk(matrix, sample, starts, terms, rule, keys, chunk, answers):
     """Problems chunk[0]:chunk[1]; `is_proven` becomes True where no negative curvature was met."""
     store, errors = matrix
     q, n_terms, largest = 0, errors.left.shape[1], keys.position.shape[0]
@@ -122,7 +125,7 @@ def solve_chunk(matrix, index, starts, terms, rule, keys, chunk, answers):
     values, error_terms = np.empty((5, largest)), np.empty((2, largest * n_terms))
     for p in range(chunk[0], chunk[1]):
         a, b = starts[p], starts[p + 1]
-        samples, q = index[a:b], b - a
+        samples, q = sample[a:b], b - a
         one_group[1] = used[0] = q
         counts[0] = counts[1] = 0
         reached[0] = reached[1] = 0.0

@@ -52,7 +52,7 @@ def train_class_pairs(training: Training, pairs: ClassPairs, build: Build, stopp
     whole = new_answers(int(ends[-1]), len(pairs))
     for first, last in zip([0, *edges[:-1].tolist()], edges.tolist()):
         variables = pairs.variables(first, last)
-        batch = Batch(variables.index, variables.starts, build(variables.sign, variables.index))
+        batch = Batch(variables.samples, variables.starts, build(variables.sign, variables.samples))
         part = whole.of(slice(ends[first] - pairs.sizes[first], ends[last - 1]), slice(first, last))
         train_batch(batch, gram, stopping, training.is_psd, part)
     training.source.close()

@@ -255,7 +255,8 @@ def _report_whole(
     now: Iteration, before: Iteration, solver: BlockSolver, part: State, active: NDArray[np.int64], watch: Watch
 ) -> None:
     """Report a round of a part as one of the whole problem, whose last report was `before`."""
-    if not now.rounds:  # at the start nothing is new
+    part_point = now.point
+    if not now.rounds or part_point is None:  # at the start nothing is new
         return
     state = solver.state
 
@@ -266,8 +267,7 @@ def _report_whole(
         whole.join(reached, active)
         return whole.beta, whole.Kb
 
-    part_point = now.point
-    assert before.rows_computed is not None and part_point is not None
+    assert before.rows_computed is not None
     watch(
         replace(
             now,
