@@ -60,7 +60,7 @@ def test_roundings_of_squared_norms_in_sparse_tiles_are_counted():
     X[:3, 10 : 10 + MANY] = SMALL
     kernel = Gaussian(1.0)
     arrange, errors = kernel.fused_layout(kernel.prepare(X))
-    squares = arrange(kernel.prepare(X)).rows.squares  # gamma = 1
+    squares = arrange(kernel.prepare(X)).samples.rows.squares  # gamma = 1
     truth = float(Fraction(1.005) ** 2 + MANY * Fraction(SMALL) ** 2)
     assert 1e-13 < 2.0 * abs(squares[0] - truth) <= float(errors.left[0] @ errors.right[0])
 

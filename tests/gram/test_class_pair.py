@@ -56,7 +56,7 @@ def test_blocks_and_sums_of_rows_equal_the_whole_matrix(kind, dtype, rng):
 def test_rows_in_compiled_code_equal_blocks(kind, dtype, count, rng):
     kernel, X, classes = two_classes(kind, dtype, rng, sizes=(19, 45))
     source = kernel.fused_rows(classes[0].row_samples, classes[1].row_samples)
-    assert type(source.first.rule) is KINDS[kind][3]
+    assert type(source.rule) is KINDS[kind][3]
     K = kernel(X)
     evaluate = jit(lambda *arguments: fill_rows(*arguments), cache=False)
     for left, right in ((0, 1), (1, 0), (1, 1)):

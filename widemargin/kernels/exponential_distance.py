@@ -24,7 +24,7 @@ from scipy import sparse
 from widemargin.kernels.distances import Absolute, Chi
 from widemargin.kernels.errors import ErrorTerms, exponential_by_table, exponential_of_l1
 from widemargin.kernels.exponential import exp_of_products
-from widemargin.kernels.fused_rows import FusedRows, FusedSamples, fill_block
+from widemargin.kernels.fused_rows import FusedLayout, FusedRows, FusedSamples, fill_block
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.kernels.popcount import Different
 from widemargin.kernels.products import n_roundings_of_norms, scatter_common
@@ -77,19 +77,20 @@ class ExponentialDistance(Kernel):
 
     def fused_layout(self, samples: Samples) -> tuple[Callable[[Any], Any], ErrorTerms]:
         if isinstance(samples, BinaryRows):
-            return lambda some: FusedSamples(self._rule(some), *some.by_row(), *some.by_column()), self.errors(samples)
+            rule = self._rule(samples)
+            return lambda some: FusedLayout(rule, FusedSamples(some.by_row(), *some.by_column())), self.errors(samples)
         if isinstance(samples, DenseColumns):
-            return lambda some: self._in_strips(some.by_row()[0]), self.errors(samples)
+            return lambda some: self._in_strips(some.by_row()), self.errors(samples)
         return super().fused_layout(samples)
 
-    def _in_strips(self, rows: NDArray) -> FusedSamples:
+    def _in_strips(self, rows: NDArray) -> FusedLayout:
         """Samples for few rows at a time, by direct differences."""
-        rule, n = self.distance(rows.dtype.type(self.gamma)), len(rows)
-        return FusedSamples(rule, rows, 0, strips_of(rows), (0, n))
+        rule = self.distance(rows.dtype.type(self.gamma))
+        return FusedLayout(rule, FusedSamples(rows, strips_of(rows), 0, len(rows)))
 
     def fused_rows(self, first: Any, second: Any) -> FusedRows | None:
-        if isinstance(first, FusedSamples):
-            return FusedRows(first, second)
+        if isinstance(first, FusedLayout):
+            return FusedRows(first.rule, first.samples, second.samples)
         rule = self._rule(first) if type(first) is type(second) else None
         return None if rule is None else FusedRows.of(rule, first, second)
 

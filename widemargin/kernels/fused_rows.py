@@ -55,21 +55,27 @@ class SparseProducts(NamedTuple):
 class FusedSamples(NamedTuple):
     """Samples as compiled loops read them.
 
-    rule : how values follow from two samples
-    rows, first : where the loops of the rule find left samples, and the number of the first of these there
-    columns, span : where they find right samples, and the numbers of the first and of the one after the last
+    rows : where the loops of a rule find left samples
+    columns, start, stop : where they find right samples, and the numbers of these there
     """
 
-    rule: Any
     rows: Any
-    first: int
     columns: Any
-    span: tuple[int, int]
+    start: int
+    stop: int
+
+
+class FusedLayout(NamedTuple):
+    """Samples laid out for a few rows at a time, and the rule for their values."""
+
+    rule: Any
+    samples: FusedSamples
 
 
 class FusedRows(NamedTuple):
-    """Two sets of samples whose kernel values compiled code can evaluate."""
+    """Two sets of samples whose kernel values compiled code can evaluate, and the rule for these."""
 
+    rule: Any
     first: FusedSamples
     second: FusedSamples
 
@@ -77,13 +83,11 @@ class FusedRows(NamedTuple):
     def of(cls, rule: Any, rows: BinaryRows | DenseColumns, columns: BinaryRows | DenseColumns) -> FusedRows:
         """For sums and squares: rows of the first set of samples as they were prepared."""
         nothing = columns.tile(0, 0).by_row()
-        return cls(
-            FusedSamples(rule, *rows.by_row(), *rows.by_column()), FusedSamples(rule, *nothing, *columns.by_column())
-        )
+        return cls(rule, FusedSamples(rows.by_row(), *rows.by_column()), FusedSamples(nothing, *columns.by_column()))
 
     def add_rows(self, weights: NDArray[np.float64], target: NDArray[np.float64], n_threads: int = 1) -> None:
         """target[j] += sum_i weights[i] k(first_i, second_j), summed in float64."""
-        turn, dtype = np.zeros(1, np.int64), self.first.rule[0].dtype
+        turn, dtype = np.zeros(1, np.int64), self.rule[0].dtype
         run_tiles(
             lambda _: add_rows(self, weights, target, np.empty((HEIGHT, WIDTH), dtype), turn), n_threads, n_threads
         )
@@ -91,7 +95,7 @@ class FusedRows(NamedTuple):
     def fill_square(self, out: NDArray, n_threads: int = 1) -> NDArray:
         """out[i, j] = k(first_i, first_j), half of it evaluated; `out` is C-contiguous."""
         turn = np.zeros(1, np.int64)
-        run_tiles(lambda _: fill_square(self.first, out, turn), n_threads, n_threads)
+        run_tiles(lambda _: fill_square(self.rule, self.first, out, turn), n_threads, n_threads)
         return out
 
 
@@ -99,15 +103,16 @@ def fill_block(rule: Any, left: BinaryRows | DenseColumns, right: BinaryRows | D
     """out[i, j] = value of left_i and right_j."""
     if out.size:
         flat, step = flat_rows(out)
-        fill_from(rule, *left.by_row(), *right.by_column(), flat, step)
+        z, start, stop = right.by_column()
+        fill_from(rule, left.by_row(), z, (start, stop), flat, step)
     return out
 
 
 @jit
-def fill_from(rule, x, first, z, span, flat, step):
-    """`fill` for the rows from a sample x on that `flat` has room for, each `step` behind the one before."""
+def fill_from(rule, x, z, span, flat, step):
+    """`fill` for as many samples x as `flat` has room for, each row `step` behind the one before."""
     order = np.arange((len(flat) + step - span[1] + span[0]) // step)
-    fill(rule, x, first + order, z, span, flat, step * order)
+    fill(rule, x, order, z, span, flat, step * order)
 
 
 @jit
@@ -121,15 +126,15 @@ def add_rows(source, weights, target, values, turn):
         if first >= len(target):
             break
         last = min(len(target), first + WIDTH)
-        span = z.span[0] + first, z.span[0] + last
+        span = z.start + first, z.start + last
         for row in range(0, count, HEIGHT):
             height = min(HEIGHT, count - row)
-            fill(x.rule, x.rows, x.first + row + slots[:height], z.columns, span, flat, places[:height])
+            fill(source.rule, x.rows, row + slots[:height], z.columns, span, flat, places[:height])
             add_weighted_rows(values, 0, slots[:height], weights[row : row + height], target[first:last])
 
 
 @jit
-def fill_square(x, matrix, turn):
+def fill_square(rule, x, matrix, turn):
     """matrix[i, j] = k(x_i, x_j): rows right of the diagonal, turned while they are in the cache."""
     flat, n = matrix.reshape(-1), len(matrix)
     while True:
@@ -139,8 +144,8 @@ def fill_square(x, matrix, turn):
         bottom = min(n, top + SQUARE_HEIGHT)
         for left in range(top, n, WIDTH):
             right = min(n, left + WIDTH)
-            span, rows = (x.span[0] + left, x.span[0] + right), np.arange(top, bottom)
-            fill(x.rule, x.rows, x.first + rows, x.columns, span, flat, n * rows + left)
+            span, rows = (x.start + left, x.start + right), np.arange(top, bottom)
+            fill(rule, x.rows, rows, x.columns, span, flat, n * rows + left)
             mirror(matrix, top, bottom, max(left, bottom), right)
 
 
@@ -179,7 +184,7 @@ def store_rows(source, left, right, index, slots, out, start):
     """`fill_rows` for a source."""
     x = source.first if left == 0 else source.second
     z = source.first if right == 0 else source.second
-    fill(x.rule, x.rows, x.first + index, z.columns, z.span, out.reshape(-1), slots * out.shape[1] + start)
+    fill(source.rule, x.rows, index, z.columns, (z.start, z.stop), out.reshape(-1), slots * out.shape[1] + start)
 
 
 def fill(rule, x, index, z, span, flat, places):

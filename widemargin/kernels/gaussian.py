@@ -27,7 +27,7 @@ from widemargin.kernels.errors import (
     unit_of,
 )
 from widemargin.kernels.exponential_distance import ExponentialDistance
-from widemargin.kernels.fused_rows import FusedSamples, Products, SparseProducts
+from widemargin.kernels.fused_rows import FusedLayout, FusedSamples, Products, SparseProducts
 from widemargin.kernels.kernel import Samples
 from widemargin.kernels.products import inner_products, is_rounded, n_roundings_of_norms, n_terms_of, squared_norms
 from widemargin.kernels.samples.binary import BinaryRows
@@ -115,17 +115,17 @@ class Gaussian(ExponentialDistance):
         data = unit_of(samples.dtype) * norms
         return self._by_rows, gaussian_by_products(self.gamma, *roundings, norms, samples.dtype, data)
 
-    def _by_rows(self, samples: DenseRows) -> FusedSamples:
+    def _by_rows(self, samples: DenseRows) -> FusedLayout:
         """Samples for few rows at a time, by inner products."""
         vectors = DenseVectors(samples.values, (self.gamma * samples.squares).astype(samples.dtype))
-        rule, n = Products(samples.dtype.type(2 * self.gamma)), len(samples)
-        return FusedSamples(rule, vectors, 0, vectors, (0, n))
+        rule = Products(samples.dtype.type(2 * self.gamma))
+        return FusedLayout(rule, FusedSamples(vectors, vectors, 0, len(samples)))
 
-    def _in_sparse_tiles(self, samples: DenseRows) -> FusedSamples:
+    def _in_sparse_tiles(self, samples: DenseRows) -> FusedLayout:
         """The same for samples that are mostly zeros."""
         vectors = sparse_tiles_of(samples, self.gamma)
-        rule, n = SparseProducts(samples.dtype.type(2 * self.gamma)), len(samples)
-        return FusedSamples(rule, vectors, 0, vectors, (0, n))
+        rule = SparseProducts(samples.dtype.type(2 * self.gamma))
+        return FusedLayout(rule, FusedSamples(vectors, vectors, 0, len(samples)))
 
     def errors(self, samples: Samples) -> ErrorTerms:
         if isinstance(samples, BinaryRows):

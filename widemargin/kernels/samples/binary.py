@@ -70,13 +70,13 @@ class BinaryRows(Samples):
             )
         return binary_rows(matrix, self.dtype, self.values)
 
-    def by_row(self) -> tuple[NDArray[np.uint64], int]:
-        """What compiled loops read left samples from, and the number of the first one there."""
-        return self.words, self.start
+    def by_row(self) -> NDArray[np.uint64]:
+        """What compiled loops read left samples from."""
+        return self.words if self.start == 0 else np.ascontiguousarray(self.words[:, self.start : self.stop])
 
-    def by_column(self) -> tuple[NDArray[np.uint64], tuple[int, int]]:
-        """What compiled loops read right samples from, and their span there."""
-        return self.words, (self.start, self.stop)
+    def by_column(self) -> tuple[NDArray[np.uint64], int, int]:
+        """What compiled loops read right samples from, and their numbers there."""
+        return self.words, self.start, self.stop
 
 
 def holds_only(matrix: Matrix, values: tuple[float, float] = (0.0, 1.0)) -> bool:

@@ -106,13 +106,13 @@ class DenseColumns(Samples):
         """Bring a new matrix into the precision and origin of these samples."""
         return dense_columns(as_dense(matrix), self.dtype, self.origin)
 
-    def by_row(self) -> tuple[NDArray, int]:
-        """What compiled loops read left samples from, and the number of the first one there."""
-        return np.ascontiguousarray(self.view().T), 0
+    def by_row(self) -> NDArray:
+        """What compiled loops read left samples from."""
+        return np.ascontiguousarray(self.view().T)
 
-    def by_column(self) -> tuple[NDArray, tuple[int, int]]:
-        """What compiled loops read right samples from, and their span there."""
-        return self.columns, (self.start, self.stop)
+    def by_column(self) -> tuple[NDArray, int, int]:
+        """What compiled loops read right samples from, and their numbers there."""
+        return self.columns, self.start, self.stop
 
     def view(self) -> NDArray:
         """The samples as a (d, n) view."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin._jit import jit
 from widemargin.kernels.distances import STRIP
 from widemargin.kernels.samples.dense import DenseRows
 
@@ -80,11 +81,36 @@ def longest_sums(samples: DenseRows) -> tuple[int, int]:
 def sparse_tiles_of(samples: DenseRows, factor: float) -> SparseVectors:
     """Dense samples that are mostly zeros, brought back to where they were before they were moved; factor of |x|^2."""
     n, d = samples.values.shape
+    zero = moved_zero(samples)
     origin = np.zeros(d) if samples.origin is None else samples.origin
-    numbers, features = np.nonzero(samples.values != moved_zero(samples))
-    values = (samples.values[numbers, features] + origin[features]).astype(samples.dtype)
+    starts = np.zeros(n + 1, np.int64)
+    count_values(samples.values, zero, starts)
     tiles = np.zeros((-(-n // SPARSE_TILE), d, SPARSE_TILE), samples.dtype)
-    tiles[numbers // SPARSE_TILE, features, numbers % SPARSE_TILE] = values
-    squares = factor * np.bincount(numbers, values.astype(np.float64) ** 2, minlength=n)
-    starts = np.searchsorted(numbers, np.arange(n + 1))
-    return SparseVectors(tiles, starts, features, values, squares.astype(samples.dtype))
+    features, values, squares = np.empty(starts[-1], np.int64), np.empty(starts[-1], samples.dtype), np.zeros(n)
+    fill_sparse(samples.values, zero, origin, starts, tiles, features, values, squares)
+    return SparseVectors(tiles, starts, features, values, (factor * squares).astype(samples.dtype))
+
+
+@jit
+def count_values(moved, zero, starts):
+    """starts[i + 1] = number of values of the samples 0 ... i that differ from `zero`."""
+    for i in range(moved.shape[0]):
+        count = 0
+        for k in range(moved.shape[1]):
+            count += moved[i, k] != zero[k]
+        starts[i + 1] = starts[i] + count
+
+
+@jit
+def fill_sparse(moved, zero, origin, starts, tiles, features, values, squares):
+    """Write what `count_values` has counted to the lists and to the tiles."""
+    for i in range(moved.shape[0]):
+        place = starts[i]
+        for k in range(moved.shape[1]):
+            if moved[i, k] != zero[k]:
+                features[place] = k
+                values[place] = moved[i, k] + origin[k]
+                value = values[place]
+                tiles[i // SPARSE_TILE, k, i % SPARSE_TILE] = value
+                squares[i] += float(value) * float(value)
+                place += 1
