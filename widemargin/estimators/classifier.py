@@ -160,7 +160,8 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         answers = train_class_pairs(training, pairs, lambda sign, index: self._build(sign, weight[index]), run.stopping)
         if answers is None:
             return False
-        self._note_certificates(answers.certificates, training, ())
+        boxes = self._build(np.ones(len(weight)), weight)  # of all samples, for the causes of a failure
+        self._note_certificates(answers.certificates, training, [boxes])
         layout = lay_out(pairs, answers.beta, labels, len(self.classes_))
         self._expose(
             training.source.kernel, data, layout.support, layout.coefficients, -answers.thresholds, layout.class_starts
