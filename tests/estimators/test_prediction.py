@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from widemargin import SVC, SVR, OneClassSVM
-from widemargin.models.single_precision import FEWEST_ROWS, SINGLE_SUPPORT
+from widemargin.models.single_precision import WORTH_SINGLE
 
-N_ROWS = 2 * FEWEST_ROWS
+N_ROWS = 2 * WORTH_SINGLE
 
 
 def noisy(rng, n_classes, n=None):
     """Labels so noisy that most samples become support vectors."""
-    n = n or 2 * SINGLE_SUPPORT
+    n = n or 2 * WORTH_SINGLE
     X = rng.normal(size=(n, 6))
     y = np.where(
         rng.random(n) < 0.5, rng.integers(n_classes, size=n), np.digitize(X[:, 0], np.arange(1, n_classes) - 1.0)
@@ -33,7 +33,7 @@ def noisy(rng, n_classes, n=None):
 def test_labels_are_those_of_the_decision_values(n_classes, parameters, rng):
     X, y = noisy(rng, n_classes)
     model = SVC(tol=1e-2, **parameters).fit(X, y)
-    assert len(model.support_) >= SINGLE_SUPPORT
+    assert len(model.support_) >= WORTH_SINGLE
     new = rng.normal(size=(N_ROWS, 6))
     values = model._decision_values(new)
     found = model.predict(new)
