@@ -47,8 +47,7 @@ class OneClassSVM(OutlierMixin, SingleProblem):
     shrinking : bool, default True
         Accepted for compatibility; the solver decides by itself.
     cache_size : float or None, default None
-        Megabytes for rows of the kernel matrix; None sizes it to the free memory. Of these, up to 256 stay with the
-        process for the next fit.
+        Megabytes for rows of the kernel matrix; None sizes it to the free memory.
     verbose : bool, default False
         Show a progress bar.
     max_iter : int, default -1

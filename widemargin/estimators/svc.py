@@ -42,8 +42,7 @@ class SVC(KernelClassifier):
     tol : float, default 1e-3
         Tolerance of the stop rule; see `stopping`.
     cache_size : float or None, default None
-        Megabytes for rows of the kernel matrix; None sizes it to the free memory. Of these, up to 256 stay with the
-        process for the next fit.
+        Megabytes for rows of the kernel matrix; None sizes it to the free memory.
     class_weight : dict, "balanced" or None, default None
         Factor on C of each class. "balanced" is n_samples / (n_classes * count of the class), with weights.
     verbose : bool, default False
