@@ -16,13 +16,12 @@ import click
 
 from widemargin.cli.command import FINE, new_command, option
 from widemargin.cli.data import data_options, read_training
-from widemargin.cli.machines import machine_options
+from widemargin.cli.machines import KERNELS, machine_options
 from widemargin.cli.parameters import FILE, Whole
 from widemargin.cli.screen import Screen
 from widemargin.monitor.status import Status
 
 THEIR_CACHE = 2000  # megabytes; the default of 200 would slow them down
-THEIR_KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 EXAMPLES = (
     ("bench a9a", "On at most 5,000 samples, three times each."),
@@ -42,7 +41,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
 
     from widemargin.cli.train import prepared_machine
 
-    if options.kernel not in THEIR_KERNELS or options.loss != "linear":
+    if options.kernel not in KERNELS or options.loss != "linear":
         raise ValueError("scikit-learn has no such machine to compare with: choose a kernel of LIBSVM, linear loss.")
     data = read_training(options, screen)
     model, y = prepared_machine(options, data, verbose=False)

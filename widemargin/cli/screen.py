@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from widemargin.cli.compiling import FIRST_USE, Compilations
+from widemargin.monitor.progress import SECONDS_PER_LINE
 from widemargin.storage.errors import FileError
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from widemargin.certificate import Certificate
 
 PATIENCE = 1.0  # seconds after which work that has not ended shows how far it is
-SECONDS_PER_LINE = 5.0  # pace of plain lines where no bar can be drawn
 
 
 class Screen:

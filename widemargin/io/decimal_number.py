@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from widemargin._jit import jit
 
-LARGEST_WHOLE = 10**18 - 1  # whole numbers of 18 digits fit into int64
-TOO_LONG = 10**18  # in place of a whole number with more digits
+TOO_LONG = 10**18  # in place of a whole number of more than 18 digits, as many as fit into int64
 EXACT_POWER = 22  # 10^22 is the largest power of ten that float64 holds exactly
 EXACT_WHOLE = 2**53  # whole numbers up to here are exact in float64
 POWERS = 120  # decimal exponents in the table; numbers of data lie far within
@@ -82,7 +81,7 @@ def _scaled(whole, exponent):
     """The float64 nearest to whole * 10^exponent, and whether it is known to be that."""
     if whole == 0:
         return 0.0, True
-    if whole > LARGEST_WHOLE or exponent < -POWERS or exponent > POWERS:
+    if whole >= TOO_LONG or exponent < -POWERS or exponent > POWERS:
         return 0.0, False
     if whole <= EXACT_WHOLE and -EXACT_POWER <= exponent <= EXACT_POWER:
         if exponent < 0:

@@ -32,6 +32,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin.estimators.registry import LIBSVM_TYPES
+from widemargin.io.libsvm_text import quote
 from widemargin.storage.errors import FileError
 
 #: Kernels with the parameters that their files have.
@@ -54,7 +55,6 @@ NUMBERS = ONE_NUMBER | {
 }
 NEEDED = ("svm_type", "kernel_type", "nr_class", "total_sv", "rho")
 LARGEST_INDEX = 2**31 - 2  # LIBSVM's indices are 32-bit integers
-LONGEST_QUOTE = 40  # characters of a wrong line shown in an error
 
 Vector = NDArray[np.float64]
 
@@ -193,9 +193,9 @@ def _numbers(words: Sequence[Any], kind: type) -> NDArray | None:
 
 
 def _wrong(path: Any, number: int, line: bytes, expected: str) -> NoReturn:
-    text = line.decode("ascii", "replace").strip()
-    quote = text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "..."
-    raise FileError(f"{path}, line {number}: expected {expected}; got {quote!r}.")
+    raise FileError(
+        f"{path}, line {number}: expected {expected}; got {quote(line.decode('ascii', 'replace').strip())}."
+    )
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
-from widemargin.io.decimal_number import LARGEST_WHOLE, parse_digits, parse_number, read_left_over
+from widemargin.io.decimal_number import TOO_LONG, parse_digits, parse_number, read_left_over
 from widemargin.parallel.tiles import run_tiles
 
 SMALLEST_CHUNK = 1 << 18  # bytes: handing over a chunk costs 0.1-0.2 ms, parsing this many about 1 ms
@@ -147,7 +147,7 @@ def parse_lines(text, labels, lengths, indices, values):
                     at += 1
             else:
                 index, at = parse_digits(text, at, np.int64(0))
-                fine = at > start and text[at] == _COLON and last < index <= LARGEST_WHOLE
+                fine = at > start and text[at] == _COLON and last < index < TOO_LONG
                 if fine:
                     indices[count] = index
                     values[count], at, fine = parse_number(text, at + 1)

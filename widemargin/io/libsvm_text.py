@@ -12,7 +12,6 @@ See     https://www.csie.ntu.edu.tw/~cjlin/libsvm/  (the format is described in 
 
 from __future__ import annotations
 
-import io
 import math
 import os
 import re
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from widemargin.io.decimal_number import LARGEST_WHOLE, NUMBER
+from widemargin.io.decimal_number import NUMBER, TOO_LONG
 from widemargin.io.libsvm_parser import WrongLine, parse
 from widemargin.io.raw_bytes import Report, read_bytes, shown_name
 from widemargin.parallel.tiles import resolve_n_jobs
@@ -32,7 +31,6 @@ from widemargin.storage.errors import FileError
 LONGEST_QUOTE = 40  # characters of a wrong token shown in an error
 EXPECTED = "expected 'label index:value index:value ...'"
 UTF8_MARK, UTF16_MARKS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")  # byte order marks that editors write
-ROWS_PER_WRITE = 4096
 
 _TOKEN = re.compile(rb"[^ \t\v\f\r]+")
 
@@ -148,14 +146,11 @@ def write_libsvm(X: Any, y: NDArray, stream: TextIO, *, zero_based: bool = False
     X.sort_indices()
     first = 0 if zero_based else 1
     write = shortest if digits is None else f"{{:.{digits}g}}".format
-    for begin in range(0, X.shape[0], ROWS_PER_WRITE):
-        lines = io.StringIO()
-        for row in range(begin, min(begin + ROWS_PER_WRITE, X.shape[0])):
-            part = slice(X.indptr[row], X.indptr[row + 1])
-            entries = zip(X.indices[part].tolist(), X.data[part].tolist())
-            words = [f"{index + first}:{write(value)}" for index, value in entries if value != 0.0]
-            lines.write(" ".join([shortest(float(y[row])), *words]) + "\n")
-        stream.write(lines.getvalue())
+    for row, label in enumerate(y):
+        part = slice(X.indptr[row], X.indptr[row + 1])
+        entries = zip(X.indices[part].tolist(), X.data[part].tolist())
+        words = [f"{index + first}:{write(value)}" for index, value in entries if value != 0.0]
+        stream.write(" ".join([shortest(float(label)), *words]) + "\n")
 
 
 def shortest(number: float) -> str:
@@ -211,21 +206,21 @@ def _mistakes(line: bytes) -> Iterator[tuple[int, str]]:
         index, colon, value = token.partition(":")
         if position == 0:
             if colon:
-                yield column, f"no label before {_quote(token)}, {EXPECTED}; write 0 where it is not known"
+                yield column, f"no label before {quote(token)}, {EXPECTED}; write 0 where it is not known"
             elif not _is_finite_number(token):
-                yield column, f"the label {_quote(token)} is not a finite number, expected for example +1, -1 or 2.5"
+                yield column, f"the label {quote(token)} is not a finite number, expected for example +1, -1 or 2.5"
             continue
         if not colon:
-            yield column, f"{_quote(token)} has no colon, expected index:value such as 3:0.5"
+            yield column, f"{quote(token)} has no colon, expected index:value such as 3:0.5"
         elif not re.fullmatch(r"\d+", index, re.ASCII):
-            yield column, f"the index in {_quote(token)} is not a whole number from 0 up, such as the 3 in 3:0.5"
-        elif int(index) > LARGEST_WHOLE:
-            yield column, f"index {_quote(index)} is too large, expected at most {LARGEST_WHOLE}"
+            yield column, f"the index in {quote(token)} is not a whole number from 0 up, such as the 3 in 3:0.5"
+        elif int(index) >= TOO_LONG:
+            yield column, f"index {quote(index)} is too large, expected at most {TOO_LONG - 1}"
         elif int(index) <= last:
             yield column, f"index {int(index)} comes after {last}, expected ascending indices without repetition"
         elif not _is_finite_number(value):
             where = column + len(index) + 1
-            yield where, f"the value in {_quote(token)} is not a finite number, expected index:value such as 3:0.5"
+            yield where, f"the value in {quote(token)} is not a finite number, expected index:value such as 3:0.5"
         else:
             last = int(index)
 
@@ -235,6 +230,6 @@ def _is_finite_number(text: str) -> bool:
     return NUMBER.fullmatch(text.encode()) is not None and math.isfinite(float(text))
 
 
-def _quote(token: str) -> str:
+def quote(token: str) -> str:
     """A token as shown in errors, shortened where a binary or wrongly separated file makes it endless."""
     return repr(token if len(token) <= LONGEST_QUOTE else token[:LONGEST_QUOTE] + "...")
