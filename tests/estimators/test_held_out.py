@@ -1,4 +1,4 @@
-"""Folds behind probabilities: ordinary problems that begin at the answer with all samples, and are solved as exactly."""
+"""Folds behind probabilities: problems that begin at the answer with all samples, and are solved as exactly."""
 
 import numpy as np
 import pytest

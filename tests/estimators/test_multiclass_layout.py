@@ -23,7 +23,7 @@ def test_layout_by_hand():
     labels = np.array([2, 0, 1, 0, 2])
     problems = two_class_problems(labels, 3, "ovo")
     betas = [np.array([1.0, 0.0, -1.0]), np.array([2.0, 0.0, -0.5, -1.5]), np.array([3.0, -3.0, 0.0])]
-    layout = lay_out(problems, betas, labels, 3, "ovo")
+    layout = lay_out(problems, np.concatenate(betas), labels, 3)
     assert layout.support.tolist() == [1, 2, 0, 4]  # class 0, class 1, class 2, in the order of the data
     assert layout.n_support.tolist() == [1, 1, 2]
     assert layout.coefficients.tolist() == [[1.0, -1.0, -0.5, -1.5], [2.0, 3.0, -3.0, 0.0]]

@@ -187,7 +187,7 @@ class AnyHistory(RuleBasedStateMachine):
         assert len(set(gram.cache.slot_of[held])) == len(held)
         for sample in held:
             slot = gram.cache.slot_of[sample]
-            assert gram.sample_in[slot] == sample
+            assert gram.cache.sample_in[slot] == sample
             np.testing.assert_array_equal(gram.cache.slabs[slot // 3][slot % 3], self.K[sample])
 
     def teardown(self):

@@ -4,10 +4,10 @@ import ast
 from pathlib import Path
 
 import pytest
-from widemargin.solvers.pair_steps import curvature_floor
 
 import widemargin
 from widemargin import SVC
+from widemargin.solvers.steps.pairs import curvature_floor
 
 PACKAGE = Path(widemargin.__file__).parent
 COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "stencil", "jitclass", "generated_jit"}
