@@ -160,8 +160,8 @@ def test_huge_features_with_an_ordinary_C(scale, rng):
     y = signs(noisy_scores(X, rng))
     trained = train(Linear(), scale * X, hinge(y, np.ones(60)), tol=1e-3, limit=5.0)
     if scale <= 1e6:
-        # Rounding of sums of terms of size C K_ii may exceed tol: then the answer is right, but not proven to be. At 1e6
-        # it is as large as tol itself, and which end a solver comes to is left to it: about half of all draws stall.
+        # Rounding of sums of terms of size C K_ii may exceed tol: then the answer is right, but not proven to be. At
+        # 1e6 it is as large as tol itself, and decides how a solver ends: about half of all draws stall.
         ends = (Status.OPTIMAL, Status.UNDECIDED) if scale < 1e6 else (Status.OPTIMAL, Status.UNDECIDED, Status.STALLED)
         assert trained.solution.status in ends
         assert trained.certificate.computed <= (1e-3 if trained.solution.status is not Status.STALLED else 1e-2)

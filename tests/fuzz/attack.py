@@ -26,6 +26,7 @@ from tests.fuzz.models import FIXED_BIAS, formula_of, problems_of
 from tests.fuzz.oracles import Problem
 from tests.fuzz.verdicts import Verdict, judge, judge_linear
 from widemargin import problems as duals
+from widemargin.gram.source import ClassPair
 from widemargin.kernels import Gaussian, make_kernel
 from widemargin.kernels.algebra import Scaled
 from widemargin.monitor.status import Status
@@ -283,13 +284,14 @@ def _attack_training(case: Case, outcome: Outcome, caught: list[warnings.Warning
     p, y, n = case.parameters, case.y, case.X.shape[0]
     weight = np.ones(n) if case.weight is None else np.where(case.weight > 0, case.weight, 1.0)
     bound, tasks = p["C"] * weight, []
+    members: list[NDArray] = []
     if case.machine == "pairs":
         members = [np.flatnonzero(y == k) for k in range(y.max() + 1)]
         for i in range(len(members)):
             for j in range(i + 1, len(members)):
                 sign = np.repeat([1.0, -1.0], [len(members[i]), len(members[j])])
                 index = np.concatenate([members[i], members[j]])
-                tasks.append(Task(duals.hinge(sign, bound[index]), (members[i], members[j])))
+                tasks.append(Task(duals.hinge(sign, bound[index]), ClassPair(i, j)))
     else:
         sign = np.where(y == 1, 1.0, -1.0)
         dual = {
@@ -307,13 +309,13 @@ def _attack_training(case: Case, outcome: Outcome, caught: list[warnings.Warning
     if "in_memory" in inspect.signature(Training).parameters:
         options["in_memory"] = 0
     stopping = Stopping(p["tol"], p["stopping"], p.get("max_iter", -1), p["time_limit"])
-    trained = Training(kernel, case.X, **options).train(tasks, stopping)
+    trained = Training(kernel, case.X, **options).train(tasks, stopping, classes=members)
     outcome.held = [answer.certificate.holds for answer in trained]
     outcome.holds = all(outcome.held)
     outcome.status = next((a.solution.status.name for a in trained if not a.certificate.holds), "OPTIMAL")
     dense = case.X.toarray() if sparse.issparse(case.X) else case.X
     for task, answer in zip(tasks, trained, strict=True):
-        index = np.arange(n) if task.index is None else np.concatenate(task.index)
+        index = np.arange(n) if task.index is None else np.concatenate([members[k] for k in task.index])
         given = dense[np.ix_(index, index)].astype(np.float64) if p["kernel"] == "precomputed" else None
         formula = formula_of(p["kernel"], p.get("gamma"), p.get("degree"), p.get("coef0"), given)
         problem = _problem_of(task.dual, formula, dense[index], answer)

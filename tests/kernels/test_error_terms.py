@@ -133,7 +133,7 @@ def test_errors_of_compiled_rows(kind, dtype, rng):
     arrange, errors = kernel.fused_layout(samples)
     parts = np.split(np.arange(len(X)), [15])
     classes = [ClassRows(kernel, samples.take(part), np.dtype(dtype), arrange, errors.take(part)) for part in parts]
-    gram = PairGram(kernel, *classes, ThreadMemory())
+    gram = PairGram(*classes, ThreadMemory())
     values = gram.block(np.arange(len(X))).astype(LONG)
     stated = (gram.errors.left[:, None, :] * gram.errors.right[None, :, :]).sum(axis=2)
     assert (np.abs(values - formula(kernel, X)) <= stated).all()

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from math import nan
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:  # `widemargin --help` imports this module, and should not wait for NumPy
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,7 @@ class Iteration:
 
     violation: float
     tol: float
-    objective: float = np.nan
+    objective: float = nan
     iterations: int = 0
     rounds: int = 0
     n_support: int = 0
