@@ -63,7 +63,7 @@ def takes(dual: SignedDual, gram: Gram, criterion: str) -> bool:
     """Whether a problem can be certified here: groups, one variable per sample, no infinite loss, KKT criterion."""
     if gram.store is None or criterion != "kkt" or dual.n_groups == 0 or not dual.is_plain:
         return False
-    return dual.upper.max(initial=0.0) < np.inf > -dual.lower.min(initial=0.0) and len(dual) > 0
+    return dual.largest_bound < np.inf and len(dual) > 0
 
 
 @jit

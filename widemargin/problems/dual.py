@@ -123,9 +123,14 @@ class SignedDual:
         return self.row is None and self.sign is None
 
     @cached_property
+    def largest_bound(self) -> float:
+        """The end of a box that is farthest from zero."""
+        return max(float(self.upper.max(initial=0.0)), -float(self.lower.min(initial=0.0)))
+
+    @cached_property
     def hard(self) -> NDArray[np.bool_]:
         """Variables that may grow without end: an infinite box and no diagonal; empty if there are none."""
-        if self.upper.max(initial=0.0) < np.inf and self.lower.min(initial=0.0) > -np.inf:
+        if self.largest_bound < np.inf:
             return np.zeros(0, np.bool_)
         hard = (np.isinf(self.upper) | np.isinf(self.lower)) & (self.diagonal == 0.0)
         return hard if hard.any() else np.zeros(0, np.bool_)

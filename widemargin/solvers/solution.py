@@ -45,7 +45,7 @@ class Solution:
         """K b with its error."""
         return Scores.untracked(self.function) if self.error is None else Scores(self.function, self.error)
 
-    def iteration(self, tol: float, n_free: int) -> Iteration:
+    def iteration(self, tol: float, n_support: int, n_free: int) -> Iteration:
         """Progress record of a problem that was solved at once, as after a round."""
         return Iteration(
             violation=self.violation,
@@ -53,7 +53,7 @@ class Solution:
             objective=self.objective,
             iterations=self.iterations,
             rounds=self.rounds,
-            n_support=int(np.count_nonzero(self.beta)),
+            n_support=n_support,
             n_free=n_free,
             rows_computed=self.rows_computed,
             seconds=self.seconds,

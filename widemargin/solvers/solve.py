@@ -25,8 +25,10 @@ from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import levels_of
 from widemargin.solvers.in_memory.rounds import (
     CURVATURE,
+    OBJECTIVE,
     ROUNDS,
     STEPS,
+    SUPPORT,
     VIOLATION,
     Progress,
     Rule,
@@ -63,7 +65,7 @@ def solve_blocks(
             level=levels_of(progress.thresholds, dual.n_groups),
             status=Status.OPTIMAL,
             violation=float(progress.reached[VIOLATION]),
-            objective=dual.objective(state.beta, state.Kb),
+            objective=float(progress.reached[OBJECTIVE]),
             iterations=int(progress.counts[STEPS]),
             rounds=int(progress.counts[ROUNDS]),
             rows_computed=gram.rows_computed - rows_before,
@@ -109,14 +111,14 @@ def solve_in_memory(state: State, stopping: Stopping, tuning: BlockTuning, aim: 
 
 def is_solved(state: State, progress: Progress, tol: float, tuning: BlockTuning) -> bool:
     """Whether the compiled calls reached an answer that needs no further look."""
-    violation, curvature = progress.reached
+    violation, curvature = progress.reached[VIOLATION], progress.reached[CURVATURE]
     return violation <= tol and curvature >= 0.0 and not has_no_margin(state, tuning.smallest_margin2)
 
 
 def reported(solution: Solution, progress: Progress, tol: float, watch: Watch) -> Solution:
     """The solution after it was reported to `watch`, which may end the fit."""
     try:
-        watch(solution.iteration(tol, int(progress.thresholds[:, 3].sum())))
+        watch(solution.iteration(tol, int(progress.counts[SUPPORT]), int(progress.thresholds[:, 3].sum())))
     except KeyboardInterrupt as interrupt:
         return replace(solution, status=status_of(interrupt))
     return solution

@@ -120,7 +120,7 @@ def solve_chunk(matrix, sample, starts, terms, rule, keys, chunk, answers):
     store, errors = matrix
     q, n_terms, largest = 0, errors.left.shape[1], keys.position.shape[0]
     one_group, used, numbers = np.zeros(2, np.int64), np.zeros(1, np.int64), np.arange(largest)
-    counts, reached, table = np.zeros(2, np.int64), np.zeros(2), np.empty((1, 4))
+    counts, reached, table = np.zeros(3, np.int64), np.zeros(3), np.empty((1, 4))
     block = np.empty(largest * largest, store.rows.dtype)  # room for the largest problem, used again by each
     values, error_terms = np.empty((5, largest)), np.empty((2, largest * n_terms))
     for p in range(chunk[0], chunk[1]):

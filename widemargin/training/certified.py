@@ -61,7 +61,8 @@ class CertifiedSolver:
         bounded = self.tracks_error and stopping.max_iter < 0
         below_rounding = bounded and rounding_of(dual, gram.diag, len(dual)) > stopping.tol
         if bounded:
-            stopping = replace(stopping, max_iter=most_steps(len(dual), below_rounding))
+            max_iter = most_steps(len(dual), below_rounding)
+            stopping = Stopping(stopping.tol, stopping.criterion, max_iter, stopping.time_limit)
         start = {} if known is None else {"function": known if self.tracks_error else known.values}
         solution = self.solve(dual, gram, aiming(stopping, gram), start=task.start, watch=watch, **start)
         if solution.rows_computed != gram.rows_computed:  # those of a matrix made beforehand count too
@@ -172,7 +173,8 @@ def aiming(stopping: Stopping, gram: Gram, certificate: Certificate | None = Non
         share = max(LEAST_AIM, min(share, 1.0 - AIM_SAFETY * certificate.rounding / stopping.tol))
     elif certificate is not None:
         share *= 0.5
-    return stopping if stopping.criterion == "objective" else replace(stopping, tol=share * stopping.tol)
+    tol = stopping.tol if stopping.criterion == "objective" else share * stopping.tol
+    return Stopping(tol, stopping.criterion, stopping.max_iter, stopping.time_limit)
 
 
 def no_kernel(certificate: Certificate) -> bool:
@@ -191,7 +193,7 @@ def unproven(certificate: Certificate, status: Status) -> Status:
 
 def rounding_of(dual: SignedDual, diag: Vector, n_support: int) -> float:
     """About how far rounding alone can move a decision value: terms of size C K_ii, of random sign."""
-    bound = max(float(dual.upper.max(initial=0.0)), -float(dual.lower.min(initial=0.0)))
+    bound = dual.largest_bound
     if bound == np.inf:
         ends = np.maximum(dual.upper, -dual.lower)
         bound = float(ends[np.isfinite(ends)].max(initial=0.0))

@@ -28,8 +28,8 @@ from widemargin.solvers.steps.pairs import solve_pairs
 INNER_SHARE = 0.1  # of the violation: how far a block is solved before new variables are asked for
 ROUNDS_WHOLE, ROUNDS_GROWING = 10, 200  # at most, with all rows known and otherwise
 
-STEPS, ROUNDS = range(2)  # entries of Progress.counts
-VIOLATION, CURVATURE = range(2)  # entries of Progress.reached
+STEPS, ROUNDS, SUPPORT = range(3)  # entries of Progress.counts
+VIOLATION, CURVATURE, OBJECTIVE = range(3)  # entries of Progress.reached
 
 
 class Rule(NamedTuple):
@@ -44,8 +44,8 @@ class Rule(NamedTuple):
 class Progress(NamedTuple):
     """What a call reached, filled in place.
 
-    counts : steps, rounds
-    reached : violation, lowest curvature
+    counts : steps, rounds, support vectors
+    reached : violation, lowest curvature, value of the minimised dual
     thresholds : of the groups, as of `scan_groups`
     """
 
@@ -56,12 +56,25 @@ class Progress(NamedTuple):
 
 def new_progress(n_groups: int) -> Progress:
     """Of a solve that begins."""
-    return Progress(np.zeros(2, np.int64), np.zeros(2), np.empty((n_groups, 4)))
+    return Progress(np.zeros(3, np.int64), np.zeros(3), np.empty((n_groups, 4)))
 
 
 @jit
 def solve_rounds(store, terms, beta, Kb, rule, keys, progress):
     """Rounds until the problem is solved, or until steps or rounds are used up."""
+    run_rounds(store, terms, beta, Kb, rule, keys, progress)
+    value = 0.0
+    progress.counts[SUPPORT] = 0
+    for t in range(beta.shape[0]):  # here, because NumPy gives up the interpreter's lock, and threads wait to get it
+        progress.counts[SUPPORT] += 1 if beta[t] != 0.0 else 0
+        smooth = 0.5 * (Kb[t] + terms.diagonal[t] * beta[t])
+        value += (smooth + terms.linear_term[t]) * beta[t] + terms.epsilon[t] * abs(beta[t])
+    progress.reached[OBJECTIVE] = value
+
+
+@jit(inner=True)
+def run_rounds(store, terms, beta, Kb, rule, keys, progress):
+    """The loop."""
     counts, reached, table = progress.counts, progress.reached, progress.thresholds
     n_groups = table.shape[0]
     midpoints = np.empty(n_groups)

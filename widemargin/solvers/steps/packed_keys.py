@@ -11,6 +11,7 @@ With NUMBA_DISABLE_JIT=1 intrinsics cannot run, so each has a twin in plain Pyth
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -33,8 +34,9 @@ class Keys(NamedTuple):
     limits: NDArray
 
 
+@lru_cache(maxsize=64)
 def keys_of(n: int, dtype: np.dtype) -> Keys:
-    """Keys for n values of a float type."""
+    """Keys for n values of a float type; not to be written to."""
     integer = np.int32 if dtype == np.float32 else np.int64
     low = (1 << max(1, int(n - 1).bit_length())) - 1
     return Keys(np.arange(n, dtype=integer), np.array([np.iinfo(integer).max, ~low, low], integer))
