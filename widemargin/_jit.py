@@ -95,6 +95,8 @@ def jit(
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": set(fastmath) or False}
     options["no_cfunc_wrapper"] = True
     options["no_cpython_wrapper"] = inner
+    if inner and not fastmath:  # into the callers, whose flags of fast-math would apply as well
+        options["inline"] = "always"
     dispatcher = numba.njit(**options)(function)
     if inner and not INTERPRETED:
         dispatcher.__class__ = _Inner

@@ -130,7 +130,7 @@ def test_infeasible_multipliers_are_refused(machine, rng):
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_wrong_level_is_refused(machine, rng):
     X, _, dual, trained = solved(machine, rng)
-    beta, level = trained.solution.beta, trained.solution.level
+    beta, level = trained.solution.beta, trained.solution.thresholds
     kernel = KERNELS["rbf"][0]
     assert certify(dual, kernel, X, beta, 2 * TOL, level=level).holds
     for g in range(dual.n_groups):
@@ -153,7 +153,7 @@ def test_an_early_stop_is_refused(rng):
 @pytest.mark.parametrize("where", ["beta", "one of beta", "function", "one of function"])
 def test_nan_is_refused(where, rng):
     _, K, dual, trained = solved("hinge", rng)
-    beta, function = trained.solution.beta.copy(), trained.solution.function.copy()
+    beta, function = trained.solution.beta.copy(), trained.solution.Kb.copy()
     target = beta if "beta" in where else function
     target[slice(0, 1) if "one" in where else slice(None)] = np.nan
     if "beta" in where:
@@ -172,7 +172,7 @@ def test_an_infinite_primal_of_an_unknown_kernel_is_refused(rng):
 def test_errors_of_the_function_widen_every_bound(machine, rng):
     """Whatever the true function is within its error, the bounds contain what it gives."""
     _, K, dual, trained = solved(machine, rng)
-    beta, F = trained.solution.beta, trained.solution.function
+    beta, F = trained.solution.beta, trained.solution.Kb
     for size in (1e-9, 1e-5, 1e-2):
         error = size * rng.random(len(F))
         known = certify_function(dual, beta, F, 1e-3, error=error, diagonal=K.max())
@@ -190,7 +190,7 @@ def test_errors_of_the_function_widen_every_bound(machine, rng):
 def test_what_rounding_leaves_open_is_undecided(rng):
     _, K, dual, trained = solved("hinge", rng)
     tol = 2 * trained.certificate.violation
-    point = (dual, trained.solution.beta, trained.solution.function, tol)
+    point = (dual, trained.solution.beta, trained.solution.Kb, tol)
     for error, holds, undecided in ((0.0, True, False), (0.1 * tol, True, False), (tol, False, True)):
         certificate = certify_function(*point, error=error, diagonal=K.max())
         assert (certificate.holds, certificate.is_undecided) == (holds, undecided)

@@ -54,7 +54,7 @@ def test_it_is_the_general_certificate(pair, dual, scaling, whole):
     for field in dataclasses.fields(certificate):
         mine, theirs = getattr(certificate, field.name), getattr(general, field.name)
         assert mine == (pytest.approx(theirs, rel=1e-9) if field.name not in ("criterion", "status") else theirs)
-    assert certificate.drift == np.abs(scores.values - solution.function).max()
+    assert certificate.drift == np.abs(scores.values - solution.Kb).max()
 
 
 def test_rows_that_are_missing_are_evaluated(pair):

@@ -126,12 +126,12 @@ def test_the_certificate_after_an_interrupt_is_computed_afresh():
         from widemargin.solvers import solve_blocks
 
         solution = solve_blocks(dual, gram, Stopping(tol=1e-3, max_iter=5))
-        lie = solution.function + 1e3 * np.arange(80)
-        return replace(solution, status=Status.INTERRUPTED, function=lie)
+        lie = solution.Kb + 1e3 * np.arange(80)
+        return replace(solution, status=Status.INTERRUPTED, Kb=lie)
 
     trained = Training(Gaussian(0.5), X, solver=liar).train([Task(dual)], Stopping())[0]
     honest = Gaussian(0.5)(X) @ trained.solution.beta
-    np.testing.assert_allclose(trained.solution.function, honest, atol=1e-9)
+    np.testing.assert_allclose(trained.solution.Kb, honest, atol=1e-9)
     assert trained.certificate.drift > 1e4
 
 
@@ -147,7 +147,7 @@ def test_interrupting_the_certificate_leaves_a_true_one_with_wider_bounds(monkey
     trained = training.train([Task(dual)], Stopping())[0]
     assert trained.solution.status is Status.INTERRUPTED
     certificate, truth = trained.certificate, Gaussian(0.5)(X) @ trained.solution.beta
-    assert (np.abs(trained.solution.function - truth) <= trained.solution.error).all()
+    assert (np.abs(trained.solution.Kb - truth) <= trained.solution.error).all()
     assert not certificate.holds and np.isnan(certificate.drift)
     assert certificate.computed == pytest.approx(trained.solution.violation)
     assert certificate.violation >= certificate.computed + certificate.rounding

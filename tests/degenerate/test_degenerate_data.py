@@ -55,7 +55,7 @@ def test_every_sample_in_both_classes(rng):
     X, y = np.vstack([X, X]), np.repeat([1.0, -1.0], 20)
     trained = optimal(Gaussian(0.5), X, Gaussian(0.5)(X), hinge(y, np.full(40, 3.0)))
     assert trained.certificate.dual == pytest.approx(120.0)  # F = 0: every sample pays C
-    np.testing.assert_allclose(trained.solution.function, 0.0, atol=1e-9)
+    np.testing.assert_allclose(trained.solution.Kb, 0.0, atol=1e-9)
     optimal(Gaussian(0.5), X, Gaussian(0.5)(X), squared_hinge(y, np.full(40, 3.0)))
     optimal(Linear(), X, Linear()(X), hinge(y, np.full(40, 3.0)))
 
@@ -105,7 +105,7 @@ def test_one_sample_per_class():
         trained = optimal(Linear(), X, X @ X.T, hinge(y, np.full(2, C)))
         np.testing.assert_allclose(trained.solution.beta, [-expected, expected])
     trained = optimal(Linear(), X, X @ X.T, hinge(y, np.full(2, np.inf)))
-    np.testing.assert_allclose(trained.solution.function - trained.solution.level, [-1.0, 1.0], atol=1e-6)
+    np.testing.assert_allclose(trained.solution.Kb - trained.solution.thresholds, [-1.0, 1.0], atol=1e-6)
     optimal(Linear(), X, X @ X.T, squared_hinge(y, np.ones(2)))
     optimal(Gaussian(1.0), X, Gaussian(1.0)(X), nu_classification(y, 0.5, np.ones(2)))
 
@@ -143,7 +143,7 @@ def test_scale_of_the_features_with_C_that_matches(machine, scale, rng):
     target = noisy_scores(X, rng)
     plain = train(Linear(), X, MACHINES[machine](target, np.full(30, 1.0)))
     scaled = train(Linear(), scale * X, MACHINES[machine](target, np.full(30, 1.0) / scale**2), limit=1.0)
-    np.testing.assert_allclose(scaled.solution.function, plain.solution.function, atol=1e-4)
+    np.testing.assert_allclose(scaled.solution.Kb, plain.solution.Kb, atol=1e-4)
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-20, 1e-8])
@@ -247,7 +247,7 @@ def test_regression_on_a_constant_target_has_no_support_vectors(rng):
     X = rng.normal(size=(30, 2))
     trained = optimal(Gaussian(1.0), X, Gaussian(1.0)(X), epsilon_insensitive(np.full(30, 5.0), np.ones(30), 0.1))
     assert not trained.solution.beta.any()
-    assert -trained.solution.level[0] == pytest.approx(5.0, abs=0.1)
+    assert -trained.solution.thresholds[0] == pytest.approx(5.0, abs=0.1)
 
 
 def test_regression_without_a_tube(rng):

@@ -36,9 +36,9 @@ def test_a_fold_left_out_is_the_fit_without_it(machine, in_memory, samples, rng)
     assert left_out.solution.status is Status.OPTIMAL
     assert not left_out.solution.beta[away].any()
     truth = kernel(X) @ left_out.solution.beta
-    assert (np.abs(left_out.solution.function - truth) <= left_out.solution.error).all()
-    np.testing.assert_allclose(left_out.solution.function, cold.solution.function, atol=1e-4)
-    np.testing.assert_allclose(left_out.solution.level, cold.solution.level, atol=1e-4)
+    assert (np.abs(left_out.solution.Kb - truth) <= left_out.solution.error).all()
+    np.testing.assert_allclose(left_out.solution.Kb, cold.solution.Kb, atol=1e-4)
+    np.testing.assert_allclose(left_out.solution.thresholds, cold.solution.thresholds, atol=1e-4)
     assert left_out.solution.iterations < cold.solution.iterations
 
 

@@ -319,12 +319,12 @@ def _attack_training(case: Case, outcome: Outcome, caught: list[warnings.Warning
         given = dense[np.ix_(index, index)].astype(np.float64) if p["kernel"] == "precomputed" else None
         formula = formula_of(p["kernel"], p.get("gamma"), p.get("degree"), p.get("coef0"), given)
         problem = _problem_of(task.dual, formula, dense[index], answer)
-        outcome.verdicts.append(judge(problem, answer.certificate, answer.solution.function))
+        outcome.verdicts.append(judge(problem, answer.certificate, answer.solution.Kb))
 
 
 def _problem_of(dual: Any, formula: KernelFormula, X: NDArray, answer: Any) -> Problem:
     """The arrays of a dual and the answer to it."""
-    level = np.array(answer.solution.level)
+    level = np.array(answer.solution.thresholds)
     sums = np.array([dual.start[dual.group == g].astype(LONG).sum() for g in range(dual.n_groups)], LONG)
     return Problem(
         formula, X, answer.solution.beta, dual.linear_term, dual.lower, dual.upper, dual.diagonal, dual.epsilon,

@@ -57,7 +57,7 @@ def test_c_classification(name, weighted, rng):
     solution = train(kernel, X, dual)
     peer = SVC(C=2.0, kernel="precomputed", tol=1e-7).fit(K, y, sample_weight=weight)
     same_objective(dual, K, solution.beta, coefficients(peer))
-    np.testing.assert_allclose(solution.function - solution.level[0], peer.decision_function(K), atol=2e-4)
+    np.testing.assert_allclose(solution.Kb - solution.thresholds[0], peer.decision_function(K), atol=2e-4)
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["even", "weighted"])
@@ -70,7 +70,7 @@ def test_eps_regression(name, weighted, rng):
     solution = train(kernel, X, dual)
     peer = SVR(C=0.4, epsilon=0.2, kernel="precomputed", tol=1e-7).fit(K, y, sample_weight=weight)
     same_objective(dual, K, solution.beta, coefficients(peer))
-    np.testing.assert_allclose(solution.function - solution.level[0], peer.predict(K), atol=2e-4)
+    np.testing.assert_allclose(solution.Kb - solution.thresholds[0], peer.predict(K), atol=2e-4)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -78,9 +78,9 @@ def test_nu_classification(name, rng):
     X, target = data(rng)
     y, kernel, K = signs(target), KERNELS[name][0], KERNELS[name][1](X, X)
     solution = train(kernel, X, nu_classification(y, 0.5, np.ones(N)))
-    margin, bias = nu_margin(solution.level)
+    margin, bias = nu_margin(solution.thresholds)
     peer = NuSVC(nu=0.5, kernel="precomputed", tol=1e-8).fit(K, y)
-    np.testing.assert_allclose((solution.function + bias) / margin, peer.decision_function(K), atol=5e-4)
+    np.testing.assert_allclose((solution.Kb + bias) / margin, peer.decision_function(K), atol=5e-4)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -88,12 +88,12 @@ def test_nu_regression(name, rng):
     X, y = data(rng)
     kernel, K = KERNELS[name][0], KERNELS[name][1](X, X)
     solution = train(kernel, X, nu_regression(y, np.full(N, 0.4), 0.4))
-    tube, bias = nu_tube(solution.level)
+    tube, bias = nu_tube(solution.thresholds)
     peer = NuSVR(nu=0.4, C=0.4, kernel="precomputed", tol=1e-7).fit(K, y)
-    np.testing.assert_allclose(solution.function + bias, peer.predict(K), atol=2e-4)
+    np.testing.assert_allclose(solution.Kb + bias, peer.predict(K), atol=2e-4)
     # The tube found is the eps at which the eps-machine gives the same function.
     again = train(kernel, X, epsilon_insensitive(y, np.full(N, 0.4), tube))
-    np.testing.assert_allclose(again.function - again.level[0], solution.function + bias, atol=2e-4)
+    np.testing.assert_allclose(again.Kb - again.thresholds[0], solution.Kb + bias, atol=2e-4)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -105,4 +105,4 @@ def test_one_class(name, rng):
     solution = train(kernel, X, dual)
     peer = OneClassSVM(nu=0.3, kernel="precomputed", tol=1e-7).fit(K)
     same_objective(dual, K, solution.beta, coefficients(peer))
-    np.testing.assert_allclose(solution.function - solution.level[0], peer.decision_function(K), atol=5e-4)
+    np.testing.assert_allclose(solution.Kb - solution.thresholds[0], peer.decision_function(K), atol=5e-4)

@@ -42,12 +42,10 @@ def check(kernel, X, K, dual):
     assert abs(here.objective - best) <= 1e-6 * size
     assert abs(certificate.dual + best) <= 1e-6 * size
     # The primal at the solver's own levels is an upper bound of the optimum, found without any code of the package.
-    primal = primal_at(dual, here.function, here.norm2, solution.level)
+    primal = primal_at(dual, here.function, here.norm2, solution.thresholds)
     assert -best - 1e-6 * size <= certificate.primal <= primal + 1e-9 * abs(primal)
     assert -1e-12 * size <= certificate.primal - certificate.dual <= 1e-4 * size  # the optimum itself can be zero
-    np.testing.assert_allclose(
-        solution.function, here.function.astype(float), rtol=0, atol=1e-9 * np.abs(K).max() * size
-    )
+    np.testing.assert_allclose(solution.Kb, here.function.astype(float), rtol=0, atol=1e-9 * np.abs(K).max() * size)
 
 
 def problem(data, rng):

@@ -34,7 +34,7 @@ def test_the_gap_criterion(name):
     dual, K = small_problem("hinge", fixed=name in SINGLES)
     solution = ALL[name].solve(dual, FullGram(K), Stopping(tol=1e-2, criterion="gap"))
     function = K @ solution.beta
-    level = solution.level
+    level = solution.thresholds
     primal, _ = best_primal(dual, function, float(solution.beta @ function), level)
     assert solution.status is Status.OPTIMAL
     assert primal + solution.objective <= 1.0001e-2 * (abs(primal) + 1.0)
@@ -58,7 +58,7 @@ def test_max_iter(name):
     if name not in ("chunking", "osuna"):  # their steps are those of the inner solver, counted per sub-problem
         assert solution.iterations == 3
     assert solution.violation > 1e-8
-    np.testing.assert_allclose(solution.function, K @ solution.beta, atol=1e-10)
+    np.testing.assert_allclose(solution.Kb, K @ solution.beta, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ITERATIVE)
@@ -93,7 +93,7 @@ def test_an_interrupt_leaves_a_consistent_point(name, at):
     solution = ALL[name].solve(dual, FullGram(K), Stopping(tol=1e-9), watch=watch)
     assert solution.status is Status.INTERRUPTED
     assert calls == at
-    np.testing.assert_allclose(solution.function, K @ solution.beta, atol=1e-10)
+    np.testing.assert_allclose(solution.Kb, K @ solution.beta, atol=1e-10)
     assert values_at(dual, K, solution.beta).infeasibility <= 1e-12
     assert bool(solution.beta.any()) == (at > 1)
 
@@ -110,7 +110,7 @@ def test_an_interrupt_during_the_update_of_the_outputs_keeps_the_old_pair():
         gram = Interrupted(K)
         solution = solver.solve(dual, gram, Stopping(), function=np.zeros(len(K)))
         assert solution.status is Status.INTERRUPTED
-        assert not solution.beta.any() and not solution.function.any()
+        assert not solution.beta.any() and not solution.Kb.any()
 
 
 @pytest.mark.parametrize("name", ITERATIVE)
@@ -233,12 +233,12 @@ def test_every_solver_ends_on_degenerate_data(name, case):
     with np.errstate(all="ignore"):
         solution = solver.solve(dual, FullGram(K), Stopping(tol=1e-3, time_limit=4.0))
     assert time.perf_counter() - began < 8.0
-    assert np.isfinite(solution.beta).all() and np.isfinite(solution.function).all()
+    assert np.isfinite(solution.beta).all() and np.isfinite(solution.Kb).all()
     assert np.all(solution.beta >= dual.lower) and np.all(solution.beta <= dual.upper)
     total = np.abs(solution.beta).sum()
     assert values_at(dual, K, solution.beta).infeasibility <= 1e-9 * max(total, 1e-300)
     np.testing.assert_allclose(
-        solution.function, K @ solution.beta, atol=1e-7 * np.abs(K).max() * max(total, 1e-300) + 1e-300
+        solution.Kb, K @ solution.beta, atol=1e-7 * np.abs(K).max() * max(total, 1e-300) + 1e-300
     )
     if solution.status is Status.OPTIMAL:
         assert values_at(dual, K, solution.beta).violation <= 1.01e-3 + 1e-9 * np.abs(K).max() * total

@@ -27,7 +27,7 @@ def check(solver, dual, K, tol=TOL):
     assert here.infeasibility <= 1e-12 * max(1.0, np.abs(solution.beta).sum())
     assert -1e-8 * size <= here.objective - best.objective <= 2e-3 * size
     assert solution.objective == pytest.approx(here.objective, abs=1e-9 * size)
-    np.testing.assert_allclose(solution.function, here.function.astype(float), atol=1e-9 * size)
+    np.testing.assert_allclose(solution.Kb, here.function.astype(float), atol=1e-9 * size)
     certificate = certify_function(
         dual, solution.beta, K @ dual.per_sample(solution.beta), 1.001 * tol, solution=solution, diagonal=K.max()
     )
@@ -101,7 +101,7 @@ def test_hard_margin(name):
 def test_a_start_at_the_optimum_takes_no_step(name):
     dual, K = small_problem("hinge")
     best = solve_blocks(dual, FullGram(K), Stopping(tol=1e-9))
-    solution = {**PAIRS, **GENERAL}[name].solve(dual, FullGram(K), RULE, start=best.beta, function=best.function)
+    solution = {**PAIRS, **GENERAL}[name].solve(dual, FullGram(K), RULE, start=best.beta, function=best.Kb)
     assert solution.status is Status.OPTIMAL and solution.iterations == 0
     np.testing.assert_array_equal(solution.beta, best.beta)
 

@@ -44,7 +44,7 @@ def test_same_optimum_as_on_the_whole_matrix(d, machine, rng):
     assert solution.status is Status.OPTIMAL
     assert solution.violation <= 1e-8
     np.testing.assert_allclose(solution.objective, best.objective, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(solution.function, kernel(X) @ solution.beta, atol=1e-9)
+    np.testing.assert_allclose(solution.Kb, kernel(X) @ solution.beta, atol=1e-9)
     assert solution.rows_computed == gram.rows_computed <= len(X)
 
 

@@ -120,7 +120,7 @@ def test_one_thread_is_many_threads(kernel, precision, rng):
     values = [values_at(dual, K, answer.beta).objective for answer in answers]
     np.testing.assert_allclose(values, values[0], rtol=1e-5)
     for answer in answers:
-        np.testing.assert_allclose(answer.function - answer.level, answers[0].function - answers[0].level, atol=1e-3)
+        np.testing.assert_allclose(answer.Kb - answer.thresholds, answers[0].Kb - answers[0].thresholds, atol=1e-3)
 
 
 @pytest.mark.parametrize("megabytes", [0.0, 1e-3, 4e-3, 0.1, 100.0])
@@ -172,7 +172,7 @@ def test_interrupted_between_blocks(precision, rng):
     trained = Training(KERNELS["rbf"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=1e-8), watch=watch)[0]
     here = values_at(dual, K, trained.solution.beta)
     assert trained.solution.status is Status.INTERRUPTED and trained.solution.rounds == 3
-    np.testing.assert_allclose(trained.solution.function, here.function.astype(float), atol=1e-4)
+    np.testing.assert_allclose(trained.solution.Kb, here.function.astype(float), atol=1e-4)
     assert trained.certificate.objective == pytest.approx(-here.objective, rel=1e-5)
     assert trained.certificate.dual <= -here.objective <= trained.certificate.primal
 
@@ -196,11 +196,11 @@ def test_the_word_of_another_solver_is_not_taken(monkeypatch, rng):
 
     def wrong_at_one(dual, gram, stopping, start=None, function=None, watch=None):
         solution = solve_blocks(dual, gram, stopping, start=start, function=function)
-        solution.function[N // 2] += 0.5
+        solution.Kb[N // 2] += 0.5
         return solution
 
     trained = Training(KERNELS["rbf"][0], X, n_jobs=1, solver=wrong_at_one).train([Task(dual)], Stopping(tol=TOL))[0]
-    np.testing.assert_allclose(trained.solution.function, K @ trained.solution.beta, atol=1e-9)
+    np.testing.assert_allclose(trained.solution.Kb, K @ trained.solution.beta, atol=1e-9)
     assert trained.certificate.drift == pytest.approx(0.5, abs=1e-3)
 
 

@@ -100,7 +100,7 @@ def test_order_of_the_samples_does_not_matter(seed, machine, kernel):
     one = solve(K, MACHINES[machine](target, weight))
     other = solve(K[np.ix_(order, order)], MACHINES[machine](target[order], weight[order]))
     assert other.objective == pytest.approx(one.objective, rel=1e-7, abs=1e-7)
-    np.testing.assert_allclose(other.function, one.function[order], **NEAR)
+    np.testing.assert_allclose(other.Kb, one.Kb[order], **NEAR)
 
 
 @given(seeds, kernels, st.sampled_from(["hinge", "squared_hinge"]))
@@ -109,7 +109,7 @@ def test_flipping_the_labels_flips_the_function(seed, kernel, machine):
     y = signs(target)
     one, other = solve(K, MACHINES[machine](y, weight)), solve(K, MACHINES[machine](-y, weight))
     assert other.objective == pytest.approx(one.objective, rel=1e-7)
-    np.testing.assert_allclose(other.function - other.level[0], -(one.function - one.level[0]), **NEAR)
+    np.testing.assert_allclose(other.Kb - other.thresholds[0], -(one.Kb - one.thresholds[0]), **NEAR)
 
 
 @given(
@@ -137,7 +137,7 @@ def test_a_weight_of_two_is_the_sample_twice(seed, kernel, machine):
     one = solve(K, MACHINES[machine](target, weight))
     other = solve(K[np.ix_(rows, rows)], MACHINES[machine](target[rows], np.ones(len(rows))))
     assert other.objective == pytest.approx(one.objective, rel=1e-7, abs=1e-7)
-    np.testing.assert_allclose(other.function[:n], one.function, **NEAR)
+    np.testing.assert_allclose(other.Kb[:n], one.Kb, **NEAR)
 
 
 @given(seeds, kernels, machines)
@@ -153,7 +153,7 @@ def test_a_weight_of_zero_is_no_sample(seed, kernel, machine):
     one = solve(K, MACHINES[machine](values, weight))
     other = solve(K[np.ix_(kept, kept)], MACHINES[machine](values[kept], weight[kept]))
     assert other.objective == pytest.approx(one.objective, rel=1e-7, abs=1e-7)
-    np.testing.assert_allclose(other.function, one.function[kept], **NEAR)
+    np.testing.assert_allclose(other.Kb, one.Kb[kept], **NEAR)
 
 
 @given(seeds, kernels, st.sampled_from(WITHOUT_BIAS), st.floats(-6, 6), st.booleans())
@@ -166,7 +166,7 @@ def test_scaling_kernel_and_C_against_each_other(seed, kernel, machine, exponent
         duals = [without_groups(dual) for dual in duals]
     one, other = solve(K, duals[0]), solve(s * K, duals[1])
     assert s * other.objective == pytest.approx(one.objective, rel=1e-6, abs=1e-6)
-    np.testing.assert_allclose(other.function, one.function, **NEAR)
+    np.testing.assert_allclose(other.Kb, one.Kb, **NEAR)
 
 
 @given(seeds, kernels, st.floats(0.05, 0.9))
@@ -176,11 +176,11 @@ def test_nu_bounds_of_classification(seed, kernel, nu):
     m = weight.sum()
     nu = min(nu, 2 * min(weight[y > 0].sum(), weight[y < 0].sum()) / m)
     solution = solve(K, nu_classification(y, nu, weight))
-    margin, bias = nu_margin(solution.level)
+    margin, bias = nu_margin(solution.thresholds)
     order = np.argsort(-y, kind="stable")  # variables stand by class
     alpha = np.empty(len(y))
     alpha[order] = np.abs(solution.beta)
-    errors = weight[y * (solution.function + bias) < margin - 1e-6].sum() / m
+    errors = weight[y * (solution.Kb + bias) < margin - 1e-6].sum() / m
     assert errors <= nu + 1e-9
     assert nu - 1e-9 <= weight[alpha > 0].sum() / m
 
@@ -190,8 +190,8 @@ def test_nu_bounds_of_regression(seed, kernel, nu):
     _, _, y, _, K = problem(seed, "nu_regression", kernel)
     n = len(y)
     solution = solve(K, nu_regression(y, np.full(n, 2.0), nu))
-    tube, bias = nu_tube(solution.level)
-    outside = np.mean(np.abs(y - solution.function - bias) > tube + 1e-6)
+    tube, bias = nu_tube(solution.thresholds)
+    outside = np.mean(np.abs(y - solution.Kb - bias) > tube + 1e-6)
     assert outside <= nu + 1e-9
     assert nu - 1e-9 <= np.mean((solution.beta[:n] > 0) | (solution.beta[n:] < 0))
 
@@ -200,7 +200,7 @@ def test_nu_bounds_of_regression(seed, kernel, nu):
 def test_nu_bounds_of_one_class(seed, kernel, nu):
     _, _, _, weight, K = problem(seed, "one_class", kernel)
     solution = solve(K, one_class(weight, nu))
-    outside = weight[solution.function < solution.level[0] - 1e-6].sum() / weight.sum()
+    outside = weight[solution.Kb < solution.thresholds[0] - 1e-6].sum() / weight.sum()
     assert outside <= nu + 1e-9
     assert nu - 1e-9 <= weight[solution.beta > 0].sum() / weight.sum()
 
@@ -257,7 +257,7 @@ def test_every_way_to_hold_the_same_data_gives_the_same_answer(kernel, binary, r
     for name, data in ways.items():
         trained = Training(KERNELS[kernel][0], data, n_jobs=1).train([Task(dual)], Stopping(tol=1e-7))[0]
         assert trained.certificate.holds, name
-        decision = trained.solution.function - trained.solution.level
+        decision = trained.solution.Kb - trained.solution.thresholds
         reference = decision if reference is None else reference
         np.testing.assert_allclose(decision, reference, atol=1e-5, err_msg=name)
 

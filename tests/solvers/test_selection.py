@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.optimality import levels_of, scan_groups, violation_of
+from widemargin.problems.optimality import scan_groups, thresholds_of, violation_of
 from widemargin.solvers.on_demand.tuning import BlockTuning
 from widemargin.solvers.on_demand.working_set import Selector, Violators, collect_violators, worst
 
@@ -137,7 +137,7 @@ def test_violation_and_levels_by_hand():
     # can rise: 1, 2, 3 -> lowest 1; can fall: 0, 1, 2 -> highest 3; free: 1 and 2
     assert table.tolist() == [[1.0, 3.0, 4.0, 2.0]]
     assert violation_of(table, 1) == 2.0
-    assert levels_of(table, 1).tolist() == [2.0]
+    assert thresholds_of(table, 1).tolist() == [2.0]
     assert violation_of(table, 0) == 3.0
 
 
@@ -145,7 +145,7 @@ def test_levels_where_no_variable_is_free():
     table = np.array(
         [[4.0, -1.0, 0.0, 0.0], [np.inf, 2.0, 0.0, 0.0], [3.0, -np.inf, 0.0, 0.0], [np.inf, -np.inf, 0, 0]]
     )
-    assert levels_of(table, 4).tolist() == [1.5, 2.0, 3.0, 0.0]
+    assert thresholds_of(table, 4).tolist() == [1.5, 2.0, 3.0, 0.0]
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_same_answer_as_with_all_variables(machine, bias, share, parts, kind_of_
     here = values_at(dual, K, answer.beta)
     assert parts, "nothing was left out"
     assert answer.status is Status.OPTIMAL
-    np.testing.assert_allclose(answer.function, K @ dual.per_sample(answer.beta), atol=1e-9 * np.abs(answer.beta).sum())
+    np.testing.assert_allclose(answer.Kb, K @ dual.per_sample(answer.beta), atol=1e-9 * np.abs(answer.beta).sum())
     assert here.violation <= TOL * (1 + 1e-6)
     assert here.infeasibility <= 1e-9 * np.abs(answer.beta).sum()
     assert answer.objective == pytest.approx(here.objective, rel=1e-9)
@@ -174,7 +174,7 @@ def test_a_part_ends_with_the_whole(ending, parts, rng):
     expected = {"interrupt": Status.INTERRUPTED, "steps": Status.MAX_ITER, "time": Status.TIME_LIMIT}[ending]
     assert parts and answer.status is expected
     assert answer.iterations <= whole.iterations or ending == "time"
-    np.testing.assert_allclose(answer.function, K @ answer.beta, atol=1e-9 * np.abs(answer.beta).sum())
+    np.testing.assert_allclose(answer.Kb, K @ answer.beta, atol=1e-9 * np.abs(answer.beta).sum())
     assert abs(answer.beta.sum()) <= 1e-9 * np.abs(answer.beta).sum()
     assert ((answer.beta >= dual.lower) & (answer.beta <= dual.upper)).all()
 

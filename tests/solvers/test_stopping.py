@@ -188,7 +188,7 @@ def test_interrupt_between_blocks_returns_a_consistent_point(machine, at, rng, m
     here = values_at(dual, K, trained.solution.beta)
     assert trained.solution.status is Status.INTERRUPTED is trained.certificate.status
     assert calls == at
-    np.testing.assert_allclose(trained.solution.function, here.function.astype(float), atol=1e-10)
+    np.testing.assert_allclose(trained.solution.Kb, here.function.astype(float), atol=1e-10)
     assert trained.certificate.objective == pytest.approx(-here.objective, rel=1e-9, abs=1e-12)
     assert here.infeasibility <= 1e-12 * N
 
@@ -203,7 +203,7 @@ def test_interrupt_of_a_problem_that_is_solved_at_once(rng):
     trained = train(K, dual, watch=watch)
     here = values_at(dual, K, trained.solution.beta)
     assert trained.solution.status in (Status.INTERRUPTED, Status.OPTIMAL)
-    np.testing.assert_allclose(trained.solution.function, here.function.astype(float), atol=1e-10)
+    np.testing.assert_allclose(trained.solution.Kb, here.function.astype(float), atol=1e-10)
 
 
 def test_interrupt_ends_all_tasks_and_each_has_an_answer(rng):
@@ -218,7 +218,7 @@ def test_interrupt_ends_all_tasks_and_each_has_an_answer(rng):
     for result, task in zip(results, duals):
         here = values_at(task, K, result.solution.beta)
         assert result.solution.status in (Status.INTERRUPTED, Status.OPTIMAL)
-        np.testing.assert_allclose(result.solution.function, here.function.astype(float), atol=1e-10)
+        np.testing.assert_allclose(result.solution.Kb, here.function.astype(float), atol=1e-10)
 
 
 def test_after_an_interrupt_training_can_go_on(rng):
@@ -256,7 +256,7 @@ def test_an_interrupt_inside_the_row_update_keeps_beta_and_function_together(rng
 
     solution = solve_blocks(dual, Interrupted(K), Stopping(tol=1e-6))
     assert solution.status is Status.INTERRUPTED
-    np.testing.assert_allclose(solution.function, K @ solution.beta, atol=1e-12)
+    np.testing.assert_allclose(solution.Kb, K @ solution.beta, atol=1e-12)
 
 
 def lying_solver(dual, gram, stopping, start=None, function=None, watch=None):
@@ -266,7 +266,7 @@ def lying_solver(dual, gram, stopping, start=None, function=None, watch=None):
     i, j = np.flatnonzero((y > 0) & (beta < dual.upper))[0], np.flatnonzero((y < 0) & (beta > dual.lower))[0]
     beta[i], beta[j] = beta[i] + 0.1, beta[j] - 0.1
     return Solution(
-        beta=beta, function=np.zeros(len(dual)), level=np.zeros(1), status=Status.OPTIMAL, violation=0.0, objective=0.0,
+        beta=beta, Kb=np.zeros(len(dual)), thresholds=np.zeros(1), status=Status.OPTIMAL, violation=0.0, objective=0.0,
         iterations=1, rounds=1, rows_computed=0, seconds=0.0,
     )  # fmt: skip
 
@@ -285,7 +285,7 @@ def test_the_certificate_belongs_to_the_answer_returned(rng, monkeypatch):
     trained = Training(GivenMatrix(K), None, n_jobs=1, solver="lying").train([Task(dual)], Stopping())[0]
     here = values_at(dual, K, trained.solution.beta)
     assert trained.certificate.dual == pytest.approx(-here.objective)
-    np.testing.assert_allclose(trained.solution.function, here.function.astype(float), atol=1e-12)
+    np.testing.assert_allclose(trained.solution.Kb, here.function.astype(float), atol=1e-12)
 
 
 def test_unknown_solver_names_are_refused():

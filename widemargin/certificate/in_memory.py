@@ -36,7 +36,7 @@ from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import SECOND_ORDER, UNIT
 from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.optimality import compiled_levels_of
+from widemargin.problems.optimality import compiled_thresholds_of
 from widemargin.problems.primal import soft_primal
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def certify_rows(
     assert store is not None
     gram.need(np.flatnonzero(solution.beta))
     point, facts = Point(solution.beta, np.empty(n), np.empty(n)), np.empty(N_FACTS)
-    level = certify_point(store.rows, store.slot, gram.errors, dual.terms, point, gram.diag, solution.function, facts)
+    level = certify_point(store.rows, store.slot, gram.errors, dual.terms, point, gram.diag, solution.Kb, facts)
     certificate = certificate_of(facts, level, tol=tol, is_psd=is_psd, **price(solution))
     return certificate, Scores(point.Kb, point.error)
 
@@ -86,7 +86,7 @@ def certify_point(rows, slot, errors, terms, point, diag, incremental, facts):
     facts[N_FREE] = 0.0
     for g in range(terms.n_groups):
         facts[N_FREE] += table[g, FREE]
-    threshold = compiled_levels_of(table, terms.n_groups)
+    threshold = compiled_thresholds_of(table, terms.n_groups)
     violation = overlap(table, terms.n_groups, LOWEST_LOW, HIGHEST_HIGH)
     computed = overlap(table, terms.n_groups, LOWEST, HIGHEST)
     gap, _ = soft_gap(terms, point, threshold, numbers)

@@ -54,7 +54,7 @@ from widemargin.kernels.errors import UNIT
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.parallel.tiles import single_threaded_blas
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.optimality import levels_of
+from widemargin.problems.optimality import thresholds_of
 from widemargin.problems.primal import hard_primal, soft_primal
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _in_doubt(dual: SignedDual, point: Point, tol: float, criterion: str) -> NDA
         return doubtful_slopes(dual.terms, point, table, tol)
     if not np.isfinite(point.error).all():
         return np.isinf(point.error)
-    level = levels_of(table, groups)
+    level = thresholds_of(table, groups)
     gap, _, excess = _gap(dual, point, level, numbers)
     allowed = tol * _size(numbers)
     if gap <= allowed:
@@ -189,7 +189,7 @@ def certify_function(
         float(overlap(table, groups, *columns)) for columns in ((LOWEST_LOW, HIGHEST_HIGH), (LOWEST, HIGHEST))
     )
     if level is None:
-        level = levels_of(table, groups)
+        level = thresholds_of(table, groups)
     elif not np.isfinite(level).all():
         violation = computed = float("inf")
     elif groups:

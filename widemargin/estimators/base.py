@@ -149,7 +149,7 @@ class KernelMachine(NamedKernel, LimitedFit):
         if self.warm_start:
             self._multipliers = [answer.solution.beta for answer in trained]
             self._multipliers_C = getattr(self, "C", 1.0)
-        show(self, [(answer.solution.beta, answer.solution.level) for answer in trained])
+        show(self, [(answer.solution.beta, answer.solution.thresholds) for answer in trained])
         return answers
 
     def _note_certificates(

@@ -204,8 +204,8 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         if folds is None:
             return
         for (number, fold), answer in zip(folds.left_out, held_out, strict=True):
-            margin, bias = self._margin(tasks[number].dual, answer.solution.level)
-            folds.take(number, fold, (answer.solution.function + bias) / margin)
+            margin, bias = self._margin(tasks[number].dual, answer.solution.thresholds)
+            folds.take(number, fold, (answer.solution.Kb + bias) / margin)
         self._probA, self._probB = folds.fit_sigmoids()
         if len(self.classes_) == 2:  # scikit-learn keeps those of LIBSVM's function, whose positive class is the first
             self._probB = -self._probB

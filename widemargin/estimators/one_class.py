@@ -129,7 +129,7 @@ class OneClassSVM(OutlierMixin, SingleProblem):
         weight = data.weights()
         run.stopping = run.stopping.relative_to(weight)
         solution = self._fit_single(run, data, one_class(weight, self.nu))
-        values = solution.function - solution.level[0]
+        values = solution.Kb - solution.thresholds[0]
         values[np.abs(values) <= run.stopping.tol] = 0.0  # on the boundary, which side of it is left to rounding
         self._density_marks = density_marks(values, weight)
 

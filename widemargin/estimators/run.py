@@ -21,7 +21,7 @@ from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.progress import watching
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.optimality import levels_of, scan_groups
+from widemargin.problems.optimality import scan_groups, thresholds_of
 from widemargin.training.fit import Training
 from widemargin.training.task import Task, Trained
 
@@ -85,4 +85,4 @@ def _levels(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.fl
     """Levels of the groups at a point with F = K b."""
     f = dual.gradient(beta, function)
     table = scan_groups(f, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups)
-    return levels_of(table, dual.n_groups)
+    return thresholds_of(table, dual.n_groups)

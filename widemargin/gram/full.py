@@ -12,7 +12,7 @@ from widemargin.costs import COSTS, threads_for
 from widemargin.gram.accumulate import gather_block
 from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, summation_error, symmetric_block
 from widemargin.gram.memory import ThreadMemory
-from widemargin.gram.row_store import RowStore, full_store
+from widemargin.gram.row_store import FullStore
 from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import ErrorTerms, unknown
 from widemargin.kernels.kernel import Kernel, Samples
@@ -81,9 +81,9 @@ class FullGram(Gram):
         return gram
 
     @cached_property
-    def store(self) -> RowStore:  # type: ignore[override]
+    def store(self) -> FullStore:  # type: ignore[override]
         """All rows."""
-        return full_store(self.matrix, self.diag)
+        return FullStore(self.matrix, np.arange(len(self), dtype=np.int64), self.diag)
 
     @property
     def samples(self) -> Samples | None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from widemargin.costs import threads_for
 from widemargin.gram.accumulate import add_row_products
 from widemargin.gram.memory import ThreadMemory
-from widemargin.gram.row_store import RowStore
+from widemargin.gram.row_store import FullStore, RowStore
 from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import ErrorTerms, rounding_of_sum
 from widemargin.kernels.kernel import Kernel, Samples
@@ -46,7 +46,7 @@ class Gram(ABC):
     errors: ErrorTerms
     dtype: np.dtype
     is_whole: bool = False
-    store: RowStore | None = None
+    store: FullStore | RowStore | None = None
     n_threads: int = 1
     block_limit: float = np.inf
     rows_computed: int = 0

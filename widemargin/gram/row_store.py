@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
@@ -29,14 +28,22 @@ class Within(NamedTuple):
     second_known: NDArray[np.bool_]
 
 
-class RowStore(NamedTuple):
-    """Rows of the kernel matrix of n samples.
+class FullStore(NamedTuple):
+    """All rows of the kernel matrix of n samples: the row of sample i is `rows[slot[i]]`."""
 
-    source : evaluates rows in compiled code (kernels/fused_rows.py); None where all rows are there
+    rows: NDArray
+    slot: NDArray[np.int64]
+    diag: NDArray[np.float64]
+
+
+class RowStore(NamedTuple):
+    """Those rows of the kernel matrix of two classes that were asked for.
+
+    source : evaluates rows in compiled code (kernels/fused_rows.py)
     rows : at least as many rows of n values as are known
     slot : where the row of each sample is, or ABSENT
     used : number of rows that are there
-    within : of class pairs
+    within : rows of the two classes
     diag : k(x, x), float64
     """
 
@@ -46,14 +53,6 @@ class RowStore(NamedTuple):
     used: NDArray[np.int64]
     within: Within
     diag: NDArray[np.float64]
-
-
-def full_store(matrix: NDArray, diag: NDArray[np.float64]) -> RowStore:
-    """All rows of a matrix."""
-    n = len(matrix)
-    nothing, none = np.empty((0, 0), matrix.dtype), np.empty(0, np.bool_)
-    within = Within(nothing, nothing, none, none)
-    return RowStore(None, matrix, np.arange(n, dtype=np.int64), np.array([n]), within, diag)
 
 
 @jit
@@ -71,10 +70,10 @@ def gather_square(rows, slot, index, done, out):
 
 def has_all_rows(store: Any) -> bool:
     """Whether a store, or a store of this Numba type, is a full matrix."""
-    return store.source is None if isinstance(store, RowStore) else isinstance(store.types[0], types.NoneType)
+    return isinstance(store, FullStore) or getattr(store, "instance_class", None) is FullStore
 
 
-def evaluate_rows(store: RowStore, new: NDArray[np.int64]) -> None:
+def evaluate_rows(store: Any, new: NDArray[np.int64]) -> None:
     """Evaluate the rows of the new samples: within their class where no other pair has, and between the classes.
 
     Other threads may read rows within a class, or write the same ones, so only finished values are put there.

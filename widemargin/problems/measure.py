@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.optimality import levels_of, scan_groups, violation_of
+from widemargin.problems.optimality import scan_groups, thresholds_of, violation_of
 from widemargin.problems.primal import best_primal
 
 TINY = float(np.finfo(np.float64).tiny)  # keeps the gap finite where both objectives are zero
@@ -22,7 +22,7 @@ def measure(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.fl
     """Objective, gap, violation and margin of a point with F = K b."""
     f = dual.gradient(beta, function)
     table = scan_groups(f, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups)
-    level = levels_of(table, dual.n_groups)
+    level = thresholds_of(table, dual.n_groups)
     norm2 = float(dual.per_sample(beta) @ function)
     primal, _ = best_primal(dual, dual.per_variable(function), norm2, level)
     objective = dual.objective(beta, function)

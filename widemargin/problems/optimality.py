@@ -115,7 +115,7 @@ def violation_of(table, n_groups):
     return largest
 
 
-def levels_of(table: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
+def thresholds_of(table: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
     """Level of each group: the mean slope of its free variables, or the middle of the interval the others leave."""
     levels = np.zeros(n_groups)
     for g in range(n_groups):
@@ -133,4 +133,4 @@ def levels_of(table: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
 
 
 #: For compiled code. Python calls the plain function: a first fit should not wait for one more to be compiled.
-compiled_levels_of = jit(levels_of)
+compiled_thresholds_of = jit(thresholds_of)

@@ -21,16 +21,16 @@ class Solution:
     Attributes
     ----------
     beta : signed multipliers, shape (n_variables,)
-    function : K b, shape (n_samples,), as the solver holds it
-    error : bound on the error of `function` at each sample; None where the solver kept no track of it
-    level : r, one per group; shape (n_groups,)
+    Kb : K b, shape (n_samples,), as the solver holds it
+    error : bound on the error of `Kb` at each sample; None where the solver kept no track of it
+    thresholds : r, one per group; shape (n_groups,)
     violation : largest KKT violation by the solver's own gradient
     iterations : two-variable (or one-variable) steps; rounds : outer rounds
     """
 
     beta: Vector
-    function: Vector
-    level: Vector
+    Kb: Vector
+    thresholds: Vector
     status: Status
     violation: float
     objective: float
@@ -43,9 +43,9 @@ class Solution:
     @property
     def scores(self) -> Scores:
         """K b with its error."""
-        return Scores.untracked(self.function) if self.error is None else Scores(self.function, self.error)
+        return Scores.untracked(self.Kb) if self.error is None else Scores(self.Kb, self.error)
 
-    def iteration(self, tol: float, n_support: int, n_free: int) -> Iteration:
+    def iteration(self, tol: float, n_free: int) -> Iteration:
         """Progress record of a problem that was solved at once, as after a round."""
         return Iteration(
             violation=self.violation,
@@ -53,9 +53,9 @@ class Solution:
             objective=self.objective,
             iterations=self.iterations,
             rounds=self.rounds,
-            n_support=n_support,
+            n_support=int(np.count_nonzero(self.beta)),
             n_free=n_free,
             rows_computed=self.rows_computed,
             seconds=self.seconds,
-            point=lambda: (self.beta, self.function),
+            point=lambda: (self.beta, self.Kb),
         )

@@ -22,13 +22,12 @@ from widemargin.monitor.iteration import Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.optimality import levels_of
+from widemargin.problems.optimality import thresholds_of
 from widemargin.solvers.in_memory.rounds import (
     CURVATURE,
     OBJECTIVE,
     ROUNDS,
     STEPS,
-    SUPPORT,
     VIOLATION,
     Progress,
     Rule,
@@ -61,8 +60,8 @@ def solve_blocks(
     if progress is not None and is_solved(state, progress, stopping.tol, tuning):
         solution = Solution(
             beta=state.beta,
-            function=state.Kb,
-            level=levels_of(progress.thresholds, dual.n_groups),
+            Kb=state.Kb,
+            thresholds=thresholds_of(progress.thresholds, dual.n_groups),
             status=Status.OPTIMAL,
             violation=float(progress.reached[VIOLATION]),
             objective=float(progress.reached[OBJECTIVE]),
@@ -118,7 +117,7 @@ def is_solved(state: State, progress: Progress, tol: float, tuning: BlockTuning)
 def reported(solution: Solution, progress: Progress, tol: float, watch: Watch) -> Solution:
     """The solution after it was reported to `watch`, which may end the fit."""
     try:
-        watch(solution.iteration(tol, int(progress.counts[SUPPORT]), int(progress.thresholds[:, 3].sum())))
+        watch(solution.iteration(tol, int(progress.thresholds[:, 3].sum())))
     except KeyboardInterrupt as interrupt:
         return replace(solution, status=status_of(interrupt))
     return solution

@@ -20,7 +20,7 @@ from widemargin.certificate.bounds import FEASIBILITY, Point
 from widemargin.certificate.certificate import FACTS, CertificateTable
 from widemargin.certificate.in_memory import certify_point
 from widemargin.gram.full import FullGram
-from widemargin.gram.row_store import RowStore, gather_square
+from widemargin.gram.row_store import FullStore, gather_square
 from widemargin.kernels.errors import ErrorTerms
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -89,7 +89,7 @@ def new_answers(n_variables: int, n_problems: int) -> BatchAnswers:
 class Matrix(NamedTuple):
     """The kernel matrix of all samples, its diagonal and its errors."""
 
-    store: RowStore
+    store: FullStore
     errors: ErrorTerms
 
 
@@ -119,14 +119,14 @@ def solve_chunk(matrix, sample, starts, terms, rule, keys, chunk, answers):
     """Problems chunk[0]:chunk[1]; `is_proven` becomes True where no negative curvature was met."""
     store, errors = matrix
     q, n_terms, largest = 0, errors.left.shape[1], keys.position.shape[0]
-    one_group, used, numbers = np.zeros(2, np.int64), np.zeros(1, np.int64), np.arange(largest)
-    counts, reached, table = np.zeros(3, np.int64), np.zeros(3), np.empty((1, 4))
+    one_group, numbers = np.zeros(2, np.int64), np.arange(largest)
+    counts, reached, table = np.zeros(2, np.int64), np.zeros(3), np.empty((1, 4))
     block = np.empty(largest * largest, store.rows.dtype)  # room for the largest problem, used again by each
     values, error_terms = np.empty((5, largest)), np.empty((2, largest * n_terms))
     for p in range(chunk[0], chunk[1]):
         a, b = starts[p], starts[p + 1]
         samples, q = sample[a:b], b - a
-        one_group[1] = used[0] = q
+        one_group[1] = q
         counts[0] = counts[1] = 0
         reached[0] = reached[1] = 0.0
         own = Terms(
@@ -149,7 +149,7 @@ def solve_chunk(matrix, sample, starts, terms, rule, keys, chunk, answers):
             diag[k], size[k], Kb[k] = store.diag[samples[k]], errors.size[samples[k]], 0.0
             for term in range(n_terms):
                 left[k, term], right[k, term] = errors.left[samples[k], term], errors.right[samples[k], term]
-        corner = RowStore(None, K, slot, used, store.within, diag)
+        corner = FullStore(K, slot, diag)
         positions = Keys(keys.position[:q], keys.limits)
         solve_rounds(corner, own, point.beta, Kb, rule, positions, Progress(counts, reached, table))
         threshold = certify_point(K, slot, ErrorTerms(left, right, size), own, point, diag, Kb, answers.facts[p])

@@ -97,7 +97,7 @@ class CertifiedSolver:
         max_iter = stopping.max_iter if stopping.max_iter < 0 else max(0, stopping.max_iter - before.iterations)
         time_limit = None if stopping.time_limit is None else max(0.0, stopping.time_limit - before.seconds)
         rest = replace(stopping, max_iter=max_iter, time_limit=time_limit)
-        known = before.scores if self.tracks_error else before.function
+        known = before.scores if self.tracks_error else before.Kb
         after = self.solve(dual, gram, rest, start=before.beta, function=known, watch=watch)
         return replace(
             after,
@@ -115,10 +115,10 @@ class CertifiedSolver:
             self.cancelled.request(solution.status)
         if takes(task.dual, gram, stopping.criterion):
             return self.certify_in_memory(task, gram, solution, stopping, watch)
-        scores, drift = solution.scores if self.tracks_error else Scores.untracked(solution.function), np.nan
+        scores, drift = solution.scores if self.tracks_error else Scores.untracked(solution.Kb), np.nan
         if gram.store is not None:
             scores = gram.scores(task.dual.per_sample(solution.beta))
-            drift = float(np.abs(scores.values - solution.function).max(initial=0.0))
+            drift = float(np.abs(scores.values - solution.Kb).max(initial=0.0))
         return self.settled(task, gram, solution, stopping, scores, drift)
 
     def certify_in_memory(
@@ -134,7 +134,7 @@ class CertifiedSolver:
         ):
             # A few more steps on rows at hand cost less than float64 values.
             aim = aiming(stopping, gram, certificate)
-            solution = self.continue_from(replace(solution, function=scores.values), task.dual, gram, aim, watch)
+            solution = self.continue_from(replace(solution, Kb=scores.values), task.dual, gram, aim, watch)
             certificate, scores = certify_rows(task.dual, gram, solution, tol, is_psd)
         if certificate.holds:
             return with_scores(solution, scores, certificate), certificate
@@ -163,7 +163,7 @@ class CertifiedSolver:
 
 def with_scores(solution: Solution, scores: Scores, certificate: Certificate) -> Solution:
     """The solution with the K b, thresholds and objective that its certificate is about."""
-    return replace(solution, function=scores.values, error=scores.error, level=np.array(certificate.level))
+    return replace(solution, Kb=scores.values, error=scores.error, thresholds=np.array(certificate.level))
 
 
 def aiming(stopping: Stopping, gram: Gram, certificate: Certificate | None = None) -> Stopping:

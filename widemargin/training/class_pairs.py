@@ -69,7 +69,7 @@ def train_class_pairs(training: Training, pairs: ClassPairs, build: Build, stopp
     for number, trained in zip(unproven, training.train(tasks, stopping, None, pairs.members) if tasks else ()):
         solution = trained.solution
         whole.beta[ends[number] - pairs.sizes[number] : ends[number]] = solution.beta
-        whole.thresholds[number] = solution.level[0]
+        whole.thresholds[number] = solution.thresholds[0]
         whole.iterations[number] += solution.iterations
         certificates[number] = replace(  # type: ignore[index]
             trained.certificate, iterations=int(whole.iterations[number])

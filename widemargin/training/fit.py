@@ -209,29 +209,29 @@ class Training:
         """The zero solution of a task that is not solved, without kernel values; None if zero is not feasible."""
         if task.dual.start.any() or task.start is not None:
             return None
-        zero, level = np.zeros(task.dual.n_samples), np.zeros(task.dual.n_groups)
-        solution = Solution(task.dual.start.copy(), zero, level, status, np.inf, 0.0, 0, 0, 0, 0.0)
+        zero, thresholds = np.zeros(task.dual.n_samples), np.zeros(task.dual.n_groups)
+        solution = Solution(task.dual.start.copy(), zero, thresholds, status, np.inf, 0.0, 0, 0, 0, 0.0)
         certificate = certify_function(
             task.dual, solution.beta, zero, stopping.tol,
             criterion=stopping.criterion, is_psd=self.source.kernel.is_psd, diagonal=0.0, solution=solution,
         )  # fmt: skip
-        level = np.array(certificate.level)
-        return Trained(replace(solution, level=level, violation=certificate.violation), certificate)
+        thresholds = np.array(certificate.level)
+        return Trained(replace(solution, thresholds=thresholds, violation=certificate.violation), certificate)
 
     def _with_bias(self, trained: Trained) -> Trained:
         """The answer with K b and thresholds as `split_bias` gives them."""
         if self.tau2 is None:
             return trained
         solution = trained.solution
-        function, level = self.split_bias(solution.beta, solution.function, solution.level)
-        return replace(trained, solution=replace(solution, function=function, level=level))
+        Kb, thresholds = self.split_bias(solution.beta, solution.Kb, solution.thresholds)
+        return replace(trained, solution=replace(solution, Kb=Kb, thresholds=thresholds))
 
-    def split_bias(self, beta: Vector, function: Vector, level: Vector) -> tuple[Vector, Vector]:
+    def split_bias(self, beta: Vector, Kb: Vector, thresholds: Vector) -> tuple[Vector, Vector]:
         """K b and thresholds without the bias of K + tau^2, which is tau^2 sum b; other models stay as they are."""
         if self.tau2 is None:
-            return function, level
+            return Kb, thresholds
         part = self.tau2 * float(beta.sum())
-        return function - part, np.array([-part])
+        return Kb - part, np.array([-part])
 
 
 def begin_at(neighbour: Solution, task: Task, gram: Gram) -> tuple[Task, Scores | None]:
@@ -241,7 +241,7 @@ def begin_at(neighbour: Solution, task: Task, gram: Gram) -> tuple[Task, Scores 
         return task, None
     state = State(task.dual, gram, neighbour.beta, neighbour.scores)
     everything = np.arange(len(task.dual), dtype=np.int64)
-    state.join(State(task.dual, gram, start, neighbour.function), everything)
+    state.join(State(task.dual, gram, start, neighbour.Kb), everything)
     error = state.error
     known = Scores.untracked(state.Kb) if error is None else Scores(state.Kb, error)
     return replace(task, start=start), known

@@ -91,8 +91,8 @@ class LinearPath:
             scores = _scores(rows, beta)
         solution = Solution(
             beta=beta,
-            function=scores.values,
-            level=np.zeros(1),
+            Kb=scores.values,
+            thresholds=np.zeros(1),
             status=answer.status,
             violation=np.nan,
             objective=dual.objective(beta, scores.values),
@@ -103,8 +103,8 @@ class LinearPath:
             error=scores.error,
         )
         certificate = certified(beta, scores, solution)
-        level = np.array(certificate.level)
-        return replace(solution, level=level, violation=certificate.violation), certificate
+        thresholds = np.array(certificate.level)
+        return replace(solution, thresholds=thresholds, violation=certificate.violation), certificate
 
 
 def _feasible(dual: SignedDual, beta: Vector) -> Vector:

@@ -70,7 +70,7 @@ def bound_mistakes(
     dual = replace(hinge(sign, np.full(len(sign), np.inf)), n_groups=0)
     stopping = Stopping(TOL, time_limit=time_limit)
     solution = Training(kernel, X, n_jobs=n_jobs).train([Task(dual)], stopping)[0].solution
-    length = float(np.sqrt(max(0.0, float(solution.beta @ solution.function))))
-    smallest = float((sign * solution.function).min())
+    length = float(np.sqrt(max(0.0, float(solution.beta @ solution.Kb))))
+    smallest = float((sign * solution.Kb).min())
     margin = smallest / length if length > 0 and smallest > 0 else 0.0
     return MistakeBound(radius, margin, (radius / margin) ** 2 if margin > 0 else float("inf"), mistakes)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.gram.row_store import evaluate_rows, gather_square, has_all_rows
-from widemargin.problems.optimality import scan_groups, slopes, violation_of
+from widemargin.problems.optimality import gradient_and_value, scan_groups, slopes, violation_of
 from widemargin.solvers.in_memory.violators import extreme_slopes, take_worst
 
 NEW = 24  # variables that get a row in a round: with more, some are evaluated in vain; fewer take more rounds
@@ -42,9 +42,10 @@ def begin_block(store, terms, beta):
 
 
 def evaluate_and_choose(store, terms, beta, Kb, block, tol, table):
-    """Fill `table` with the thresholds (`scan_groups`); returns the variables that are to get a row.
+    """Fill `table` with the thresholds (`scan_groups`); returns the variables to get a row, and the dual value.
 
-    Of a growing block, columns 2 and 3 (sum and number of free slopes) are filled only where the problem is solved.
+    Of a growing block, columns 2 and 3 (sum and number of free slopes) and the value are found only where the problem
+    is solved.
     """
     choose = _evaluate_whole if has_all_rows(store) else _evaluate_growing
     return choose(store, terms, beta, Kb, block, tol, table)
@@ -76,8 +77,8 @@ def _whole_block(store, terms, beta):
 
 
 def _evaluate_whole(store, terms, beta, Kb, block, tol, table):
-    scan_point(terms, beta, Kb, table)
-    return np.empty(0, np.int64)
+    value = scan_point(terms, beta, Kb, table)
+    return np.empty(0, np.int64), value
 
 
 def _unchanged_block(store, terms, block, new):
@@ -112,8 +113,8 @@ def _evaluate_growing(store, terms, beta, Kb, block, tol, table):
     widen_by_active(terms, beta, Kb, block.active, table)
     violation = violation_of(table, n_groups)
     if violation <= tol or not violation < np.inf:
-        scan_point(terms, beta, Kb, table)
-        return np.empty(0, np.int64)
+        value = scan_point(terms, beta, Kb, table)
+        return np.empty(0, np.int64), value
     new = np.empty(NEW, np.int64)
     count = np.int64(0)  # a plain 0 is a type of its own to Numba, which would compile `take_worst` twice
     room = NEW // (2 * n_groups)
@@ -121,7 +122,7 @@ def _evaluate_growing(store, terms, beta, Kb, block, tol, table):
         if abs(table[g, 0]) < np.inf and abs(table[g, 1]) < np.inf:  # else this group cannot move
             group, midpoint = (terms.starts[g], terms.starts[g + 1]), 0.5 * (table[g, 0] + table[g, 1])
             count = take_worst(Kb, (block.rise, block.fall), group, midpoint, new, count, room)
-    return new[:count]
+    return new[:count], np.nan
 
 
 def _enlarged_block(store, terms, block, new):
@@ -160,14 +161,14 @@ def collect_active(slot, active):
 
 @jit(inner=True)
 def scan_point(terms, beta, Kb, table):
-    """Fill `table` with the thresholds of all variables."""
+    """Fill `table` with the thresholds of all variables; returns the value of the dual."""
     f = np.empty(beta.shape[0])
-    for t in range(beta.shape[0]):
-        f[t] = Kb[t] + terms.diagonal[t] * beta[t] + terms.linear_term[t]
+    value = gradient_and_value(Kb, beta, terms.linear_term, terms.diagonal, terms.epsilon, f)
     found = scan_groups(f, beta, terms.lower, terms.upper, terms.epsilon, terms.starts, table.shape[0])
     for g in range(table.shape[0]):  # assigning slices would compile the message of an error that cannot come: 3 s
         for k in range(4):
             table[g, k] = found[g, k]
+    return value
 
 
 @jit(inner=True)

@@ -28,7 +28,7 @@ from widemargin.solvers.steps.pairs import solve_pairs
 INNER_SHARE = 0.1  # of the violation: how far a block is solved before new variables are asked for
 ROUNDS_WHOLE, ROUNDS_GROWING = 10, 200  # at most, with all rows known and otherwise
 
-STEPS, ROUNDS, SUPPORT = range(3)  # entries of Progress.counts
+STEPS, ROUNDS = range(2)  # entries of Progress.counts
 VIOLATION, CURVATURE, OBJECTIVE = range(3)  # entries of Progress.reached
 
 
@@ -44,8 +44,8 @@ class Rule(NamedTuple):
 class Progress(NamedTuple):
     """What a call reached, filled in place.
 
-    counts : steps, rounds, support vectors
-    reached : violation, lowest curvature, value of the minimised dual
+    counts : steps, rounds
+    reached : violation, lowest curvature, value of the minimised dual (where the problem is solved)
     thresholds : of the groups, as of `scan_groups`
     """
 
@@ -56,32 +56,19 @@ class Progress(NamedTuple):
 
 def new_progress(n_groups: int) -> Progress:
     """Of a solve that begins."""
-    return Progress(np.zeros(3, np.int64), np.zeros(3), np.empty((n_groups, 4)))
+    return Progress(np.zeros(2, np.int64), np.zeros(3), np.empty((n_groups, 4)))
 
 
 @jit
 def solve_rounds(store, terms, beta, Kb, rule, keys, progress):
     """Rounds until the problem is solved, or until steps or rounds are used up."""
-    run_rounds(store, terms, beta, Kb, rule, keys, progress)
-    value = 0.0
-    progress.counts[SUPPORT] = 0
-    for t in range(beta.shape[0]):  # here, because NumPy gives up the interpreter's lock, and threads wait to get it
-        progress.counts[SUPPORT] += 1 if beta[t] != 0.0 else 0
-        smooth = 0.5 * (Kb[t] + terms.diagonal[t] * beta[t])
-        value += (smooth + terms.linear_term[t]) * beta[t] + terms.epsilon[t] * abs(beta[t])
-    progress.reached[OBJECTIVE] = value
-
-
-@jit(inner=True)
-def run_rounds(store, terms, beta, Kb, rule, keys, progress):
-    """The loop."""
     counts, reached, table = progress.counts, progress.reached, progress.thresholds
     n_groups = table.shape[0]
     midpoints = np.empty(n_groups)
     block = begin_block(store, terms, beta)
     is_whole = block.active.shape[0] == beta.shape[0]
     while True:
-        new = evaluate_and_choose(store, terms, beta, Kb, block, rule.tol, table)
+        new, reached[OBJECTIVE] = evaluate_and_choose(store, terms, beta, Kb, block, rule.tol, table)
         violation = reached[VIOLATION] = violation_of(table, n_groups)
         enough = rule.aim if is_whole and counts[ROUNDS] == 0 else rule.tol
         if violation <= enough or not violation < np.inf or counts[STEPS] >= rule.max_steps:

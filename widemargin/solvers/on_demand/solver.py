@@ -25,7 +25,7 @@ from widemargin.monitor.interrupt import StopRequested, status_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
-from widemargin.problems.optimality import levels_of, violation_of
+from widemargin.problems.optimality import thresholds_of, violation_of
 from widemargin.problems.primal import best_primal
 from widemargin.solvers.on_demand.inner import InnerSolver
 from widemargin.solvers.on_demand.shrinking import Shrinking, active_variables
@@ -112,8 +112,8 @@ class BlockSolver:
         thresholds = state.evaluate()[1]
         return Solution(
             beta=state.beta,
-            function=state.Kb,
-            level=levels_of(thresholds, state.dual.n_groups),
+            Kb=state.Kb,
+            thresholds=thresholds_of(thresholds, state.dual.n_groups),
             status=status,
             violation=violation_of(thresholds, state.dual.n_groups),
             objective=state.dual.objective(state.beta, state.Kb),
@@ -140,7 +140,7 @@ class BlockSolver:
             return self.named(Status.OPTIMAL)
         if stop.criterion == "gap":
             norm2 = float(dual.per_sample(state.beta) @ state.Kb)
-            primal, _ = best_primal(dual, dual.per_variable(state.Kb), norm2, levels_of(thresholds, dual.n_groups))
+            primal, _ = best_primal(dual, dual.per_variable(state.Kb), norm2, thresholds_of(thresholds, dual.n_groups))
             if np.isfinite(primal) and abs(primal + objective) <= stop.tol * max(abs(primal), abs(objective)):
                 return self.named(Status.OPTIMAL)
         if stop.criterion == "objective" and self.rounds and previous - objective <= stop.tol * abs(objective):

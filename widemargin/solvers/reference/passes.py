@@ -31,7 +31,7 @@ from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.measure import measure
-from widemargin.problems.optimality import is_free, levels_of, scan_groups, violation_of
+from widemargin.problems.optimality import is_free, scan_groups, thresholds_of, violation_of
 from widemargin.solvers.solution import Solution
 
 STALL_PASSES = 3  # passes in a row without a lower objective before a solver is stalled
@@ -243,8 +243,8 @@ class ReferenceSolver(ABC):
         table = run.table()
         return Solution(
             beta=run.beta,
-            function=run.function,
-            level=levels_of(table, dual.n_groups),
+            Kb=run.function,
+            thresholds=thresholds_of(table, dual.n_groups),
             status=status,
             violation=violation_of(table, dual.n_groups),
             objective=dual.objective(run.beta, run.function),
