@@ -22,11 +22,11 @@ FIRST_CAPACITY = 256  # variables the block has room for at first; doubled when 
 
 
 class ActiveBlock(NamedTuple):
-    """The variables with a row, and their kernel matrix.
+    """The variables that take part, and their kernel matrix.
 
-    active : their numbers
+    active : their numbers; each has a row
     K : kernel matrix, with room for more
-    rise, fall : slopes of the other variables less K b, which stay what they are while those have no row; infinite
+    rise, fall : slopes of the other variables less K b, which stay what they are while those take no part; infinite
         where a direction is closed, and for the active ones
     """
 
@@ -88,11 +88,14 @@ def _unchanged_block(store, terms, block, new):
 def _growing_block(store, terms, beta):
     n = beta.shape[0]
     active = np.empty(n, np.int64)
-    q = collect_active(store.slot, active)
     rise, fall = np.empty(n), np.empty(n)
+    q = 0
     for t in range(n):
         rise[t], fall[t] = np.inf, -np.inf
-        if store.slot[t] < 0:
+        if store.slot[t] >= 0 and beta[t] != 0.0:  # others with a row join when they violate
+            active[q] = t
+            q += 1
+        else:
             up, down = slopes(terms.diagonal[t] * beta[t] + terms.linear_term[t], beta[t], terms.epsilon[t])
             if beta[t] < terms.upper[t]:
                 rise[t] = up
@@ -130,15 +133,20 @@ def _enlarged_block(store, terms, block, new):
         return block
     old, K = block.active.shape[0], block.K
     q = old + new.shape[0]
-    evaluate_rows(store, new)
-    active = np.empty(q, np.int64)
-    active[:old] = block.active
-    active[old:] = new
-    for t in new:
+    active, missing = np.empty(q, np.int64), np.empty(new.shape[0], np.int64)
+    count = 0
+    for k in range(old):
+        active[k] = block.active[k]
+    for k in range(new.shape[0]):
+        t = active[old + k] = new[k]
         block.rise[t], block.fall[t] = np.inf, -np.inf
+        if store.slot[t] < 0:
+            missing[count] = t
+            count += 1
+    evaluate_rows(store, missing[:count])
     gathered = old
     if terms.starts.shape[0] > 2:  # groups must lie together in the block
-        collect_active(store.slot, active)
+        sort_numbers(active, store.slot.shape[0])
         gathered = 0
     if q > K.shape[0]:
         capacity = min(store.slot.shape[0], 2 * q)
@@ -149,14 +157,16 @@ def _enlarged_block(store, terms, block, new):
 
 
 @jit(inner=True)
-def collect_active(slot, active):
-    """Numbers of the variables with a row, in order; returns how many."""
-    q = 0
-    for t in range(slot.shape[0]):
-        if slot[t] >= 0:
-            active[q] = t
-            q += 1
-    return q
+def sort_numbers(numbers, n):
+    """Sort different numbers below n in place."""
+    is_there = np.zeros(n, np.bool_)
+    for t in numbers:
+        is_there[t] = True
+    k = 0
+    for t in range(n):
+        if is_there[t]:
+            numbers[k] = t
+            k += 1
 
 
 @jit(inner=True)
