@@ -1,12 +1,14 @@
 """Many small classes: all pairs on one matrix, in one compiled call, say what single tasks say."""
 
 import pickle
+import signal
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.svm
+from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import SVC, verify
 from widemargin.certificate.certificate import CertificateTable
@@ -15,6 +17,7 @@ from widemargin.gram.full import FullGram
 from widemargin.io import load, save
 from widemargin.kernels import Gaussian, Polynomial
 from widemargin.models.multiclass import ClassPairs, lay_out
+from widemargin.monitor.status import Status
 from widemargin.training import class_pairs
 
 CLASSES = 14  # 91 pairs
@@ -99,6 +102,24 @@ def test_what_is_not_proven_is_trained_by_itself(data, monkeypatch):
     model = SVC(C=3.0, gamma=0.2).fit(X, y)
     assert model.certificate_.holds and isinstance(model.certificates_, list)
     np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-9)
+
+
+def test_ctrl_c_ends_between_two_slices(data, monkeypatch):
+    X, y = data
+    plain, calls = class_pairs.train_batch, []
+
+    def pressed(*arguments):
+        plain(*arguments)
+        calls.append(arguments)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(class_pairs, "SLICE", 64)
+    monkeypatch.setattr(class_pairs, "train_batch", pressed)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = SVC(C=3.0, gamma=0.2).fit(X, y)
+    assert len(calls) == 1 and model.status_ is Status.INTERRUPTED
+    assert 0 < np.count_nonzero(model.n_iter_) < len(model.n_iter_)
+    assert model.predict(X).shape == y.shape
 
 
 def test_a_kernel_that_is_not_positive_semi_definite_is_named(data):

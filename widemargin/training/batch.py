@@ -81,7 +81,7 @@ class BatchAnswers(NamedTuple):
 
 def new_answers(n_variables: int, n_problems: int) -> BatchAnswers:
     """Room for answers."""
-    facts = np.empty((n_problems, len(FACTS)))
+    facts = np.zeros((n_problems, len(FACTS)))
     iterations = np.zeros(n_problems, np.int64)
     return BatchAnswers(np.zeros(n_variables), np.zeros(n_problems), iterations, facts, np.zeros(n_problems, np.bool_))
 

@@ -51,6 +51,8 @@ def train_class_pairs(training: Training, pairs: ClassPairs, build: Build, stopp
     edges = np.unique(np.searchsorted(ends, np.arange(SLICE, ends[-1] + SLICE, SLICE), side="right"))
     whole = new_answers(int(ends[-1]), len(pairs))
     for first, last in zip([0, *edges[:-1].tolist()], edges.tolist()):
+        if training.cancelled.is_set():  # what is left ends at its start, below
+            break
         variables = pairs.variables(first, last)
         batch = Batch(variables.samples, variables.starts, build(variables.sign, variables.samples))
         part = whole.of(slice(ends[first] - pairs.sizes[first], ends[last - 1]), slice(first, last))
@@ -65,7 +67,8 @@ def train_class_pairs(training: Training, pairs: ClassPairs, build: Build, stopp
     for number in unproven:
         pair, starts = pairs[number], ends[number] - pairs.sizes[number]
         start = whole.beta[starts : ends[number]]
-        tasks.append(Task(build(pair.sign, pair.index), ClassPair(pair.positive, pair.negative), start))
+        dual = build(pair.sign, pair.index)
+        tasks.append(Task(dual, ClassPair(pair.positive, pair.negative), start if start.any() else None))
     for number, trained in zip(unproven, training.train(tasks, stopping, None, pairs.members) if tasks else ()):
         solution = trained.solution
         whole.beta[ends[number] - pairs.sizes[number] : ends[number]] = solution.beta
