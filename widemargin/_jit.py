@@ -16,10 +16,13 @@ import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numba
+import numpy as np
 from numba import config
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 #: Fast-math for reductions. Without "nnan" and "ninf": infinities are sentinels in the solvers.
@@ -83,23 +86,26 @@ def jit(
     fastmath: frozenset[str] = frozenset(),
     cache: bool = True,
     inner: bool = False,
+    interpret_first: bool | Callable[..., bool] = False,
 ) -> Any:
     """Compile `function` on its first call with each signature; usable bare or with options.
 
     The entry from C, which Numba adds to every function, is not used here and left out: 20 ms for ten arguments.
     So is the one from Python where a function is `inner`, called by compiled ones only: five of them take 0.3 of the
-    5.4 s of a first fit.
+    5.4 s of a first fit. With `interpret_first` the first calls are interpreted (`_InterpretedFirst`), or those of them
+    whose arguments it accepts.
     """
     if function is None:
-        return functools.partial(jit, fastmath=fastmath, cache=cache, inner=inner)
+        return functools.partial(jit, fastmath=fastmath, cache=cache, inner=inner, interpret_first=interpret_first)
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": set(fastmath) or False}
     options["no_cfunc_wrapper"] = True
     options["no_cpython_wrapper"] = inner
     if inner and not fastmath:  # into the callers, whose flags of fast-math would apply as well
         options["inline"] = "always"
     dispatcher = numba.njit(**options)(function)
-    if inner and not INTERPRETED:
-        dispatcher.__class__ = _Inner
+    if not INTERPRETED and (inner or interpret_first):
+        dispatcher.__class__ = _Inner if inner else _InterpretedFirst
+        dispatcher.accepts = interpret_first
     if cache and hasattr(dispatcher, "_cache"):
         dispatcher._cache = _OpenedLater(dispatcher)
     return dispatcher
@@ -110,6 +116,70 @@ class _Inner(CPUDispatcher):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"{self.py_func.__name__} is for compiled functions to call; from Python use its py_func.")
+
+
+class _InterpretedFirst(CPUDispatcher):
+    """A function that runs as plain Python while that takes less time than compiling it would.
+
+    For functions that run once or twice per fit and take longer to compile than to interpret, such as those of the
+    certificate. Without fast-math both ways give the same bits. A version on disk is used at once.
+    """
+
+    accepts: bool | Callable[..., bool]
+    #: Samples for which calls of this process may still be interpreted, at about 20 microseconds for each of a call.
+    samples_left = 50_000
+
+    def __call__(self, *args: Any) -> Any:
+        if self.overloads or not self._is_cheap(args) or self._load(args):
+            self.__class__ = CPUDispatcher
+            return self(*args)
+        with np.errstate(all="ignore"):
+            return interpreted(self)(*args)
+
+    def _is_cheap(self, args: tuple) -> bool:
+        """Whether to interpret a call, whose samples are then counted."""
+        is_accepted = self.accepts if isinstance(self.accepts, bool) else self.accepts(*args)
+        n_samples = _longest_array(args)
+        if not is_accepted or n_samples > self.samples_left:
+            return False
+        _InterpretedFirst.samples_left -= n_samples
+        return True
+
+    def _load(self, args: tuple) -> bool:
+        """Load the compiled version for these arguments, as `Dispatcher.compile` does; False where disk has none."""
+        with global_compiler_lock:
+            compiled = self._cache.load_overload(tuple(map(self.typeof_pyval, args)), self.targetctx)
+            if compiled is None:
+                return False
+            self.targetctx.insert_user_function(compiled.entry_point, compiled.fndesc, [compiled.library])
+            self.add_overload(compiled)
+        return True
+
+
+def _longest_array(values: tuple) -> int:
+    """Length of the longest array among values, those inside tuples counted."""
+    sizes = (_longest_array(v) if isinstance(v, tuple) else len(v) if isinstance(v, np.ndarray) else 0 for v in values)
+    return max(sizes, default=0)
+
+
+@functools.cache
+def interpreted(function: Any) -> FunctionType:
+    """The source of a function as plain Python, with that of the functions it calls which may be interpreted.
+
+    Those are the plain ones of the package, the inner ones, and the ones interpreted first. Loops that are worth
+    compiling stay compiled, and so does what has fast-math: interpreted, it would give other bits.
+    """
+    source = getattr(function, "py_func", function)
+    called = {}
+    for name in source.__code__.co_names:
+        value = source.__globals__.get(name)
+        if isinstance(value, _Inner | _InterpretedFirst):
+            is_meant = not value.targetoptions["fastmath"]
+        else:
+            is_meant = isinstance(value, FunctionType) and value.__module__.startswith("widemargin.")
+        if is_meant:
+            called[name] = interpreted(value)
+    return FunctionType(source.__code__, {**source.__globals__, **called}, source.__name__, source.__defaults__)
 
 
 class _OpenedLater:

@@ -60,7 +60,7 @@ def gradient_of(terms, point, t):
     return f, e if e >= 0.0 else np.inf, sizes
 
 
-@jit
+@jit(interpret_first=True)
 def evaluate_point(terms, point, largest_diagonal, table, numbers):
     """Thresholds of the groups with their bounds, and the numbers of a certificate that need no primal.
 
@@ -117,7 +117,7 @@ def evaluate_point(terms, point, largest_diagonal, table, numbers):
             change = total + correction
             spare = 4.0 * UNIT * abs(change)
             if lost_twice > 0.0:  # else the sum is exact but for its last addition
-                spare += (2.0 * n * UNIT) ** 2 * size_of_parts
+                spare += (2.0 * n * UNIT) * (2.0 * n * UNIT) * size_of_parts
             off = abs(change) + spare
             unbalanced = max(unbalanced, off)
             all_off += off
@@ -141,7 +141,7 @@ def evaluate_point(terms, point, largest_diagonal, table, numbers):
     numbers[SIZE] = size
 
 
-@jit
+@jit(interpret_first=True)
 def summarise(violation, computed, gap, numbers, facts):
     """Fill the bounds and values of a certificate (`certificate.FACTS`) from what was found.
 
@@ -160,7 +160,7 @@ def summarise(violation, computed, gap, numbers, facts):
     facts[3], facts[4], facts[5], facts[6] = value, violation, computed, infeasibility
 
 
-@jit
+@jit(interpret_first=True)
 def mending_cost(change, terms, point, g):
     """Least slope |f| of a variable of group g that has room to give away `change`; infinite where none has."""
     least = np.inf
@@ -173,7 +173,7 @@ def mending_cost(change, terms, point, g):
     return least
 
 
-@jit
+@jit(interpret_first=True)
 def overlap(table, n_groups, low, high):
     """Largest violation by two columns of a table: the widest overlap of a group, or the largest projected slope."""
     largest = 0.0
@@ -190,7 +190,7 @@ def overlap(table, n_groups, low, high):
     return largest
 
 
-@jit
+@jit(interpret_first=True)
 def loss_excess(v, b, lower, upper, diagonal, epsilon):
     """phi = max{v b' - D b'^2 / 2 - epsilon |b'| : lower <= b' <= upper} - the same at b, without cancellation."""
     slope = v - epsilon if v > epsilon else v + epsilon if v < -epsilon else 0.0
@@ -214,7 +214,7 @@ def loss_excess(v, b, lower, upper, diagonal, epsilon):
     return gain + max(0.0, b * (0.5 * diagonal * b - own))
 
 
-@jit
+@jit(interpret_first=True)
 def gap_terms(terms, point, threshold, scale, excess):
     """Sum of phi_t at a scale and thresholds: an upper bound, and as computed. `excess` becomes their difference."""
     bound = computed = 0.0
@@ -238,7 +238,7 @@ def gap_terms(terms, point, threshold, scale, excess):
     return bound * (1.0 + (n + 16) * UNIT), computed
 
 
-@jit
+@jit(interpret_first=True)
 def safe_hard_scale(terms, point, threshold, scale):
     """The scale, raised until no variable with an infinite box has an infinite loss, whatever its error; 0: none is."""
     for g in range(terms.starts.shape[0] - 1):
@@ -259,7 +259,7 @@ def safe_hard_scale(terms, point, threshold, scale):
     return scale
 
 
-@jit
+@jit(interpret_first=True)
 def doubtful_slopes(terms, point, table, tol):
     """Variables of which it is not certain that their slope is within half of tol around the middle of their group."""
     doubtful = np.zeros(point.beta.shape[0], np.bool_)

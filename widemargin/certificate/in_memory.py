@@ -66,7 +66,7 @@ def takes(dual: SignedDual, gram: Gram, criterion: str) -> bool:
     return dual.largest_bound < np.inf and len(dual) > 0
 
 
-@jit
+@jit(interpret_first=True)
 def certify_point(rows, slot, errors, terms, point, diag, incremental, facts):
     """Sum K b and its error into `point` and fill `facts` (`certificate.FACTS`); returns the thresholds of the groups.
 
@@ -133,7 +133,7 @@ def sum_rows(rows, slot, errors, point):
             for q in range(n_terms):
                 sums[q] += abs(beta[t]) * errors.right[t, q]
             sizes += abs(beta[t]) * errors.size[t]
-    add_weighted_rows(rows, 0, slots[:count], weights[:count], Kb)
+    add_weighted_rows(rows, np.int64(0), slots[:count], weights[:count], Kb)
     has_sizes = sizes < np.inf
     for t in range(n):
         magnitude[t] = errors.size[t] * sizes if has_sizes and sizes > 0.0 else 0.0

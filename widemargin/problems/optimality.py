@@ -23,7 +23,7 @@ def is_free(b, lower, upper, epsilon):
     return (lower < b) & (b < upper) & ((b != 0.0) | (epsilon == 0.0))
 
 
-@jit
+@jit(interpret_first=True)
 def scan_groups(f, beta, lower, upper, epsilon, starts, n_groups):
     """Lowest slope that can rise, highest that can fall, sum and count of free slopes: one row per group, shape (., 4).
 
@@ -84,7 +84,7 @@ def evaluate_dual(terms, beta, Kb):
     return f, thresholds, value
 
 
-@jit(fastmath=REASSOCIATE, inner=True)
+@jit(fastmath=REASSOCIATE)
 def gradient_and_value(values, beta, linear_term, diagonal, epsilon, f):
     """f = F + D b + c, and 1/2 b'(F + D b) + c'b + e'|b|."""
     value = 0.0
@@ -96,7 +96,7 @@ def gradient_and_value(values, beta, linear_term, diagonal, epsilon, f):
     return value
 
 
-@jit
+@jit(interpret_first=True)
 def violation_of(table, n_groups):
     """Largest KKT violation: the widest overlap of a group, or the largest projected slope without groups.
 
@@ -133,4 +133,4 @@ def thresholds_of(table: NDArray[np.float64], n_groups: int) -> NDArray[np.float
 
 
 #: For compiled code. Python calls the plain function: a first fit should not wait for one more to be compiled.
-compiled_thresholds_of = jit(thresholds_of)
+compiled_thresholds_of = jit(thresholds_of, interpret_first=True)

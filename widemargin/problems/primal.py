@@ -91,7 +91,7 @@ def best_scale(terms, norm2, linear, base, G, interval, lowest):
     return best, best_at
 
 
-@jit
+@jit(interpret_first=True)
 def soft_primal(terms, F, norm2, dual_value, threshold):
     """The value of `best_primal` where no loss is infinite; a scaling of 0 says that one may be."""
     base = np.empty(F.shape[0], F.dtype)
@@ -108,7 +108,7 @@ def soft_primal(terms, F, norm2, dual_value, threshold):
     return value - threshold_sum, scale
 
 
-@jit
+@jit(interpret_first=True)
 def hard_primal(terms, F, norm2, dual_value, threshold):
     """The same with infinite losses: the threshold is scaled along with w, within the scales at which they are zero."""
     base = np.empty(F.shape[0], F.dtype)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
+from widemargin.gram.row_store import has_all_rows
 from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.problems.dual import Terms
 from widemargin.problems.optimality import violation_of
@@ -59,7 +60,7 @@ def new_progress(n_groups: int) -> Progress:
     return Progress(np.zeros(2, np.int64), np.zeros(3), np.empty((n_groups, 4)))
 
 
-@jit
+@jit(interpret_first=lambda store, *rest: has_all_rows(store))
 def solve_rounds(store, terms, beta, Kb, rule, keys, progress):
     """Rounds until the problem is solved, or until steps or rounds are used up."""
     counts, reached, table = progress.counts, progress.reached, progress.thresholds
@@ -135,5 +136,5 @@ def join(active, answer, beta, rows, slot, Kb):
             count += 1
     for k in range(active.shape[0]):
         beta[active[k]] = answer[k]
-    add_weighted_rows(rows, 0, moved[:count], change[:count], Kb)
+    add_weighted_rows(rows, np.int64(0), moved[:count], change[:count], Kb)
     return True
