@@ -34,6 +34,14 @@ def ctrl_c_arrives() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def compile_at_once() -> None:
+    """Compile functions at their first call: what a test compiles must not depend on the tests before it."""
+    from widemargin import _jit
+
+    _jit.compile_at_once()
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """A seeded source of random numbers, new for every test."""

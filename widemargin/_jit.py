@@ -130,20 +130,14 @@ class _InterpretedFirst(CPUDispatcher):
     samples_left = 50_000
 
     def __call__(self, *args: Any) -> Any:
-        if self.overloads or not self._is_cheap(args) or self._load(args):
+        n_samples = _longest_array(args)
+        is_meant = self.accepts if isinstance(self.accepts, bool) else self.accepts(*args)
+        if self.overloads or not is_meant or n_samples > self.samples_left or self._load(args):
             self.__class__ = CPUDispatcher
             return self(*args)
+        _InterpretedFirst.samples_left -= n_samples
         with np.errstate(all="ignore"):
             return interpreted(self)(*args)
-
-    def _is_cheap(self, args: tuple) -> bool:
-        """Whether to interpret a call, whose samples are then counted."""
-        is_accepted = self.accepts if isinstance(self.accepts, bool) else self.accepts(*args)
-        n_samples = _longest_array(args)
-        if not is_accepted or n_samples > self.samples_left:
-            return False
-        _InterpretedFirst.samples_left -= n_samples
-        return True
 
     def _load(self, args: tuple) -> bool:
         """Load the compiled version for these arguments, as `Dispatcher.compile` does; False where disk has none."""
@@ -154,6 +148,11 @@ class _InterpretedFirst(CPUDispatcher):
             self.targetctx.insert_user_function(compiled.entry_point, compiled.fndesc, [compiled.library])
             self.add_overload(compiled)
         return True
+
+
+def compile_at_once() -> None:
+    """Interpret nothing in this process from now on."""
+    _InterpretedFirst.samples_left = 0
 
 
 def _longest_array(values: tuple) -> int:

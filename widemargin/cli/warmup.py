@@ -33,6 +33,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         screen.finish(command="warmup", compiled=0)
         return FINE
     began = time.perf_counter()
+    _jit.compile_at_once()
     todo = list(tasks())
     with Compilations() as compiled, screen.progress("compiling", len(todo)) as steps, warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,0 +1,79 @@
+"""A first fit interprets functions that take longer to compile: same bits, and only while that is cheap."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from widemargin import _jit
+
+pytestmark = [pytest.mark.needs_compiler, pytest.mark.slow]  # processes with nothing compiled
+
+FITS = """
+import dataclasses, json, sys, warnings
+import numpy as np
+from widemargin import SVC, SVR, NuSVC, _jit
+from widemargin.certificate.in_memory import certify_point
+from widemargin.solvers.in_memory.rounds import solve_rounds
+warnings.simplefilter("ignore")
+if sys.argv[1] == "compile":
+    _jit.compile_at_once()
+rng = np.random.default_rng(3)
+X = rng.normal(size=(150, 4))
+y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=150)
+weight = rng.random(150)
+answers = []
+for model, target in (
+    (SVC(C=3.0), y > 0), (SVC(C=30.0, loss="squared_hinge"), y > 0), (SVR(C=5.0), y), (NuSVC(nu=0.3), y > 0)
+):
+    certificate = model.fit(X, target, weight).certificate_
+    facts = {name: repr(value) for name, value in dataclasses.asdict(certificate).items() if name != "seconds"}
+    answers.append([model.dual_coef_.tobytes().hex(), model.intercept_.tobytes().hex(), facts])
+compiled = [len(f.overloads) for f in (certify_point, solve_rounds)]
+print(json.dumps([compiled, _jit._InterpretedFirst.samples_left, answers]))
+"""
+
+
+def run(mode, cache):
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    done = subprocess.run([sys.executable, "-c", FITS, mode], env=env, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_interpreted_and_compiled_functions_give_the_same_bits(tmp_path):
+    compiled, left, answers = run("interpret", tmp_path / "empty")
+    assert compiled == [0, 0]
+    assert 0 < left < 50_000
+    assert run("compile", tmp_path / "full") == [[1, 1], 0, answers]
+    # What is on disk is used from the first call on.
+    assert run("interpret", tmp_path / "full") == [[1, 1], 50_000, answers]
+
+
+@pytest.fixture
+def total(monkeypatch):
+    monkeypatch.setattr(_jit._InterpretedFirst, "samples_left", 100)
+
+    @_jit.jit(interpret_first=lambda values, *rest: values[0] >= 0.0, cache=False)
+    def total(values, pair):
+        found = 0.0
+        for value in values:
+            found += value / pair[0]
+        return found
+
+    return total
+
+
+@pytest.mark.parametrize(("first", "n", "is_compiled"), [(1.0, 60, False), (-1.0, 60, True), (1.0, 101, True)])
+def test_long_arrays_and_other_arguments_are_compiled_for_at_once(total, first, n, is_compiled):
+    assert total(np.full(n, first), (1.0, 2)) == n * first
+    assert bool(total.overloads) is is_compiled
+
+
+def test_samples_of_all_calls_count(total):
+    for n_samples in (50, 100, 150):
+        with np.errstate(all="raise"):  # interpreted like compiled: a division by zero is infinite and says nothing
+            assert total(np.full(50, 1.0), (np.float64(0.0), np.zeros(20))) == np.inf
+        assert bool(total.overloads) is (n_samples > 100)
