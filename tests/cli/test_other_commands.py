@@ -106,18 +106,18 @@ def test_warmup_knows_every_machine_and_named_kernel():
 @pytest.mark.needs_compiler
 def test_compilations_are_noticed_when_they_begin():
     from widemargin._jit import jit
-    from widemargin.cli.compiling import Compilations
+    from widemargin.cli.screen import compilations
 
     @jit(cache=False)
     def fresh(x):
         return x + 1
 
     said = []
-    with Compilations(on_first=lambda: said.append("first")) as compiled:
+    with compilations(lambda: said.append("first")) as compiled:
         assert fresh(1) == 2
         assert fresh(2) == 3
     assert (compiled.count, said) == (1, ["first"])
-    with Compilations() as compiled:
+    with compilations() as compiled:
         fresh(3)
     assert compiled.count == 0
 

@@ -15,9 +15,17 @@ from widemargin.cli.screen import Screen, two_columns
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "rich", "click", "pyarrow", "matplotlib", "onnx", "dask")
 
 
-@new_command("info", examples=(("info", "Versions, threads, memory, cache folder, CPU."), ("info --json", "As JSON.")))
+@new_command("info")
 def command(options: SimpleNamespace, screen: Screen) -> int:
-    """Versions, threads, memory, the folder of compiled functions, the CPU."""
+    """Versions, threads, memory, the folder of compiled functions, the CPU.
+
+    Examples
+    --------
+    widemargin info
+        Versions, threads, memory, cache folder, CPU.
+    widemargin info --json
+        As JSON.
+    """
     from widemargin.gram.budget import cache_budget, free_memory
     from widemargin.parallel.tiles import available_cores
 

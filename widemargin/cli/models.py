@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin.cli.data import Data, read_like, targets_for
+from widemargin.cli.data import Data, labels_as_written, read_like, targets_for
 from widemargin.cli.screen import Screen
 from widemargin.storage.errors import FileError
 
@@ -59,6 +59,26 @@ def kind_of_model(path: str) -> str:
     if head.startswith(LIBSVM_HEADS):
         return "libsvm"
     return "pickle" if head.startswith(PICKLES) else "widemargin"
+
+
+def agreement(model: Any, answers: Any, y: Any) -> dict[str, Any]:
+    """How well the answers agree with the labels: the share that is right, or a regression's error."""
+    if y is None:
+        return {}
+    if hasattr(model, "classes_") or hasattr(model, "offset_"):
+        given = labels_as_written(y)
+        if (given.dtype.kind == "U") != (answers.dtype.kind == "U"):
+            return {}
+        right = int(np.sum(answers == given))
+        words = f"accuracy {right / len(y):.4%} ({right:,} of {len(y):,})"
+        return {"words": words, "accuracy": right / len(y), "right": right}
+    if y.dtype.kind not in "fiub":
+        return {}
+    error = float(np.mean((answers - y) ** 2))
+    varies = np.ptp(answers) > 0 and np.ptp(y) > 0
+    correlation = float(np.corrcoef(answers, y)[0, 1] ** 2) if varies else float("nan")
+    words = f"mean squared error {error:.6g}, squared correlation {correlation:.6g}"
+    return {"words": words, "mean_squared_error": error, "squared_correlation": correlation}
 
 
 def find_support(model: Any, X: Any, y: Any) -> None:

@@ -22,17 +22,11 @@ from typing import Any
 import click
 
 from widemargin.cli.command import FINE, new_command, option
-from widemargin.cli.parameters import ANY_NUMBER, FILE
+from widemargin.cli.options import ANY_NUMBER, FILE
 from widemargin.cli.screen import Screen, open_output
 from widemargin.storage.errors import FileError
 
 DIGITS = 15  # of scaled values: 0.7083330000000001 would be rounding of the scaling, not of the data
-
-EXAMPLES = (
-    ("scale -s ranges a9a > a9a.scaled", "To [-1, 1]; what was found is saved."),
-    ("scale -r ranges a9a.t > a9a.t.scaled", "The test file in the same way."),
-    ("scale -l 0 -u 1 counts -o counts.scaled", "To [0, 1], which keeps zeros that are minima."),
-)
 
 
 @dataclass
@@ -45,7 +39,7 @@ class Ranges:
     labels: tuple[float, float, float, float] | None = None
 
 
-@new_command("scale", examples=EXAMPLES)
+@new_command("scale")
 @click.argument("data", type=FILE)
 @option("-l", "--lower", type=ANY_NUMBER, default="-1", metavar="L", help="Lower end of the range.  [-1]")
 @option("-u", "--upper", type=ANY_NUMBER, default="1", metavar="U", help="Upper end of the range.  [1]")
@@ -54,7 +48,17 @@ class Ranges:
 @option("-r", "--restore", type=FILE, metavar="RANGES", help="Use what was saved before.")
 @option("-o", "--output", type=FILE, metavar="OUT", help="File to write.  [standard output]")
 def command(options: SimpleNamespace, screen: Screen) -> int:
-    """Scale the features of a LIBSVM file DATA into a range, by default [-1, 1]."""
+    """Scale the features of a LIBSVM file DATA into a range, by default [-1, 1].
+
+    Examples
+    --------
+    widemargin scale -s ranges a9a > a9a.scaled
+        To [-1, 1]; what was found is saved.
+    widemargin scale -r ranges a9a.t > a9a.t.scaled
+        The test file in the same way.
+    widemargin scale -l 0 -u 1 counts -o counts.scaled
+        To [0, 1], which keeps zeros that are minima.
+    """
     from widemargin.io.libsvm_text import read_libsvm, write_libsvm
 
     if options.save and options.restore:

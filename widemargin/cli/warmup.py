@@ -13,19 +13,22 @@ from types import SimpleNamespace
 from typing import Any
 
 from widemargin.cli.command import FINE, new_command
-from widemargin.cli.compiling import Compilations
-from widemargin.cli.screen import Screen, plural
+from widemargin.cli.screen import Screen, compilations, plural
 from widemargin.estimators.registry import LIBSVM_TYPES
 
 LARGE = 2300  # samples: beyond the 2,048 up to which the whole kernel matrix is kept in float64
 WIDE = 40  # features: beyond those few whose differences are taken one by one
 
-EXAMPLES = (("warmup", "Once after an installation or upgrade; for containers, while the image is built."),)
 
-
-@new_command("warmup", examples=EXAMPLES)
+@new_command("warmup")
 def command(options: SimpleNamespace, screen: Screen) -> int:
-    """Compile every function now rather than when it is first used."""
+    """Compile every function now rather than when it is first used.
+
+    Examples
+    --------
+    widemargin warmup
+        Once after an installation or upgrade; for containers, while the image is built.
+    """
     from widemargin import _jit
 
     if _jit.INTERPRETED:
@@ -34,7 +37,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         return FINE
     began = time.perf_counter()
     todo = list(tasks())
-    with Compilations() as compiled, screen.progress("compiling", len(todo)) as steps, warnings.catch_warnings():
+    with compilations() as compiled, screen.progress("compiling", len(todo)) as steps, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for label, run in todo:
             steps.reach(steps.done, label)
@@ -53,6 +56,7 @@ def tasks() -> Iterator[tuple[str, Callable[[], Any]]]:
     from scipy.sparse import csr_matrix
 
     import widemargin
+    from widemargin.cli.machines import fit_or_stop
     from widemargin.io.libsvm_text import matrix_from_text
 
     rng = np.random.default_rng(0)
@@ -69,10 +73,7 @@ def tasks() -> Iterator[tuple[str, Callable[[], Any]]]:
 
     def fit(machine: str, X: Any, y: Any = labels, **parameters: Any) -> Callable[[], Any]:
         def run() -> None:
-            model = getattr(widemargin, machine)(**parameters).fit(X, y)
-            model.predict(X)
-            if model.status_.name == "INTERRUPTED":  # the fit took Ctrl-C for itself; here all of them are to end
-                raise KeyboardInterrupt
+            fit_or_stop(getattr(widemargin, machine)(**parameters), X, y).predict(X)
 
         return run
 
