@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 import widemargin.estimators
 from widemargin import __version__
 from widemargin.estimators.registry import ESTIMATORS
-from widemargin.io.packing import Arrays, pack, pack_parameter, unpack
+from widemargin.io.packing import Arrays, pack, unpack
 from widemargin.storage.archive import read_archive, write_archive
 from widemargin.storage.errors import FileError
 
@@ -84,7 +84,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
         "format_version": FORMAT_VERSION,
         "package_version": __version__,
         "machine": kind,
-        "parameters": {name: pack_parameter(name, value, arrays) for name, value in parameters},
+        "parameters": {name: pack(name, value, arrays) for name, value in parameters},
         "preparation": _json_as_it_is(getattr(model, PREPARATION, None)),
         "fitted": fitted,
     }

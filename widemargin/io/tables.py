@@ -57,14 +57,22 @@ class Table:
         if column in self.columns:
             return column
         names = list(self.columns)
-        try:
-            place = int(column)
-        except ValueError:
-            place = 0
-        if place and -len(names) <= place <= len(names):
-            return names[place - 1 if place > 0 else place]
+        place = place_of(column, len(names))
+        if place is not None:
+            return names[place]
         shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         raise FileError(f"{self.name} has no column {column!r}: its columns are {shown}.")
+
+
+def place_of(column: str, width: int) -> int | None:
+    """Index of the column given by its place among `width`, 1 the first, -1 the last; None if it is none of them."""
+    try:
+        place = int(column)
+    except ValueError:
+        return None
+    if place == 0 or abs(place) > width:
+        return None
+    return place - 1 if place > 0 else place
 
 
 def read_table(
@@ -148,16 +156,14 @@ def _read_arrow(data: bytes | bytearray, kind: str, name: str) -> list[tuple[str
 
 def _from_arrow(column: Any, label: str, name: str) -> NDArray:
     """A column of any Arrow type as numbers or texts."""
-    arrow = _pyarrow()
+    from pyarrow import float64, types
+
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     kind = column.type
-    if arrow.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
-    if arrow.types.is_boolean(kind):
-        column, kind = column.cast(arrow.int8()), arrow.int8()
-    if arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_decimal(kind):
-        return column.cast(arrow.float64(), safe=False).to_numpy().astype(np.float64)
-    if arrow.types.is_string(kind) or arrow.types.is_large_string(kind) or str(kind) == "string_view":
+    if any(is_kind(kind) for is_kind in (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)):
+        return column.cast(float64(), safe=False).to_numpy().astype(np.float64)
+    if types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view":
         return np.array(column.to_pylist(), object)
     raise FileError(
         f"{name}, column {label!r} has the type {kind}, expected numbers, truth values or texts: leave it out with "
@@ -218,21 +224,19 @@ def _trimmed(column: Any) -> Any:
 
 def _numbers_or_texts(column: Any, label: str, table: Table) -> NDArray:
     """A column of CSV: numbers if every cell that is not empty is one, texts if hardly any is."""
-    arrow = _pyarrow()
+    from pyarrow import ArrowInvalid, float64
+
     try:
-        return column.cast(arrow.float64()).to_numpy().astype(np.float64)
-    except arrow.ArrowInvalid:
-        pass
-    cells = np.array(column.to_pylist(), object)
-    filled = np.array([cell is not None for cell in cells])
+        return column.cast(float64()).to_numpy().astype(np.float64)
+    except ArrowInvalid:
+        cells = np.array(column.to_pylist(), object)
+    filled = np.flatnonzero([cell is not None for cell in cells])
     is_number = np.array([_is_number(cell) for cell in cells[filled]])
     if is_number.all():  # Python knows some more ways to write one, such as +1
-        numbers = np.full(len(cells), np.nan)
-        numbers[filled] = cells[filled].astype(np.float64)
-        return numbers
+        return cells.astype(np.float64)
     if is_number.mean() < MOSTLY:
         return cells
-    row = int(np.flatnonzero(filled)[np.argmin(is_number)])
+    row = int(filled[np.argmin(is_number)])
     raise FileError(
         f"{table.name}, {table.place(row)}, column {label!r}: {cells[row]!r} is not a number, as {is_number.sum():,} "
         f"of {len(is_number):,} cells of the column are: correct the cell, or say --categorical {label!r}."
