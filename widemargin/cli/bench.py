@@ -66,11 +66,9 @@ def _theirs(model: Any) -> Any:
     """scikit-learn's machine with the parameters of ours that it knows."""
     import sklearn.svm
 
-    kind = getattr(sklearn.svm, type(model).__name__)
-    known = kind().get_params()
-    parameters = {name: value for name, value in model.get_params().items() if name in known}
-    parameters.pop("n_jobs", None)
-    return kind(**{**parameters, "cache_size": THEIR_CACHE})
+    from widemargin.io.sklearn_models import counterpart
+
+    return counterpart(model, getattr(sklearn.svm, type(model).__name__), cache_size=THEIR_CACHE)
 
 
 def _drawn(model: Any, X: Any, y: Any, most: int) -> tuple[Any, Any]:

@@ -15,6 +15,7 @@ A feature with a single value carries nothing and is left out, as there.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -26,7 +27,7 @@ from widemargin.cli.options import ANY_NUMBER, FILE
 from widemargin.cli.screen import Screen, open_output
 from widemargin.storage.errors import FileError
 
-DIGITS = 15  # of scaled values: 0.7083330000000001 would be rounding of the scaling, not of the data
+DIGITS = sys.float_info.dig  # of scaled values: 0.7083330000000001 would be rounding of the scaling, not of the data
 
 
 @dataclass

@@ -4,7 +4,7 @@
                         ours     sum coefficient k(x, x_i) + b        two classes: positive for the second of classes_
     order of classes    LIBSVM   as they came in the training data    ours     ascending
 
-Reading sorts the classes (pair_order.py); where they were in another order, `tie_order_` keeps it, because a tie of
+Reading sorts the classes (`reorder`); where they were in another order, `tie_order_` keeps it, because a tie of
 votes goes to the first label in LIBSVM's order. What a file does not hold is set so that it agrees with the rest: the
 model looks as if it had been trained on its support vectors alone, and C is the largest coefficient.
 """
@@ -23,14 +23,12 @@ from sklearn.utils.validation import check_is_fitted
 import widemargin.estimators
 from widemargin.estimators.registry import LIBSVM_TYPES
 from widemargin.io.libsvm_model_text import KERNEL_PARAMETERS, LibsvmModel, format_model, parse_model
-from widemargin.io.pair_order import reorder
 from widemargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from widemargin.storage.atomic import replacing
 from widemargin.storage.errors import FileError
 
 KERNEL_NAMES = {"polynomial": "poly"}  # the others are called alike
 KERNEL_TYPES = dict(zip((Linear, Polynomial, Gaussian, Sigmoid, Precomputed), KERNEL_PARAMETERS))
-SPARSE_ENTRY = 1.5  # size of a stored entry of a CSR matrix (value and index) in units of a dense one
 
 
 def read_libsvm_model(path: str | os.PathLike, n_features: int | None = None) -> Any:
@@ -135,6 +133,42 @@ def write_libsvm_model(model: Any, path: str | os.PathLike) -> None:
         stream.write(format_model(text))
 
 
+# ---- both ways -------------------------------------------------------------------------------------------------------
+
+
+def reorder(text: LibsvmModel, order: NDArray[np.int64]) -> None:
+    """Put class order[a] of a classifier's file into place a.
+
+    For classes i < j the machine (i, j) answers with a positive value for class i. Support vectors are sorted by class,
+    and one of class i carries n_classes - 1 coefficients: row j - 1 for its machine with j > i, row j for that with
+    j < i (the layout of LIBSVM; Chang & Lin 2011, section 7). Where two classes change places in the order, their
+    machine turns round: coefficients and rho change sign, and so does B of its sigmoid 1 / (1 + exp(A f + B)).
+    """
+    head, counts = text.head, text.head["nr_sv"]
+    n_classes = len(counts)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    taken = np.concatenate([np.arange(starts[old], starts[old + 1]) for old in order])
+    coefficients = np.empty_like(text.coefficients)
+    begin = 0
+    for a, old in enumerate(order):
+        own = slice(starts[old], starts[old + 1])
+        new = slice(begin, begin + counts[old])
+        begin = new.stop
+        for b, other in enumerate(order):
+            if a != b:
+                turned = -1.0 if (a < b) != (old < other) else 1.0
+                coefficients[b - (b > a), new] = turned * text.coefficients[other - (other > old), own]
+    text.coefficients, text.vectors = coefficients, text.vectors[taken]
+    first, second = np.triu_indices(n_classes, 1)
+    number = np.zeros((n_classes, n_classes), np.int64)
+    number[first, second] = number[second, first] = np.arange(len(first))
+    pair = number[order[first], order[second]]
+    sign = np.where(order[first] < order[second], 1.0, -1.0)
+    head |= {"label": head["label"][order], "nr_sv": counts[order], "rho": sign * head["rho"][pair]}
+    if len(text.numbers("probA")):
+        head |= {"probA": head["probA"][pair], "probB": sign * head["probB"][pair]}
+
+
 # ---- from LIBSVM -----------------------------------------------------------------------------------------------------
 
 
@@ -162,7 +196,7 @@ def _widen(text: LibsvmModel, n_features: int | None, path: Any) -> None:
     if not precomputed:
         rows, columns = text.vectors.shape[0], n_features or largest
         text.vectors.resize(rows, columns)
-        if SPARSE_ENTRY * text.vectors.nnz >= rows * columns:
+        if text.vectors.data.nbytes + text.vectors.indices.nbytes >= rows * columns * text.vectors.data.itemsize:
             text.vectors = text.vectors.toarray()
 
 

@@ -46,15 +46,10 @@ KERNEL_PARAMETERS: dict[str, tuple[str, ...]] = {
 WORDS = {"svm_type": tuple(LIBSVM_TYPES.values()), "kernel_type": tuple(KERNEL_PARAMETERS)}
 ONE_NUMBER = {"degree": int, "gamma": float, "coef0": float, "nr_class": int, "total_sv": int}
 NUMBERS = ONE_NUMBER | {
-    "rho": float,
-    "label": int,
-    "probA": float,
-    "probB": float,
-    "prob_density_marks": float,
-    "nr_sv": int,
-}
+    "rho": float, "label": int, "probA": float, "probB": float, "prob_density_marks": float, "nr_sv": int,
+}  # fmt: skip
 NEEDED = ("svm_type", "kernel_type", "nr_class", "total_sv", "rho")
-LARGEST_INDEX = 2**31 - 2  # LIBSVM's indices are 32-bit integers
+LARGEST_INDEX = np.iinfo(np.int32).max  # of LIBSVM, whose indices are 32-bit integers
 
 Vector = NDArray[np.float64]
 
@@ -161,9 +156,8 @@ def _parse_vectors(
     for row, (number, line) in enumerate(body):
         n_colons = [word.count(b":") for word in line.split()]
         values = _numbers(line.replace(b":", b" ").split(), float)
-        if values is None or n_colons != [0] * n_coefficients + [1] * (len(n_colons) - n_coefficients):
-            _wrong(path, number, line, expected)
-        if len(values) != n_coefficients + 2 * sum(n_colons):  # of "3:" and ":3"
+        in_order = n_colons == [0] * n_coefficients + [1] * (len(n_colons) - n_coefficients)
+        if values is None or not in_order or len(values) != len(n_colons) + sum(n_colons):  # fewer of "3:" and ":3"
             _wrong(path, number, line, expected)
         coefficients[:, row] = values[:n_coefficients]
         index, value = values[n_coefficients::2], values[n_coefficients + 1 :: 2]

@@ -31,7 +31,6 @@ from widemargin.kernels import Linear, Precomputed
 from widemargin.storage.atomic import replacing
 
 OPSET = 15  # old enough for runtimes of 2021, new enough for every operator used
-IR_VERSION = 8  # the file format that goes with it
 
 
 def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
@@ -84,11 +83,12 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
         )
     graph = Graph(onnx)
     _add_answers(graph, model, _values(model, Tensor(graph, "X")))
-    X = onnx.helper.make_tensor_value_info("X", onnx.TensorProto.DOUBLE, ["n", _n_columns(model)])
+    X = onnx.helper.make_tensor_value_info("X", onnx.TensorProto.DOUBLE, ["n", int(model.n_features_in_)])
+    opsets = [onnx.helper.make_opsetid("", OPSET)]
     exported = onnx.helper.make_model(
         onnx.helper.make_graph(graph.nodes, type(model).__name__, [X], graph.outputs, graph.constants),
-        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
-        ir_version=IR_VERSION,
+        opset_imports=opsets,
+        ir_version=onnx.helper.find_min_ir_version_for(opsets),
         producer_name="widemargin",
         producer_version=widemargin.__version__,
     )
@@ -97,11 +97,6 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
         with replacing(Path(path)) as stream:
             stream.write(exported.SerializeToString())
     return exported
-
-
-def _n_columns(model: Any) -> int:
-    """Width of the input."""
-    return int(model.n_features_in_ if hasattr(model, "n_features_in_") else model.support_vectors_.shape[1])
 
 
 # ---- decision values of all two-class machines -----------------------------------------------------------------------
@@ -115,7 +110,7 @@ def _values(model: Any, X: Tensor) -> Tensor:
     expansion = model._expansion
     kernel, vectors = expansion.kernel, expansion.vectors
     if expansion.coefficients.shape[1] == 0:
-        return X @ np.zeros((_n_columns(model), len(expansion.intercept))) + expansion.intercept
+        return X @ np.zeros((model.n_features_in_, len(expansion.intercept))) + expansion.intercept
     if isinstance(kernel, Linear):
         return X @ expansion.weights().T + expansion.intercept
     if isinstance(kernel, Precomputed):
