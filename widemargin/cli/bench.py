@@ -46,17 +46,16 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     data = read_training(options, screen)
     model, y = prepared_machine(options, data)
     X, y = _drawn(model, data.X, y, options.samples)
-    makers = {"widemargin": lambda: clone(model), "scikit-learn": lambda: _theirs(model)}
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in makers}
-    fitted: dict[str, Any] = {}
-    with screen.progress("bench", len(makers) * options.repeats + 1) as steps:
+    machines = {"widemargin": model, "scikit-learn": _theirs(model)}
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in machines}
+    with screen.progress("bench", len(machines) * options.repeats + 1) as steps:
         _timed_run(clone(model), X, y)  # functions are compiled
         steps.advance()
-        for name, make in list(makers.items()) * options.repeats:
-            fitted[name] = make()
-            times[name].append(_timed_run(fitted[name], X, y))
+        for name in list(machines) * options.repeats:
+            machines[name] = clone(machines[name])  # without what a fit before left behind
+            times[name].append(_timed_run(machines[name], X, y))
             steps.advance(label=name)
-    facts = {name: _facts(machine, times[name], X, y) for name, machine in fitted.items()}
+    facts = {name: _facts(machine, times[name], X, y) for name, machine in machines.items()}
     _show(screen, facts, X)
     screen.finish(command="bench", data=options.data, samples=X.shape[0], features=X.shape[1], results=facts)
     return FINE

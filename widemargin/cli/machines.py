@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import widemargin
 from widemargin.cli.data import Data, targets_for
 from widemargin.cli.options import MACHINES, STRING_KERNELS
+from widemargin.kernels.names import STRING_KERNEL_NAMES, make_kernel
 
 LOSSES = {  # machine -> word of the command line -> word of the estimator
     "svc": {"linear": "hinge", "quadratic": "squared_hinge"},
@@ -30,8 +31,9 @@ def make_machine(options: SimpleNamespace, *, verbose: bool | int = False) -> An
             raise ValueError(f"{name} is for svc and nusvc; {machine} has no classes: leave {name} out.")
     kind = getattr(widemargin, MACHINES[machine])
     settings = vars(options) | {"verbose": verbose, "loss": LOSSES.get(machine, {}).get(options.loss)}
-    if options.kernel in STRING_KERNELS:  # -d is the length of the substrings
-        settings["kernel"] = getattr(widemargin.kernels, STRING_KERNELS[options.kernel])(options.degree)
+    if options.kernel in STRING_KERNELS:
+        name = next(name for name in STRING_KERNEL_NAMES if name.startswith(options.kernel))
+        settings["kernel"] = make_kernel(name, k=options.degree)
     known = kind().get_params()
     return kind(**{name: value for name, value in settings.items() if name in known})
 
@@ -80,9 +82,7 @@ def fit(model: Any, X: Any, y: Any) -> tuple[float, list[str]]:
 
 def fit_or_stop(model: Any, X: Any, y: Any) -> Any:
     """One fit of many: without its warnings, and KeyboardInterrupt after Ctrl-C, which a fit alone survives."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(X, y)
+    fit(model, X, y)
     if getattr(model, "status_", None) is widemargin.Status.INTERRUPTED:
         raise KeyboardInterrupt
     return model

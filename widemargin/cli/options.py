@@ -21,13 +21,7 @@ from widemargin.estimators.registry import LIBSVM_TYPES
 MACHINES = {name.lower().removesuffix("svm"): name for name in LIBSVM_TYPES}  # svc, nusvc, oneclass, svr, nusvr
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 MORE_KERNELS = ("laplacian", "chi2", "cosine")  # without a number in LIBSVM
-STRING_KERNELS = {  # of FASTA and lines of text: word of the command line -> class
-    "spectrum": "Spectrum",
-    "blended": "BlendedSpectrum",
-    "mismatch": "Mismatch",
-    "gapped": "GappedKmer",
-    "subsequence": "Subsequence",
-}
+STRING_KERNELS = ("spectrum", "blended", "mismatch", "gapped", "subsequence")  # the first words of their names
 TABLES = {"csv": (".csv",), "tsv": (".tsv", ".tab"), "parquet": (".parquet", ".pq"), "arrow": (".arrow", ".feather")}
 ARRAYS = {"npz": (".npz",), "npy": (".npy",)}
 STRINGS = {"fasta": (".fasta", ".fa", ".fna", ".faa"), "strings": ()}
@@ -100,8 +94,6 @@ class LogRange(click.ParamType):
     MOST = 1000  # values; a tiny step is a slip of the fingers
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> list[float]:
-        if isinstance(value, list):
-            return value
         try:
             begin, end, step = (float(part) for part in value.split(","))
             count = math.floor((end - begin) / step + 1e-9) + 1  # the end is included, whatever its rounding
@@ -116,7 +108,7 @@ Whole = partial(Number, whole=True)
 POSITIVE, FROM_ZERO, ANY_NUMBER = Number(0.0, above=True), Number(0.0), Number()
 SWITCH: dict[str, Any] = {"type": bool, "metavar": "[0|1]"}  # LIBSVM's way to say no or yes
 FILE = click.Path()  # what is wrong with a file is said by the readers; the type is for completion in shells
-MACHINE_WORDS, KERNEL_WORDS = Named(tuple(MACHINES)), Named(KERNELS, (*MORE_KERNELS, *STRING_KERNELS))
+MACHINE_WORDS, KERNEL_WORDS = Named(tuple(MACHINES)), Named(KERNELS, MORE_KERNELS + STRING_KERNELS)
 
 
 # ---- options ---------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from itertools import chain, repeat, takewhile
 from types import SimpleNamespace
 from typing import Any
 
@@ -37,7 +38,7 @@ class Ranges:
     lower: float
     upper: float
     found: dict[int, tuple[float, float]]
-    labels: tuple[float, float, float, float] | None = None
+    labels: tuple[float, ...] | None = None  # wanted low and high, found low and high
 
 
 @new_command("scale")
@@ -94,9 +95,8 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
 def find_ranges(X: Any, y: Any, options: SimpleNamespace) -> Ranges:
     """Minima and maxima of the features; what is left out counts as zero."""
     low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
-    found = {
-        index + 1: (float(low[index]), float(high[index])) for index in range(X.shape[1]) if low[index] < high[index]
-    }
+    ranges = enumerate(zip(low.tolist(), high.tolist()), start=1)
+    found = {index: (least, largest) for index, (least, largest) in ranges if least < largest}
     labels = (*options.labels, float(y.min()), float(y.max())) if options.labels else None
     return Ranges(options.lower, options.upper, found, labels)
 
@@ -162,30 +162,27 @@ def read_ranges(path: str) -> Ranges:
     from widemargin.io.raw_bytes import read_bytes
 
     lines = read_bytes(path).decode("utf-8", "replace").splitlines()
-    number = 0
+    numbered = enumerate(chain(lines, repeat("")), start=1)
 
-    def numbers(count: int) -> list[float]:
-        nonlocal number
-        number += 1
+    def numbers(line: tuple[int, str], count: int) -> list[float]:
         try:
-            values = [float(word) for word in lines[number - 1].split()]
-        except (ValueError, IndexError):
+            values = [float(word) for word in line[1].split()]
+        except ValueError:
             values = []
         if len(values) != count:
-            raise FileError(f"{path}, line {number}: expected {count} numbers, as `widemargin scale -s` writes them.")
+            raise FileError(f"{path}, line {line[0]}: expected {count} numbers, as `widemargin scale -s` writes them.")
         return values
 
     labels = None
-    if lines[:1] == ["y"]:
-        number = 1
-        wanted, found = numbers(2), numbers(2)
-        labels = (wanted[0], wanted[1], found[0], found[1])
-    if lines[number : number + 1] != ["x"]:
-        raise FileError(f"{path}, line {number + 1}: expected 'x': this is no file of ranges by `widemargin scale -s`.")
-    number += 1
-    lower, upper = numbers(2)
-    features: dict[int, tuple[float, float]] = {}
-    while number < len(lines) and lines[number].strip():
-        index, low, high = numbers(3)
+    number, word = next(numbered)
+    if word == "y":
+        labels = (*numbers(next(numbered), 2), *numbers(next(numbered), 2))
+        number, word = next(numbered)
+    if word != "x":
+        raise FileError(f"{path}, line {number}: expected 'x': this is no file of ranges by `widemargin scale -s`.")
+    lower, upper = numbers(next(numbered), 2)
+    features = {}
+    for line in takewhile(lambda line: line[1].strip(), numbered):
+        index, low, high = numbers(line, 3)
         features[int(index)] = (low, high)
     return Ranges(lower, upper, features, labels)

@@ -11,6 +11,7 @@ model looks as if it had been trained on its support vectors alone, and C is the
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,6 @@ def read_libsvm_model(path: str | os.PathLike, n_features: int | None = None) ->
     text = parse_model(path)
     name = next(name for name, word in LIBSVM_TYPES.items() if word == text.head["svm_type"])
     model = getattr(widemargin.estimators, name)(**_parameters(text))
-    _widen(text, n_features, path)
     if text.classifies:
         _set_classes(model, text)
     else:
@@ -77,7 +77,7 @@ def read_libsvm_model(path: str | os.PathLike, n_features: int | None = None) ->
             model.probA_ = text.head["probA"]
         if "prob_density_marks" in text.head:
             model._density_marks = text.head["prob_density_marks"]
-    _set_expansion(model, text, n_features)
+    _set_expansion(model, text, n_features, path)
     if name == "OneClassSVM":
         model.offset_ = -model.intercept_
     model.fit_status_ = 0
@@ -187,19 +187,6 @@ def _parameters(text: LibsvmModel) -> dict[str, Any]:
     return parameters
 
 
-def _widen(text: LibsvmModel, n_features: int | None, path: Any) -> None:
-    """Give the support vectors as many columns as were asked for, dense where that is no larger than sparse."""
-    precomputed = text.head["kernel_type"] == "precomputed"
-    largest = int(text.vectors.max(initial=0)) + 1 if precomputed else text.vectors.shape[1]
-    if n_features is not None and n_features < largest:
-        raise FileError(f"{path} has support vectors up to index {largest}, more than n_features={n_features}.")
-    if not precomputed:
-        rows, columns = text.vectors.shape[0], n_features or largest
-        text.vectors.resize(rows, columns)
-        if text.vectors.data.nbytes + text.vectors.indices.nbytes >= rows * columns * text.vectors.data.itemsize:
-            text.vectors = text.vectors.toarray()
-
-
 def _set_classes(model: Any, text: LibsvmModel) -> None:
     """Sort the classes, and turn two of them to our sign."""
     order = np.argsort(text.head["label"])
@@ -214,21 +201,26 @@ def _set_classes(model: Any, text: LibsvmModel) -> None:
         model.tie_order_ = np.argsort(order)
 
 
-def _set_expansion(model: Any, text: LibsvmModel, n_features: int | None) -> None:
-    """Support vectors, coefficients and what scikit-learn says beside them."""
-    vectors = text.vectors
+def _set_expansion(model: Any, text: LibsvmModel, n_features: int | None, path: Any) -> None:
+    """Support vectors, dense where that is no larger than sparse, coefficients, and what scikit-learn says beside."""
+    vectors, precomputed = text.vectors, model.kernel == "precomputed"
+    largest = int(vectors.max(initial=0)) + 1 if precomputed else vectors.shape[1]
+    if n_features is not None and n_features < largest:
+        raise FileError(f"{path} has support vectors up to index {largest}, more than n_features={n_features}.")
+    model.n_features_in_ = n_features or largest
     model._gamma = model.gamma if isinstance(model.gamma, float) else 0.0
     model.dual_coef_, model.intercept_ = text.coefficients, -text.head["rho"]
-    if model.kernel == "precomputed":
+    if precomputed:
         model.support_, model.support_vectors_ = vectors, np.empty((0, 0))
-        n_samples = n_features or int(vectors.max(initial=0)) + 1
-        model.shape_fit_ = (n_samples, n_samples)
+        model.shape_fit_ = (model.n_features_in_, model.n_features_in_)
+        return
+    vectors.resize(vectors.shape[0], model.n_features_in_)
+    if vectors.data.nbytes + vectors.indices.nbytes >= math.prod(vectors.shape) * vectors.data.itemsize:
+        vectors = vectors.toarray()
     else:
-        model.support_, model.support_vectors_ = np.arange(vectors.shape[0]), vectors
-        model.shape_fit_ = vectors.shape
-        if sp.issparse(vectors):
-            model.dual_coef_ = sp.csr_matrix(text.coefficients)
-    model.n_features_in_ = model.shape_fit_[1]
+        model.dual_coef_ = sp.csr_matrix(text.coefficients)
+    model.support_, model.support_vectors_ = np.arange(vectors.shape[0]), vectors
+    model.shape_fit_ = vectors.shape
 
 
 # ---- to LIBSVM -------------------------------------------------------------------------------------------------------

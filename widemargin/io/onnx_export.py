@@ -28,6 +28,7 @@ from widemargin.estimators.base import KernelMachine
 from widemargin.estimators.one_class import ON_THE_BOUNDARY
 from widemargin.io.onnx_kernels import Graph, Tensor, kernel_matrix
 from widemargin.kernels import Linear, Precomputed
+from widemargin.models.expansion import combine
 from widemargin.storage.atomic import replacing
 
 OPSET = 15  # old enough for runtimes of 2021, new enough for every operator used
@@ -120,20 +121,8 @@ def _values(model: Any, X: Tensor) -> Tensor:
         if not isinstance(vectors, np.ndarray) or vectors.dtype.kind != "f":
             raise ValueError("ONNX export needs support vectors of numbers; this machine was trained on other objects.")
         block = kernel_matrix(kernel, X, vectors.astype(np.float64))
-    return block @ _per_machine(expansion).T + expansion.intercept
-
-
-def _per_machine(expansion: Any) -> NDArray[np.float64]:
-    """One row of coefficients per machine; one against one they are gathered from LIBSVM's layout (pair_order.py)."""
-    if expansion.class_starts is None:
-        return expansion.coefficients
-    starts = expansion.class_starts
-    first, second = np.triu_indices(len(starts) - 1, 1)
-    rows = np.zeros((len(first), expansion.coefficients.shape[1]))
-    for row, i, j in zip(rows, first, second, strict=True):
-        row[starts[i] : starts[i + 1]] = expansion.coefficients[j - 1, starts[i] : starts[i + 1]]
-        row[starts[j] : starts[j + 1]] = expansion.coefficients[i, starts[j] : starts[j + 1]]
-    return rows
+    per_machine = combine(expansion.coefficients, sp.identity(len(vectors), format="csr"), expansion.class_starts)
+    return block @ per_machine.T + expansion.intercept
 
 
 # ---- answers ---------------------------------------------------------------------------------------------------------

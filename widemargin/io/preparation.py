@@ -169,13 +169,7 @@ def _numbers(cells: NDArray, name: str, table: Table) -> NDArray[np.float64]:
         raise FileError(
             f"{table.name}, column {name!r} holds texts such as {cells[0]!r}, but the model was trained on numbers."
         )
-    if not np.isfinite(cells).all():
-        row = int(np.argmin(np.isfinite(cells)))
-        what = "is empty" if np.isnan(cells[row]) else "is infinite"
-        raise FileError(
-            f"{table.name}, {table.place(row)}, column {name!r} {what}, expected a number: fill it in, or "
-            "leave the row out."
-        )
+    _check_filled(cells, name, table, "number")
     return cells
 
 
@@ -183,10 +177,17 @@ def _words(cells: NDArray, name: str, table: Table) -> list[str]:
     """A column as texts; whole numbers without a point."""
     if cells.dtype != object:
         return [shortest(number) for number in _numbers(cells, name, table).tolist()]
-    for row, cell in enumerate(cells):
-        if cell is None:
-            raise FileError(
-                f"{table.name}, {table.place(row)}, column {name!r} is empty, expected a text: fill it in, or "
-                "leave the row out."
-            )
+    _check_filled(cells, name, table, "text")
     return cells.tolist()
+
+
+def _check_filled(cells: NDArray, name: str, table: Table, expected: str) -> None:
+    """FileError for the first cell that is empty or infinite."""
+    usable = np.array([cell is not None for cell in cells]) if cells.dtype == object else np.isfinite(cells)
+    if not usable.all():
+        row = int(np.argmin(usable))
+        what = "is empty" if cells[row] is None or np.isnan(cells[row]) else "is infinite"
+        raise FileError(
+            f"{table.name}, {table.place(row)}, column {name!r} {what}, expected a {expected}: fill it in, or leave "
+            "the row out."
+        )

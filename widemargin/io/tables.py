@@ -164,7 +164,7 @@ def _from_arrow(column: Any, label: str, name: str) -> NDArray:
     if any(is_kind(kind) for is_kind in (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)):
         return column.cast(float64(), safe=False).to_numpy().astype(np.float64)
     if types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view":
-        return np.array(column.to_pylist(), object)
+        return _texts(column)
     raise FileError(
         f"{name}, column {label!r} has the type {kind}, expected numbers, truth values or texts: leave it out with "
         f"--drop {label!r}, or turn it into numbers first."
@@ -202,14 +202,10 @@ def _read_csv(
         )
     except (arrow.ArrowException, ValueError) as refused:
         raise _explained(data, separator, len(labels), name, refused) from None
-    found = Table(name, {}, data, separator, header)
-    found.columns = dict.fromkeys(labels, np.empty(0))  # names given by their place are looked up in it
+    found = Table(name, {label: _trimmed(table[label]) for label in labels}, data, separator, header)
     kept = {found.resolve(label) for label in as_texts if label in labels or label.lstrip("-").isdigit()}
-    for label in labels:
-        cells = _trimmed(table[label])
-        found.columns[label] = (
-            np.array(cells.to_pylist(), object) if label in kept else _numbers_or_texts(cells, label, found)
-        )
+    for label, cells in found.columns.items():
+        found.columns[label] = _texts(cells) if label in kept else _numbers_or_texts(cells, label, found)
     return found
 
 
@@ -222,6 +218,11 @@ def _trimmed(column: Any) -> Any:
     return compute.if_else(compute.is_in(column, arrow.array(EMPTY_WORDS)), None, column)
 
 
+def _texts(column: Any) -> NDArray:
+    """The cells of an Arrow column of texts, None where they are empty."""
+    return np.array(column.to_pylist(), object)
+
+
 def _numbers_or_texts(column: Any, label: str, table: Table) -> NDArray:
     """A column of CSV: numbers if every cell that is not empty is one, texts if hardly any is."""
     from pyarrow import ArrowInvalid, float64
@@ -229,7 +230,7 @@ def _numbers_or_texts(column: Any, label: str, table: Table) -> NDArray:
     try:
         return column.cast(float64()).to_numpy().astype(np.float64)
     except ArrowInvalid:
-        cells = np.array(column.to_pylist(), object)
+        cells = _texts(column)
     filled = np.flatnonzero([cell is not None for cell in cells])
     is_number = np.array([_is_number(cell) for cell in cells[filled]])
     if is_number.all():  # Python knows some more ways to write one, such as +1
