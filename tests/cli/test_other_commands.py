@@ -1,6 +1,7 @@
 """convert, plot, report, bench, warmup, info, completion."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from scipy.sparse import csr_matrix
 from sklearn.svm import SVC as ScikitLearnSVC
 
 import widemargin
-from widemargin.cli import warmup
+from widemargin.cli import machines, warmup
 from widemargin.cli.main import COMMANDS, main
 from widemargin.io import load
 
@@ -101,6 +102,21 @@ def test_warmup_knows_every_machine_and_named_kernel():
     named = set(widemargin.kernels.KERNEL_NAMES)
     assert named <= {label.split(",")[0] for label in labels}
     assert {"SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"} <= set(labels)
+
+
+def test_warmup_gives_every_machine_data_that_it_accepts(monkeypatch):
+    fitted = []
+
+    def read(model, X, y):
+        model._read(X, y, None)
+        fitted.append(model)
+        return SimpleNamespace(predict=lambda X: None)
+
+    monkeypatch.setattr(machines, "fit_or_stop", read)
+    for label, run in warmup.tasks():
+        if label.split(",")[0] in widemargin.kernels.KERNEL_NAMES:
+            run()
+    assert {model.kernel for model in fitted} == set(widemargin.kernels.KERNEL_NAMES)
 
 
 @pytest.mark.needs_compiler

@@ -72,21 +72,18 @@ def tasks() -> Iterator[tuple[str, Callable[[], Any]]]:
     labels, classes = np.tile([0, 1], 30), np.tile([0, 1, 2], 20)
 
     def fit(machine: str, X: Any, y: Any = labels, **parameters: Any) -> Callable[[], Any]:
-        def run() -> None:
-            fit_or_stop(getattr(widemargin, machine)(**parameters), X, y).predict(X)
-
-        return run
+        return lambda: fit_or_stop(getattr(widemargin, machine)(**parameters), X, y).predict(X)
 
     yield "LIBSVM text", lambda: matrix_from_text(b"1 1:0.5 3:1e-9\n", "text")
     for kernel in widemargin.kernels.KERNEL_NAMES:
-        for words, X in kinds.items():
+        given = {"matrix": narrow @ narrow.T} if kernel == "precomputed" else kinds
+        for words, X in given.items():
             yield f"{kernel}, {words}", fit("SVC", X, kernel=kernel)
-    yield "precomputed", fit("SVC", narrow @ narrow.T, kernel="precomputed")
     for machine in LIBSVM_TYPES:
         yield machine, fit(machine, narrow)
     for loss in ("squared_hinge", "squared_epsilon_insensitive"):
         yield loss, fit("SVC" if loss == "squared_hinge" else "SVR", narrow, loss=loss)
-    yield "three classes", lambda: widemargin.SVC().fit(narrow, classes).predict(narrow)
+    yield "three classes", fit("SVC", narrow, classes)
     yield "probabilities", lambda: widemargin.SVC(probability=True).fit(narrow, classes).predict_proba(narrow)
     yield "stopping by gap", fit("SVC", narrow, stopping="gap")
     yield "certificates", lambda: widemargin.verify(widemargin.SVC().fit(narrow, labels), narrow, labels)
