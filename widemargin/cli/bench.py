@@ -103,9 +103,7 @@ def _facts(machine: Any, times: list[tuple[float, float]], X: Any, y: Any) -> di
         "fit_seconds": fit,
         "predict_seconds": predict,
         "score": None if y is None else machine.score(X, y),
-        "violation": certificate.violation,
-        "gap": certificate.gap,
-        "holds": certificate.holds,
+        **{name: getattr(certificate, name) for name in ("violation", "gap", "holds")},
         "n_support": len(machine.support_),
     }
 

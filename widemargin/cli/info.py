@@ -26,6 +26,8 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     widemargin info --json
         As JSON.
     """
+    from llvmlite.binding import get_host_cpu_name
+
     from widemargin.gram.budget import cache_budget, free_memory
     from widemargin.parallel.tiles import available_cores
 
@@ -34,7 +36,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         "widemargin": __version__,
         "python": platform.python_version(),
         "system": platform.platform(),
-        "cpu": cpu_name(),
+        "cpu": get_host_cpu_name(),  # in the words of LLVM, which compiles for it
         "threads": available_cores(),
         "free memory, MB": free_memory() >> 20,
         "kernel rows by default, MB": cache_budget(None) >> 20,
@@ -66,18 +68,6 @@ def cache_folder() -> Path | None:
     from numba.misc.appdirs import AppDirs
 
     return Path(AppDirs(appname="numba", appauthor=False).user_cache_dir)
-
-
-def cpu_name() -> str:
-    """The processor as its maker calls it."""
-    try:
-        with open("/proc/cpuinfo") as lines:
-            for line in lines:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def _size(folder: Path | None) -> int:

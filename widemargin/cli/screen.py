@@ -43,16 +43,15 @@ class Screen:
         """Whether a bar can be drawn."""
         return not self.quiet and self.console.is_terminal
 
-    def say(self, words: str) -> None:
+    def say(self, words: str, style: str | None = None) -> None:
         """A line for people; programs get their object."""
         if not self.as_json:
-            self.console.print(words, markup=False)
+            self.console.print(words, style=style, markup=False)
 
     def note(self, words: str) -> None:
         """Something the user should know, though the command goes on; programs find it under "notes"."""
         self.notes.append(words)
-        if not self.as_json:
-            self.console.print(words, style="yellow", markup=False)
+        self.say(words, style="yellow")
 
     def show(self, table: Table | str) -> None:
         """A result for people, on standard output."""

@@ -70,8 +70,6 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
     """
     try:
         import onnx
-        import onnx.helper
-        import onnx.numpy_helper
     except ImportError:
         raise ImportError("Exporting to ONNX needs the package onnx: pip install 'widemargin[onnx]'.") from None
     ours = isinstance(model, KernelMachine) or type(model).__module__.startswith("widemargin.")
