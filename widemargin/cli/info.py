@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -55,19 +54,14 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
 
 
 def cache_folder() -> Path | None:
-    """Where Numba keeps the compiled functions of this installation."""
-    from numba import config
+    """Folder below which Numba keeps the compiled functions of this installation; None if it keeps none on disk."""
+    from widemargin.io.decimal_number import parse_number
 
-    import widemargin.solvers
-
-    if config.CACHE_DIR:
-        return Path(config.CACHE_DIR)
-    beside = Path(widemargin.solvers.__file__).parent.parent
-    if os.access(beside, os.W_OK):
-        return beside  # in the __pycache__ folders
-    from numba.misc.appdirs import AppDirs
-
-    return Path(AppDirs(appname="numba", appauthor=False).user_cache_dir)
+    stats = getattr(parse_number, "stats", None)  # missing where functions run as plain Python
+    if stats is None or stats.cache_path is None:
+        return None
+    own = Path(stats.cache_path)  # of this function's module
+    return own.parents[1] if own.name == "__pycache__" else own.parent
 
 
 def _size(folder: Path | None) -> int:

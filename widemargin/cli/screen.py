@@ -72,40 +72,34 @@ class Screen:
     @contextmanager
     def waiting(self, label: str) -> Iterator[None]:
         """Work that cannot say how far it is: a clock on a terminal, one line in a log, once it takes long."""
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        with self.progress(label, None) as steps:
+            timer = threading.Timer(PATIENCE, steps.reach, [0.0])
+            timer.daemon = True
+            timer.start()
+            try:
+                yield
+            finally:
+                timer.cancel()
+                timer.join()
 
-        clock = Progress(
-            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=self.console, transient=True
-        )
-        clock.add_task(label, total=None)
-        begin = clock.start if self.draws else lambda: self.console.print(f"{label} ...", markup=False)
-        timer = threading.Timer(PATIENCE, begin)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-            timer.join()
-            if self.draws:
-                clock.stop()
-
-    def progress(self, label: str, total: float) -> closing[Steps]:
+    def progress(self, label: str, total: float | None) -> closing[Steps]:
         """Steps towards a total: a bar with the time left on a terminal, plain lines in a log, nothing if quiet."""
         return closing(Steps(self, label, total))
 
 
 class Steps:
-    """Progress of work whose total is known; shows itself only once the work takes longer than PATIENCE."""
+    """Progress of work, with its share where the total is known; shown once the work takes longer than PATIENCE."""
 
-    def __init__(self, screen: Screen, label: str, total: float) -> None:
-        from rich.progress import Progress
+    def __init__(self, screen: Screen, label: str, total: float | None) -> None:
+        from rich.progress import Progress, TimeElapsedColumn
 
         self.screen, self.label, self.total = screen, label, total
         self.done = 0.0
         self.began = time.monotonic()
         self.next_line = PATIENCE
-        self._bar = Progress(console=screen.console, transient=True)
+        self._bar = Progress(
+            *Progress.get_default_columns(), TimeElapsedColumn(), console=screen.console, transient=True
+        )
         self._task = self._bar.add_task(label, total=total)
 
     def advance(self, amount: float = 1.0, label: str | None = None) -> None:
@@ -123,12 +117,13 @@ class Steps:
             self._bar.start()
         elif elapsed >= self.next_line:
             self.next_line = elapsed + SECONDS_PER_LINE
-            rest = f", about {elapsed * (self.total - done) / done:.0f} s left" if done else ""
-            self.screen.console.print(f"{self.label} {done / self.total:4.0%}  {elapsed:.0f} s{rest}", markup=False)
+            rest = f", about {elapsed * (self.total - done) / done:.0f} s left" if self.total and done else ""
+            share = f"{done / self.total:4.0%}  {elapsed:.0f} s{rest}" if self.total else "..."
+            self.screen.console.print(f"{self.label} {share}", markup=False)
 
     def close(self) -> None:
         """Release the terminal."""
-        if self.screen.draws:
+        if self._bar.live.is_started:
             self._bar.stop()
 
 

@@ -1,4 +1,4 @@
-"""Models of LIBSVM: read as fitted machines, and fitted machines written for LIBSVM.
+"""Models of LIBSVM: read as fitted estimators, and fitted estimators written for LIBSVM.
 
     decision value      LIBSVM   sum coefficient k(x, x_i) - rho      positive for the first label of the file
                         ours     sum coefficient k(x, x_i) + b        two classes: positive for the second of classes_
@@ -33,7 +33,7 @@ KERNEL_TYPES = dict(zip((Linear, Polynomial, Gaussian, Sigmoid, Precomputed), KE
 
 
 def read_libsvm_model(path: str | os.PathLike, n_features: int | None = None) -> Any:
-    """Read a model file of LIBSVM as a fitted machine.
+    """Read a model file of LIBSVM as a fitted estimator.
 
     Decision values are those of LIBSVM up to rounding, except that of two classes the second is the positive one.
 
@@ -86,7 +86,7 @@ def read_libsvm_model(path: str | os.PathLike, n_features: int | None = None) ->
 
 
 def write_libsvm_model(model: Any, path: str | os.PathLike) -> None:
-    """Write a fitted machine as a model file of LIBSVM.
+    """Write a fitted estimator as a model file of LIBSVM.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def reorder(text: LibsvmModel, order: NDArray[np.int64]) -> None:
 
 
 def _parameters(text: LibsvmModel) -> dict[str, Any]:
-    """Parameters of the estimator as far as the file tells them."""
+    """Parameters of the estimator as far as the file holds them."""
     head = text.head
     kernel_type = head["kernel_type"]
     parameters: dict[str, Any] = {"kernel": KERNEL_NAMES.get(kernel_type, kernel_type)}
@@ -202,7 +202,7 @@ def _set_classes(model: Any, text: LibsvmModel) -> None:
 
 
 def _set_expansion(model: Any, text: LibsvmModel, n_features: int | None, path: Any) -> None:
-    """Support vectors, dense where that is no larger than sparse, coefficients, and what scikit-learn says beside."""
+    """Support vectors, dense where that is no larger than sparse, coefficients, and scikit-learn's other attributes."""
     vectors, precomputed = text.vectors, model.kernel == "precomputed"
     largest = int(vectors.max(initial=0)) + 1 if precomputed else vectors.shape[1]
     if n_features is not None and n_features < largest:

@@ -1,6 +1,6 @@
-"""Save a fitted machine and load it again, without pickle: a model file may come from anyone.
+"""Save a fitted estimator and load it again, without pickle: a model file may come from anyone.
 
-    header      format and package version, kind of machine, parameters, preparation of the data, fitted attributes,
+    header      format and package version, kind of estimator, parameters, preparation of the data, fitted attributes,
                 certificates
     arrays      support vectors (dense or CSR), coefficients, classes, ...
 
@@ -40,7 +40,7 @@ MISFITS = (ImportError, KeyError, TypeError, ValueError, AttributeError, IndexEr
 
 
 def save(model: Any, path: str | os.PathLike) -> None:
-    """Save a fitted machine to a file that is safe to exchange.
+    """Save a fitted estimator to a file that is safe to exchange.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
 
 
 def load(path: str | os.PathLike) -> Any:
-    """Load a machine saved by `save`.
+    """Load an estimator saved by `save`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A fitted machine as an ONNX model, which runs wherever ONNX runs, without Python or widemargin.
+"""A fitted estimator as an ONNX model, which runs wherever ONNX runs, without Python or widemargin.
 
     input     X               (n, n_features) doubles; rows of the kernel matrix for a precomputed kernel
     outputs   label           (n,) classes, whole numbers or strings; +1 and -1 of a one-class machine
@@ -35,7 +35,7 @@ OPSET = 15  # old enough for runtimes of 2021, new enough for every operator use
 
 
 def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
-    """Export a fitted machine to ONNX.
+    """Export a fitted estimator to ONNX.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Fitted machines to and from `sklearn.svm`: the same function, with the attributes of the other library.
+"""Fitted estimators to and from `sklearn.svm`: the same function, with the attributes of the other library.
 
 Public attributes have the same names, shapes and signs in both. scikit-learn keeps a second, private copy for LIBSVM's
 code: of two classes the first is its positive one, so coefficients and intercept have the other sign there.
@@ -28,7 +28,7 @@ TRAINING_DATA = "_BaseLibSVM__Xfit"  # where scikit-learn keeps X for a kernel f
 
 
 def from_sklearn(fitted: Any) -> Any:
-    """A machine of widemargin that computes the same function as a fitted one of `sklearn.svm`.
+    """An estimator of widemargin that computes the same function as a fitted one of `sklearn.svm`.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def from_sklearn(fitted: Any) -> Any:
 
 
 def to_sklearn(model: Any) -> Any:
-    """A fitted estimator of `sklearn.svm` that computes the same function as a machine of widemargin.
+    """A fitted estimator of `sklearn.svm` that computes the same function as an estimator of widemargin.
 
     Parameters that only widemargin has are left out. A kernel that scikit-learn lacks is handed over as a function,
     which then needs widemargin to predict. Ties of votes go to the first of the classes in ascending order, as always
