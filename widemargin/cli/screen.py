@@ -226,6 +226,6 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
 
 
 def _cut(line: str) -> tuple[str, str]:
-    """Name and value of a line of the printed certificate, which stand at least two spaces apart."""
+    """Name and value of a line of the printed certificate, which are at least two spaces apart."""
     name, _, value = line.partition("  ")
     return name, value.strip()

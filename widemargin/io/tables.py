@@ -2,7 +2,7 @@
 
 A column is numbers (float64, nan for empty cells) or texts (None for empty cells). In CSV all cells are read
 as text first and a column becomes numbers only if every cell is one: what a column is then does not depend on which of
-its cells stand near the beginning of the file. A column of numbers with a few other words in it is more likely a slip
+its cells are near the beginning of the file. A column of numbers with a few other words in it is more likely a slip
 than a list of categories, and is reported with the line and the cell.
 """
 
