@@ -63,16 +63,16 @@ def test_more_than_libsvm_has():
 )
 def test_class_weights_glued_or_apart(arguments):
     machine = parsed(*arguments)
-    set_class_weight(machine, options(*arguments), [-1, 1])
+    set_class_weight(machine, options(*arguments).weight, [-1, 1])
     assert machine.class_weight == {1: 5.0, -1: 2.0}
 
 
 def test_class_weights_of_classes_with_names():
     machine = parsed()
-    set_class_weight(machine, options("-w", "spam", "3"), ["ham", "spam"])
+    set_class_weight(machine, options("-w", "spam", "3").weight, ["ham", "spam"])
     assert machine.class_weight == {"spam": 3.0}
     with pytest.raises(ValueError, match="no class is called eggs; there are ham, spam"):
-        set_class_weight(machine, options("-w", "eggs", "3"), ["ham", "spam"])
+        set_class_weight(machine, options("-w", "eggs", "3").weight, ["ham", "spam"])
 
 
 def test_grids_are_powers_of_two_with_both_ends():

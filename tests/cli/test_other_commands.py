@@ -1,6 +1,7 @@
 """convert, plot, report, bench, warmup, info, completion."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from scipy.sparse import csr_matrix
 from sklearn.svm import SVC as ScikitLearnSVC
 
 import widemargin
-from widemargin.cli import warmup
+from widemargin.cli import machines, warmup
 from widemargin.cli.main import COMMANDS, main
 from widemargin.io import load
 
@@ -103,21 +104,36 @@ def test_warmup_knows_every_machine_and_named_kernel():
     assert {"SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"} <= set(labels)
 
 
+def test_warmup_gives_every_machine_data_that_it_accepts(monkeypatch):
+    fitted = []
+
+    def read(model, X, y):
+        model._read(X, y, None)
+        fitted.append(model)
+        return SimpleNamespace(predict=lambda X: None)
+
+    monkeypatch.setattr(machines, "fit_or_stop", read)
+    for label, run in warmup.tasks():
+        if label.split(",")[0] in widemargin.kernels.KERNEL_NAMES:
+            run()
+    assert {model.kernel for model in fitted} == set(widemargin.kernels.KERNEL_NAMES)
+
+
 @pytest.mark.needs_compiler
 def test_compilations_are_noticed_when_they_begin():
     from widemargin._jit import jit
-    from widemargin.cli.compiling import Compilations
+    from widemargin.cli.screen import compilations
 
     @jit(cache=False)
     def fresh(x):
         return x + 1
 
     said = []
-    with Compilations(on_first=lambda: said.append("first")) as compiled:
+    with compilations(lambda: said.append("first")) as compiled:
         assert fresh(1) == 2
         assert fresh(2) == 3
     assert (compiled.count, said) == (1, ["first"])
-    with Compilations() as compiled:
+    with compilations() as compiled:
         fresh(3)
     assert compiled.count == 0
 

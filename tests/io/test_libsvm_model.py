@@ -316,7 +316,7 @@ def test_a_wrong_line_is_named(tmp_path, old, new, sentence):
 
 
 def test_other_files(tmp_path):
-    with pytest.raises(FileError, match="cannot be read: No such file"):
+    with pytest.raises(FileError, match="does not exist: check the path"):
         read_libsvm_model(tmp_path / "missing")
     with pytest.raises(FileError, match="no line 'SV'"):
         read_libsvm_model(written(tmp_path, "svm_type c_svc\n"))

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import widemargin
-from widemargin import estimators
+from widemargin import estimators, kernels
 from widemargin.estimators.registry import Entry
 
 
@@ -53,3 +53,12 @@ def test_an_error_inside_a_module_is_shown_as_it_is(package, line, error, tmp_pa
     assert isinstance(caught.value.__cause__ or caught.value, error)
     with pytest.raises(ImportError, match="no_such_function"):
         _ = package.broken if package is widemargin else package.SVC
+
+
+def test_an_error_inside_the_kernels_on_strings_is_shown_as_it_is(tmp_path, monkeypatch):
+    (tmp_path / "strings.py").write_text("import math; math.no_such_function")
+    monkeypatch.delitem(sys.modules, "widemargin.kernels.strings", raising=False)
+    monkeypatch.setattr(kernels, "__path__", [str(tmp_path)])
+    with pytest.raises(ImportError, match="no_such_function") as caught:
+        exec("from widemargin.kernels import Spectrum", {})
+    assert isinstance(caught.value.__cause__, AttributeError)

@@ -8,56 +8,54 @@ from __future__ import annotations
 
 import statistics
 import time
-import warnings
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
 from widemargin.cli.command import FINE, new_command, option
-from widemargin.cli.data import data_options, read_training
-from widemargin.cli.machines import KERNELS, machine_options
-from widemargin.cli.parameters import FILE, Whole
+from widemargin.cli.options import FILE, KERNELS, Whole, data_options, machine_options
 from widemargin.cli.screen import Screen
-from widemargin.monitor.status import Status
 
 THEIR_CACHE = 2000  # megabytes; the default of 200 would slow them down
 
-EXAMPLES = (
-    ("bench a9a", "On at most 5,000 samples, three times each."),
-    ("bench a9a --samples 20000 -c 10 -g 0.05", "Larger; nothing stops scikit-learn once it has begun."),
-)
 
-
-@new_command("bench", examples=EXAMPLES)
+@new_command("bench")
 @click.argument("data", type=FILE, metavar="FILE")
 @option("--samples", type=Whole(2), default="5000", metavar="N", help="Samples at most, drawn at random.  [5000]")
 @option("--repeats", type=Whole(1), default="3", metavar="N", help="Runs of each, taking turns.  [3]")
 @machine_options
 @data_options
 def command(options: SimpleNamespace, screen: Screen) -> int:
-    """Fit and predict beside scikit-learn on FILE: times, accuracy, certificates."""
+    """Fit and predict beside scikit-learn on FILE: times, accuracy, certificates.
+
+    Examples
+    --------
+    widemargin bench a9a
+        On at most 5,000 samples, three times each.
+    widemargin bench a9a --samples 20000 -c 10 -g 0.05
+        Larger; nothing stops scikit-learn once it has begun.
+    """
     from sklearn.base import clone
 
-    from widemargin.cli.train import prepared_machine
+    from widemargin.cli.data import read_training
+    from widemargin.cli.machines import prepared_machine
 
     if options.kernel not in KERNELS or options.loss != "linear":
         raise ValueError("scikit-learn has no such machine to compare with: choose a kernel of LIBSVM, linear loss.")
     data = read_training(options, screen)
-    model, y = prepared_machine(options, data, verbose=False)
-    X, y = _drawn(data.X, y, options)
-    makers = {"widemargin": lambda: clone(model), "scikit-learn": lambda: _theirs(model)}
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in makers}
-    fitted: dict[str, Any] = {}
-    with screen.progress("bench", len(makers) * options.repeats + 1) as steps, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an early end shows in the certificate
+    model, y = prepared_machine(options, data)
+    X, y = _drawn(model, data.X, y, options.samples)
+    machines = {"widemargin": model, "scikit-learn": _theirs(model)}
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in machines}
+    with screen.progress("bench", len(machines) * options.repeats + 1) as steps:
         _timed_run(clone(model), X, y)  # functions are compiled
         steps.advance()
-        for name, make in list(makers.items()) * options.repeats:
-            fitted[name] = make()
-            times[name].append(_timed_run(fitted[name], X, y))
+        for name in list(machines) * options.repeats:
+            machines[name] = clone(machines[name])  # without what a fit before left behind
+            times[name].append(_timed_run(machines[name], X, y))
             steps.advance(label=name)
-    facts = {name: _facts(machine, times[name], X, y) for name, machine in fitted.items()}
+    facts = {name: _facts(machine, times[name], X, y) for name, machine in machines.items()}
     _show(screen, facts, X)
     screen.finish(command="bench", data=options.data, samples=X.shape[0], features=X.shape[1], results=facts)
     return FINE
@@ -67,31 +65,30 @@ def _theirs(model: Any) -> Any:
     """scikit-learn's machine with the parameters of ours that it knows."""
     import sklearn.svm
 
-    kind = getattr(sklearn.svm, type(model).__name__)
-    known = kind().get_params()
-    parameters = {name: value for name, value in model.get_params().items() if name in known}
-    parameters.pop("n_jobs", None)
-    return kind(**{**parameters, "cache_size": THEIR_CACHE})
+    from widemargin.io.sklearn_models import counterpart
+
+    return counterpart(model, getattr(sklearn.svm, type(model).__name__), cache_size=THEIR_CACHE)
 
 
-def _drawn(X: Any, y: Any, options: SimpleNamespace) -> tuple[Any, Any]:
-    """At most `samples` rows, drawn with a fixed seed."""
+def _drawn(model: Any, X: Any, y: Any, most: int) -> tuple[Any, Any]:
+    """At most `most` samples, drawn with a fixed seed."""
     import numpy as np
 
-    if X.shape[0] <= options.samples:
+    from widemargin._sklearn import safe_split
+
+    if X.shape[0] <= most:
         return X, y
-    rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[: options.samples])
-    chosen = X[rows][:, rows] if options.kernel == "precomputed" else X[rows]
-    return chosen, None if y is None else y[rows]
+    rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:most])
+    return safe_split(model, X, y, rows)
 
 
 def _timed_run(machine: Any, X: Any, y: Any) -> tuple[float, float]:
     """Seconds of a fit and of predicting the same samples."""
+    from widemargin.cli.machines import fit_or_stop
+
     began = time.perf_counter()
-    machine.fit(X, y)
+    fit_or_stop(machine, X, y)  # an early end shows in the certificate
     fitted = time.perf_counter()
-    if getattr(machine, "status_", None) is Status.INTERRUPTED:  # the fit took Ctrl-C for itself
-        raise KeyboardInterrupt
     machine.predict(X)
     return fitted - began, time.perf_counter() - fitted
 
@@ -106,9 +103,7 @@ def _facts(machine: Any, times: list[tuple[float, float]], X: Any, y: Any) -> di
         "fit_seconds": fit,
         "predict_seconds": predict,
         "score": None if y is None else machine.score(X, y),
-        "violation": certificate.violation,
-        "gap": certificate.gap,
-        "holds": certificate.holds,
+        **{name: getattr(certificate, name) for name in ("violation", "gap", "holds")},
         "n_support": len(machine.support_),
     }
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
-from collections.abc import Callable, Sequence
+import inspect
+import textwrap
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -38,37 +40,33 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help groups options by heading and ends with examples and exit codes."""
+    """A command whose help groups options by heading and ends with examples and exit codes.
 
-    def __init__(self, *arguments: Any, examples: Sequence[tuple[str, str]] = (), **settings: Any) -> None:
+    The help text is the docstring of the command's function, up to its section "Examples", which is shown as it is.
+    """
+
+    def __init__(self, name: str, help: str | None = None, **settings: Any) -> None:
         settings.setdefault("context_settings", {})["help_option_names"] = ["--help"]  # -h is LIBSVM's shrinking
-        super().__init__(*arguments, **settings)
-        self.examples = examples
+        text, _, self.examples = inspect.cleandoc(help or "").partition("\nExamples\n--------\n")
+        super().__init__(name, help=text, **settings)
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """One section for each heading, in the order in which they first occur."""
+        """One section for each heading, in the order in which they first occur; "Options" comes last."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(context):
             record = parameter.get_help_record(context)
             if record is not None and isinstance(parameter, click.Option):
                 sections.setdefault(getattr(parameter, "heading", "Options"), []).append(record)
-        general = sections.pop("Options", [])
-        for heading, records in [*sections.items(), ("Options", general)]:
-            if records:
-                with formatter.section(heading):
-                    formatter.write_dl(records)
+        sections["Options"] = sections.pop("Options")
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Examples and exit codes come last: that is where the eye rests in a terminal."""
-        if self.examples:
-            with formatter.section("Examples"):
-                for line, meaning in self.examples:
-                    formatter.write(f"{'':{formatter.current_indent}}widemargin {line}\n")
-                    formatter.indent()
-                    formatter.write_text(meaning)
-                    formatter.dedent()
-        with formatter.section("Exit codes"):
-            formatter.write_dl(EXIT_CODES)
+        with formatter.section("Examples"):
+            formatter.write(textwrap.indent(self.examples, " " * formatter.current_indent) + "\n")
+        write_exit_codes(formatter)
 
 
 class LazyGroup(click.Group):
@@ -99,12 +97,16 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, meaning) for name, (_, meaning) in self.modules.items()])
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        super().format_epilog(context, formatter)
-        with formatter.section("Exit codes"):
-            formatter.write_dl(EXIT_CODES)
+        write_exit_codes(formatter)
 
 
-def new_command(name: str, *, examples: Sequence[tuple[str, str]] = ()) -> Callable[..., click.Command]:
+def write_exit_codes(formatter: click.HelpFormatter) -> None:
+    """Add the section "Exit codes" to a help text."""
+    with formatter.section("Exit codes"):
+        formatter.write_dl(EXIT_CODES)
+
+
+def new_command(name: str) -> Callable[..., click.Command]:
     """Decorator that makes a command of a function (options, screen) -> exit code; its docstring is the help text.
 
     Every command has --quiet, --json and --debug beside its own options.
@@ -115,7 +117,7 @@ def new_command(name: str, *, examples: Sequence[tuple[str, str]] = ()) -> Calla
         def run(**given: Any) -> int:
             return function(SimpleNamespace(**given), Screen(quiet=given["quiet"], as_json=given["as_json"]))
 
-        made = click.command(name, cls=Command, examples=examples)(run)
+        made = click.command(name, cls=Command)(run)
         made.params += [
             Option(["-q", "--quiet"], is_flag=True, help="Say nothing but errors."),
             Option(["--json", "as_json"], is_flag=True, help="Write one JSON object to standard output."),

@@ -7,17 +7,21 @@ from click.shell_completion import get_completion_class
 
 from widemargin.cli.command import FINE, Command
 
-EXAMPLES = (
-    ("completion bash >> ~/.bashrc", "For bash; open a new shell afterwards."),
-    ("completion zsh >> ~/.zshrc", "For zsh."),
-    ("completion fish > ~/.config/fish/completions/widemargin.fish", "For fish."),
-)
 
-
-@click.command("completion", cls=Command, examples=EXAMPLES)
+@click.command("completion", cls=Command)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> int:
-    """Print the completion script for a SHELL."""
+    """Print the completion script for a SHELL.
+
+    Examples
+    --------
+    widemargin completion bash >> ~/.bashrc
+        For bash; open a new shell afterwards.
+    widemargin completion zsh >> ~/.zshrc
+        For zsh.
+    widemargin completion fish > ~/.config/fish/completions/widemargin.fish
+        For fish.
+    """
     from widemargin.cli.main import widemargin
 
     kind = get_completion_class(shell)

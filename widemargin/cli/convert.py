@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from widemargin.cli.command import FINE, new_command, option
-from widemargin.cli.parameters import FILE
+from widemargin.cli.options import FILE
 from widemargin.cli.screen import Screen
 from widemargin.storage.atomic import check_writable
 from widemargin.storage.errors import FileError
@@ -17,15 +17,8 @@ from widemargin.storage.errors import FileError
 FORMATS = ("widemargin", "libsvm", "onnx", "sklearn")
 BY_ENDING = {".onnx": "onnx", ".libsvm": "libsvm", ".pkl": "sklearn", ".pickle": "sklearn", ".joblib": "sklearn"}
 
-EXAMPLES = (
-    ("convert a9a.model a9a.libsvm", "For svm-predict and everything else that reads LIBSVM's models."),
-    ("convert a9a.model a9a.onnx", "For onnxruntime."),
-    ("convert libsvm.model ours.model", "A model of LIBSVM in our format."),
-    ("convert --trust-pickle theirs.pkl ours.model", "A fitted sklearn.svm estimator; afterwards it can be verified."),
-)
 
-
-@new_command("convert", examples=EXAMPLES)
+@new_command("convert")
 @click.argument("source", type=FILE, metavar="FROM")
 @click.argument("destination", type=FILE, metavar="TO")
 @option("--to", "to", type=click.Choice(FORMATS), help="Format of TO.  [by its ending; widemargin]")
@@ -34,6 +27,17 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     """Convert a model FROM one format TO another.
 
     FROM is a file of ours, of LIBSVM, or with --trust-pickle a pickled estimator of sklearn.svm.
+
+    Examples
+    --------
+    widemargin convert a9a.model a9a.libsvm
+        For svm-predict and everything else that reads LIBSVM's models.
+    widemargin convert a9a.model a9a.onnx
+        For onnxruntime.
+    widemargin convert libsvm.model ours.model
+        A model of LIBSVM in our format.
+    widemargin convert --trust-pickle theirs.pkl ours.model
+        A fitted sklearn.svm estimator; afterwards it can be verified.
     """
     source, destination = options.source, options.destination
     to = options.to or BY_ENDING.get(Path(destination).suffix.lower(), "widemargin")

@@ -6,7 +6,6 @@ stays, so that each fit begins at the answer of the one before. As in LIBSVM's g
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
@@ -15,10 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from widemargin.cli.command import FINE, new_command, option
-from widemargin.cli.data import data_options, read_training
-from widemargin.cli.machines import is_classifier, machine_options
-from widemargin.cli.parameters import FILE, LogRange, Whole
-from widemargin.cli.predict import agreement
+from widemargin.cli.options import FILE, LogRange, Whole, data_options, machine_options
 from widemargin.cli.screen import Screen
 from widemargin.storage.errors import FileError
 
@@ -28,16 +24,11 @@ if TYPE_CHECKING:
 WITHOUT_GAMMA = ("linear", "precomputed", "cosine")
 SHADES = ("red", "yellow", "green", "bold green")  # of a grid's cells, from worst to best
 
-EXAMPLES = (
-    ("cv heart_scale -v 10 -c 10", "Accuracy in ten parts, each predicted by a machine trained on the others."),
-    ("cv heart_scale --grid", "Which C and gamma? As LIBSVM's grid.py."),
-    ("cv heart_scale --grid --log2c 0,10,1 --log2g -10,0,1", "A finer grid."),
-)
 
 GRID = "The grid"
 
 
-@new_command("cv", examples=EXAMPLES)
+@new_command("cv")
 @click.argument("data", type=FILE, metavar="FILE")
 @option("-v", "--folds", type=Whole(2), default="5", metavar="N", help="Number of parts.  [5]")
 @option("--seed", type=Whole(0), default="0", metavar="N", help="Which random parts.  [0]")
@@ -49,12 +40,24 @@ GRID = "The grid"
 @machine_options
 @data_options
 def command(options: SimpleNamespace, screen: Screen) -> int:
-    """Cross-validate a machine on FILE: train on all parts but one, predict that one, in turn."""
+    """Cross-validate a machine on FILE: train on all parts but one, predict that one, in turn.
+
+    Examples
+    --------
+    widemargin cv heart_scale -v 10 -c 10
+        Accuracy in ten parts, each predicted by a machine trained on the others.
+    widemargin cv heart_scale --grid
+        Which C and gamma? As LIBSVM's grid.py.
+    widemargin cv heart_scale --grid --log2c 0,10,1 --log2g -10,0,1
+        A finer grid.
+    """
     return search(options, screen) if options.grid else cross_validate(options, screen)
 
 
 def cross_validate(options: SimpleNamespace, screen: Screen) -> int:
     """Accuracy or error of one choice of parameters."""
+    from widemargin.cli.models import agreement
+
     model, X, y, parts = _begin(options, screen)
     with screen.compiling(), screen.progress("cross-validation", len(parts)) as steps:
         answers = _answers([model] * len(parts), X, y, parts, steps.advance)
@@ -69,28 +72,35 @@ def search(options: SimpleNamespace, screen: Screen) -> int:
     import numpy as np
     from sklearn.base import clone
 
+    from widemargin.cli.machines import is_classifier
+    from widemargin.cli.models import agreement
+
     if options.machine not in ("svc", "svr", "nusvr"):
         raise ValueError(f"--grid is for machines with C: svc, svr and nusvr; {options.machine} has none.")
     model, X, y, parts = _begin(options, screen)
     gammas = [None] if options.kernel in WITHOUT_GAMMA or isinstance(X, list) else sorted(options.log2g)
     prices = sorted(options.log2c)
+
+    def settings(C: float, gamma: float | None) -> dict[str, float]:
+        return {"C": C} if gamma is None else {"C": C, "gamma": gamma}
+
     scores = np.empty((len(prices), len(gammas)))
     with screen.compiling(), screen.progress("grid", scores.size * len(parts)) as steps:
         for column, gamma in enumerate(gammas):
             machines = [clone(model).set_params(warm_start=True) for _ in parts]
             for row, C in enumerate(prices):
+                chosen = settings(C, gamma)
                 for machine in machines:
-                    machine.set_params(C=C, **({} if gamma is None else {"gamma": gamma}))
-                label = f"C = {C:g}" + ("" if gamma is None else f", gamma = {gamma:g}")
+                    machine.set_params(**chosen)
+                label = ", ".join(f"{name} = {value:g}" for name, value in chosen.items())
                 answers = _answers(machines, X, y, parts, partial(steps.advance, label=label))
                 agreed = agreement(machines[0], answers, y)
                 scores[row, column] = agreed.get("accuracy", -agreed.get("mean_squared_error", 0.0))
     row, column = divmod(int(np.argmax(scores)), len(gammas))  # the first of equals: the smallest C
-    best = {"C": prices[row]} | ({} if gammas[column] is None else {"gamma": gammas[column]})
+    best, score = settings(prices[row], gammas[column]), scores[row, column]
     screen.show(_heat_map(scores, prices, gammas))
-    score = scores[row, column]
     words = f"accuracy {score:.4%}" if is_classifier(options.machine) else f"mean squared error {-score:.6g}"
-    letters = f"-c {best['C']:g}" + (f" -g {best['gamma']:g}" if "gamma" in best else "")
+    letters = " ".join(f"-{name[0].lower()} {value:g}" for name, value in best.items())
     screen.show(f"best: {letters}   {words}")
     screen.finish(command="cv", data=options.data, folds=len(parts), best=best, score=score, C=prices, gamma=gammas,
                   scores=scores)  # fmt: skip
@@ -102,10 +112,11 @@ def _begin(options: SimpleNamespace, screen: Screen) -> tuple[Any, Any, Any, lis
     import numpy as np
     from sklearn.model_selection import KFold, StratifiedKFold
 
-    from widemargin.cli.train import prepared_machine
+    from widemargin.cli.data import read_training
+    from widemargin.cli.machines import is_classifier, prepared_machine
 
     data = read_training(options, screen)
-    model, y = prepared_machine(options, data, verbose=False)
+    model, y = prepared_machine(options, data)
     if y is None:  # a one-class machine is judged by the labels, 1 usual and -1 not
         if data.y is None:
             raise FileError(f"{options.data} has no labels, 1 for usual and -1 for unusual, to compare answers with.")
@@ -124,29 +135,18 @@ def _begin(options: SimpleNamespace, screen: Screen) -> tuple[Any, Any, Any, lis
 
 
 def _answers(machines: list[Any], X: Any, y: Any, parts: list, advance: Callable[[], None]) -> Any:
-    """Each part predicted by its machine, which is fitted on all others.
-
-    Warnings would come once per fit: accuracy is what is asked for here.
-    """
+    """Each part predicted by its machine, which is fitted on all others."""
     import numpy as np
+
+    from widemargin._sklearn import safe_split
+    from widemargin.cli.machines import fit_or_stop
 
     answers = np.empty(len(y), y.dtype)
     for machine, (train, test) in zip(machines, parts):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            machine.fit(_rows(machine, X, train, train), y[train])
-        if machine.status_.name == "INTERRUPTED":  # the fit took Ctrl-C for itself; here all of them are to end
-            raise KeyboardInterrupt
-        answers[test] = machine.predict(_rows(machine, X, test, train))
+        fit_or_stop(machine, *safe_split(machine, X, y, train))
+        answers[test] = machine.predict(safe_split(machine, X, y, test, train)[0])
         advance()
     return answers
-
-
-def _rows(model: Any, X: Any, chosen: Any, train: Any) -> Any:
-    """Some rows of the data; of a kernel matrix also the columns of the training samples."""
-    if isinstance(X, list):
-        return [X[row] for row in chosen]
-    return X[chosen][:, train] if model.kernel == "precomputed" else X[chosen]
 
 
 def _heat_map(scores: Any, prices: list[float], gammas: list[Any]) -> Table:

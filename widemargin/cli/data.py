@@ -6,49 +6,21 @@ columns of a table. New data is read in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-import click
+import numpy as np
 
-from widemargin.cli.command import option, together
-from widemargin.cli.formats import ARRAYS, FORMATS, STRINGS, TABLES, family, format_of
-from widemargin.cli.machines import STRING_KERNELS
-from widemargin.cli.parameters import FILE, Whole
-from widemargin.cli.screen import Screen
+from widemargin.cli.options import ARRAYS, FORMATS, STRING_KERNELS, STRINGS, TABLES
+from widemargin.cli.screen import Screen, plural
+from widemargin.io.arrays import read_arrays
+from widemargin.io.libsvm_text import matrix_from_text
+from widemargin.io.preparation import Preparation
+from widemargin.io.raw_bytes import Report, read_bytes, shown_name, without_compression
+from widemargin.io.sequences import read_fasta, read_strings
+from widemargin.io.tables import read_table
 from widemargin.storage.errors import FileError
-
-_data_option = partial(option, heading="The data")
-FORMAT_OPTION = _data_option(
-    "-f", "--format", type=click.Choice(list(FORMATS)), help="Format of the data.  [by the ending; libsvm]"
-)
-HEADER_OPTION = _data_option(
-    "--no-header", is_flag=True, help="CSV, TSV: the first line is data; columns are called 1, 2, ..."
-)
-#: The options that say how a training file is to be read.
-data_options = together(
-    FORMAT_OPTION,
-    _data_option("--target", metavar="COLUMN",
-                 help="Column to predict in tables and .npy: a name, or a place, -1 the last. "
-                 "Array of an .npz file.  [y]"),
-    HEADER_OPTION,
-    _data_option("--categorical", metavar="COLUMN", multiple=True,
-                 help="Column of numbers that are names of something; repeat for more."),
-    _data_option("--drop", metavar="COLUMN", multiple=True, help="Column to leave out; repeat for more."),
-    _data_option("--scale", type=click.Choice(["none", "standard", "minmax"]), default="none",
-                 help="Bring the numbers of a table to mean 0 and deviation 1, or to [0, 1].  [none]"),
-    _data_option("--features", type=Whole(1), metavar="N",
-                 help="Number of features of LIBSVM text.  [the largest index]"),
-)  # fmt: skip
-#: A saved model and data for it.
-model_and_data = together(
-    click.argument("model", type=FILE), click.argument("data", type=FILE), FORMAT_OPTION, HEADER_OPTION
-)
-
-Report = Callable[[float], None]
 
 
 @dataclass
@@ -95,10 +67,38 @@ def read_like(model: Any, options: SimpleNamespace, screen: Screen) -> Data:
     return _read(kind, options, screen, model)
 
 
+def described(data: Data, y: Any, classifies: bool) -> str:
+    """The data in a few words."""
+    if isinstance(data.X, list):
+        words = f"{plural(len(data), 'string')} of {min(map(len, data.X)):,} to {max(map(len, data.X)):,} letters"
+    else:
+        words = f"{plural(len(data), 'sample')}, {plural(data.X.shape[1], 'feature')}"
+    if classifies:
+        values, counts = np.unique(y, return_counts=True)
+        shown = ", ".join(f"{value}: {count:,}" for value, count in zip(values[:6], counts))
+        words += f", {plural(len(values), 'class', 'classes')} ({shown}{', ...' if len(values) > 6 else ''})"
+    return words
+
+
+def format_of(path: str, given: str | None = None, otherwise: str = "libsvm") -> str:
+    """Format of a file: as given, by its extension, or `otherwise`.
+
+    Examples
+    --------
+    >>> format_of("people.csv.gz"), format_of("a9a.t"), format_of("-"), format_of("-", "csv")
+    ('csv', 'libsvm', 'libsvm', 'csv')
+    """
+    ending = without_compression(path).suffix.lower()
+    return given or next((kind for kind, endings in FORMATS.items() if ending in endings), otherwise)
+
+
+def family(kind: str) -> str:
+    """What a format holds: a table with named columns, strings, or a matrix of numbers."""
+    return "table" if kind in TABLES else "strings" if kind in STRINGS else "matrix"
+
+
 def targets_for(model: Any, data: Data, path: str) -> Any:
     """Targets as the model needs them: class labels as they are called, or numbers; None for a one-class machine."""
-    import numpy as np
-
     if hasattr(model, "offset_"):
         return None
     if data.y is None:
@@ -114,8 +114,6 @@ def targets_for(model: Any, data: Data, path: str) -> Any:
 
 def labels_as_written(y: Any) -> Any:
     """Class labels as whole numbers where they all are, so that they are written as they were read: 1 and not 1.0."""
-    import numpy as np
-
     if y.dtype.kind != "f" or not np.isfinite(y).all() or np.abs(y).max(initial=0.0) >= 2**63:
         return y
     whole = y.astype(np.int64)
@@ -124,9 +122,6 @@ def labels_as_written(y: Any) -> Any:
 
 def _read(kind: str, options: SimpleNamespace, screen: Screen, model: Any = None) -> Data:
     """A file of some kind, to learn from or for a model."""
-    from widemargin.io.arrays import read_arrays
-    from widemargin.io.sequences import read_fasta, read_strings
-
     path = options.data
     learned = getattr(model, "preparation_", None) or {}
     with screen.progress(f"reading {path}", 1.0) as steps:
@@ -147,9 +142,6 @@ def _read(kind: str, options: SimpleNamespace, screen: Screen, model: Any = None
 
 def _read_table(kind: str, options: SimpleNamespace, learned: dict[str, Any], report: Report) -> Data:
     """A table; prepared as that of the model was, or as the options say where nothing is learned yet."""
-    from widemargin.io.preparation import Preparation
-    from widemargin.io.tables import read_table
-
     header = learned.get("header", True) and not options.no_header
     if learned:
         preparation = Preparation.from_plain(learned)
@@ -172,9 +164,6 @@ def _read_libsvm(
     options: SimpleNamespace, precomputed: bool, n_trained: int | None, zero_based: bool | None, report: Report
 ) -> Data:
     """LIBSVM text; for a model of `n_trained` features those beyond are ignored, and that is said."""
-    from widemargin.io.libsvm_text import matrix_from_text
-    from widemargin.io.raw_bytes import read_bytes, shown_name
-
     name = shown_name(options.data)
     data = read_bytes(options.data, report)
     if precomputed:
@@ -194,8 +183,6 @@ def _read_libsvm(
 
 def _kernel_matrix(X: Any, name: str, n_trained: int | None) -> Any:
     """A kernel matrix in LIBSVM's notation: 0:number of the row, then a value for each training sample."""
-    import numpy as np
-
     numbers = X[:, [0]].toarray().ravel() if X.shape[1] else np.zeros(X.shape[0])
     if n_trained is None and not np.array_equal(numbers, np.arange(1, X.shape[0] + 1)):
         raise FileError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,9 +14,19 @@ from widemargin.cli.screen import Screen, two_columns
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "rich", "click", "pyarrow", "matplotlib", "onnx", "dask")
 
 
-@new_command("info", examples=(("info", "Versions, threads, memory, cache folder, CPU."), ("info --json", "As JSON.")))
+@new_command("info")
 def command(options: SimpleNamespace, screen: Screen) -> int:
-    """Versions, threads, memory, the folder of compiled functions, the CPU."""
+    """Versions, threads, memory, the folder of compiled functions, the CPU.
+
+    Examples
+    --------
+    widemargin info
+        Versions, threads, memory, cache folder, CPU.
+    widemargin info --json
+        As JSON.
+    """
+    from llvmlite.binding import get_host_cpu_name
+
     from widemargin.gram.budget import cache_budget, free_memory
     from widemargin.parallel.tiles import available_cores
 
@@ -26,7 +35,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         "widemargin": __version__,
         "python": platform.python_version(),
         "system": platform.platform(),
-        "cpu": cpu_name(),
+        "cpu": get_host_cpu_name(),  # in the words of LLVM, which compiles for it
         "threads": available_cores(),
         "free memory, MB": free_memory() >> 20,
         "kernel rows by default, MB": cache_budget(None) >> 20,
@@ -45,31 +54,14 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
 
 
 def cache_folder() -> Path | None:
-    """Where Numba keeps the compiled functions of this installation."""
-    from numba import config
+    """Folder below which Numba keeps the compiled functions of this installation; None if it keeps none on disk."""
+    from widemargin.io.decimal_number import parse_number
 
-    import widemargin.solvers
-
-    if config.CACHE_DIR:
-        return Path(config.CACHE_DIR)
-    beside = Path(widemargin.solvers.__file__).parent.parent
-    if os.access(beside, os.W_OK):
-        return beside  # in the __pycache__ folders
-    from numba.misc.appdirs import AppDirs
-
-    return Path(AppDirs(appname="numba", appauthor=False).user_cache_dir)
-
-
-def cpu_name() -> str:
-    """The processor as its maker calls it."""
-    try:
-        with open("/proc/cpuinfo") as lines:
-            for line in lines:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
+    stats = getattr(parse_number, "stats", None)  # missing where functions run as plain Python
+    if stats is None or stats.cache_path is None:
+        return None
+    own = Path(stats.cache_path)  # of this function's module
+    return own.parents[1] if own.name == "__pycache__" else own.parent
 
 
 def _size(folder: Path | None) -> int:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import defaultdict, deque
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin.cli.data import Data, read_like, targets_for
+from widemargin.cli.data import Data, labels_as_written, read_like, targets_for
 from widemargin.cli.screen import Screen
 from widemargin.storage.errors import FileError
 
-ZIP, PICKLES = b"PK", (b"\x80", b"(", b"ccopy_reg", b"\x78\x9c")  # first bytes; the last is joblib's zlib
+PICKLES = (b"\x80", b"(", b"ccopy_reg", b"\x78\x9c")  # first bytes; the last is joblib's zlib
 LIBSVM_HEADS = (b"svm_type", b"kernel_type", b"nr_class")
 PRINTED = 1e-7  # relative: what eight printed digits leave uncertain
 DIGITS = ".8g"  # LIBSVM prints the features of support vectors with eight digits
 
 
 def open_model(path: str, n_features: int | None = None) -> Any:
-    """A fitted machine from a file of ours or of LIBSVM.
+    """A fitted estimator from a file of ours or of LIBSVM.
 
     n_features : of the data at hand; LIBSVM's files do not say how many features there were.
     """
@@ -61,8 +61,28 @@ def kind_of_model(path: str) -> str:
     return "pickle" if head.startswith(PICKLES) else "widemargin"
 
 
+def agreement(model: Any, answers: Any, y: Any) -> dict[str, Any]:
+    """How well the answers agree with the labels: the share that is right, or a regression's error."""
+    if y is None:
+        return {}
+    if hasattr(model, "classes_") or hasattr(model, "offset_"):
+        given = labels_as_written(y)
+        if (given.dtype.kind == "U") != (answers.dtype.kind == "U"):
+            return {}
+        right = int(np.sum(answers == given))
+        words = f"accuracy {right / len(y):.4%} ({right:,} of {len(y):,})"
+        return {"words": words, "accuracy": right / len(y), "right": right}
+    if y.dtype.kind not in "fiub":
+        return {}
+    error = float(np.mean((answers - y) ** 2))
+    varies = np.ptp(answers) > 0 and np.ptp(y) > 0
+    correlation = float(np.corrcoef(answers, y)[0, 1] ** 2) if varies else float("nan")
+    words = f"mean squared error {error:.6g}, squared correlation {correlation:.6g}"
+    return {"words": words, "mean_squared_error": error, "squared_correlation": correlation}
+
+
 def find_support(model: Any, X: Any, y: Any) -> None:
-    """Tell a model read from LIBSVM which rows of its training data X are its support vectors.
+    """Set `support_` of a model read from LIBSVM: which rows of its training data X are its support vectors.
 
     The file holds the vectors rounded to eight digits, but not their places: rows are found by printing them likewise.
     Of equal rows those of the right class are taken, each once.
@@ -70,13 +90,11 @@ def find_support(model: Any, X: Any, y: Any) -> None:
     if model.kernel == "precomputed":
         model.shape_fit_ = X.shape
         return
-    rows = defaultdict(list)
+    rows: dict[Any, deque[int]] = defaultdict(deque)
     classes = getattr(model, "classes_", None)
     labels = y if classes is not None else np.zeros(X.shape[0])
     for row, key in enumerate(_printed(X)):
         rows[key, labels[row]].append(row)
-    for places in rows.values():
-        places.reverse()  # the first of equal rows is taken first
     own = np.repeat(classes, model.n_support_) if classes is not None else np.zeros(len(model.support_))
     support = []
     for key, label in zip(_printed(model.support_vectors_), own, strict=True):
@@ -84,7 +102,7 @@ def find_support(model: Any, X: Any, y: Any) -> None:
             raise FileError(
                 "A support vector of the model is not among the given samples: give the file it was trained on."
             )
-        support.append(rows[key, label].pop())
+        support.append(rows[key, label].popleft())
     model.support_ = np.array(support, model.support_.dtype)
     model.shape_fit_ = X.shape
 

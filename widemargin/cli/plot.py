@@ -8,20 +8,14 @@ from typing import Any
 import click
 
 from widemargin.cli.command import FINE, new_command, option
-from widemargin.cli.data import model_and_data
-from widemargin.cli.parameters import FILE, Whole
+from widemargin.cli.options import FILE, Whole, model_and_data
 from widemargin.cli.screen import Screen
 from widemargin.storage.atomic import check_writable
 
 KINDS = ("auto", "boundary", "tube", "kkt", "kernel", "scaling")
 
-EXAMPLES = (
-    ("plot moons.model moons -o moons.png", "Boundary, margins and support vectors."),
-    ("plot a9a.model a9a --kind kkt -o a9a.pdf", "Multipliers against positions: the optimality conditions."),
-)
 
-
-@new_command("plot", examples=EXAMPLES)
+@new_command("plot")
 @option("-o", "--output", type=FILE, default="plot.png", metavar="PICTURE",
         help="File to write; .png, .pdf, .svg.  [plot.png]")  # fmt: skip
 @option(
@@ -30,7 +24,15 @@ EXAMPLES = (
 @option("--dpi", type=Whole(10), default="150", metavar="N", help="Dots per inch.  [150]")
 @model_and_data
 def command(options: SimpleNamespace, screen: Screen) -> int:
-    """Draw a picture of a saved MODEL and its DATA. Needs matplotlib: pip install 'widemargin[plots]'."""
+    """Draw a picture of a saved MODEL and its DATA. Needs matplotlib: pip install 'widemargin[plots]'.
+
+    Examples
+    --------
+    widemargin plot moons.model moons -o moons.png
+        Boundary, margins and support vectors.
+    widemargin plot a9a.model a9a --kind kkt -o a9a.pdf
+        Multipliers against positions: the optimality conditions.
+    """
     from widemargin.cli.models import open_with_data
 
     check_writable(options.output)

@@ -9,45 +9,45 @@ from typing import Any
 import click
 
 from widemargin.cli.command import FINE, new_command, option
-from widemargin.cli.data import FORMAT_OPTION, HEADER_OPTION, Data, labels_as_written, read_like
-from widemargin.cli.parameters import FILE, SWITCH
+from widemargin.cli.options import FILE, SWITCH, format_options
 from widemargin.cli.screen import Screen, open_output
 
 ROWS_PER_BLOCK = 16_384  # large enough that prediction runs at full speed
 
-EXAMPLES = (
-    ("predict a9a.t a9a.model > answers.txt", "One answer per line."),
-    ("predict a9a.t a9a.model answers.txt -b 1", "With probabilities, as svm-predict writes them."),
-    ("predict new.csv people.csv.model --json", "Answers and accuracy as JSON."),
-)
 
-
-@new_command("predict", examples=EXAMPLES)
+@new_command("predict")
 @click.argument("data", type=FILE)
 @click.argument("model", type=FILE)
 @click.argument("answers", type=FILE, metavar="[OUTPUT]", required=False)
 @option("-o", "--output", type=FILE, metavar="OUT", help="File for the answers.  [standard output]")
-@option(
-    "-b", "--probability", type=SWITCH, default="0", help="1: probabilities of the classes behind each answer.  [0]"
-)
+@option("-b", "--probability", **SWITCH, default="0", help="1: probabilities of the classes behind each answer.  [0]")
 @option("--decision", is_flag=True, help="Decision values behind each answer.")
-@FORMAT_OPTION
-@HEADER_OPTION
+@format_options
 def command(options: SimpleNamespace, screen: Screen) -> int:
     """Predict each sample of DATA with a saved MODEL, ours or LIBSVM's.
 
     Labels in DATA are compared with the answers, and the agreement is said on the error stream; where labels are not
     known, any number will do. Features that the model does not know are ignored, and that is said.
+
+    Examples
+    --------
+    widemargin predict a9a.t a9a.model > answers.txt
+        One answer per line.
+    widemargin predict a9a.t a9a.model answers.txt -b 1
+        With probabilities, as svm-predict writes them.
+    widemargin predict new.csv people.csv.model --json
+        Answers and accuracy as JSON.
     """
-    from widemargin.cli.models import open_model
+    from widemargin.cli.data import read_like
+    from widemargin.cli.models import agreement, open_model
 
     output = options.output or options.answers
     model = open_model(options.model)
     data = read_like(model, options, screen)
     for note in data.notes:
         screen.note(note)
-    answers = in_blocks(model.predict, data, screen)
-    heading, columns = _more(model, data, options, screen)
+    answers = in_blocks(model.predict, data.X, screen)
+    heading, columns = _more(model, data.X, options, screen)
     if not screen.as_json or output not in (None, "-"):
         with open_output(output) as stream:
             stream.write(_lines(answers, heading, columns))
@@ -63,51 +63,30 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     return FINE
 
 
-def in_blocks(function: Callable[[Any], Any], data: Data, screen: Screen) -> Any:
+def in_blocks(function: Callable[[Any], Any], X: Any, screen: Screen) -> Any:
     """A function of the samples, some at a time, so that progress can be shown."""
     import numpy as np
 
     parts = []
-    with screen.compiling(), screen.progress("predicting", len(data)) as steps:
-        for begin in range(0, len(data), ROWS_PER_BLOCK):
-            parts.append(function(data.X[begin : begin + ROWS_PER_BLOCK]))
+    n_samples = len(X) if isinstance(X, list) else X.shape[0]
+    with screen.compiling(), screen.progress("predicting", n_samples) as steps:
+        for begin in range(0, n_samples, ROWS_PER_BLOCK):
+            parts.append(function(X[begin : begin + ROWS_PER_BLOCK]))
             steps.advance(len(parts[-1]))
     return np.concatenate(parts)
 
 
-def agreement(model: Any, answers: Any, y: Any) -> dict[str, Any]:
-    """How well the answers agree with the labels: the share that is right, or a regression's error."""
-    import numpy as np
-
-    if y is None:
-        return {}
-    if hasattr(model, "classes_") or hasattr(model, "offset_"):
-        given = labels_as_written(y)
-        if (given.dtype.kind == "U") != (answers.dtype.kind == "U"):
-            return {}
-        right = int(np.sum(answers == given))
-        words = f"accuracy {right / len(y):.4%} ({right:,} of {len(y):,})"
-        return {"words": words, "accuracy": right / len(y), "right": right}
-    if y.dtype.kind not in "fiub":
-        return {}
-    error = float(np.mean((answers - y) ** 2))
-    varies = np.ptp(answers) > 0 and np.ptp(y) > 0
-    correlation = float(np.corrcoef(answers, y)[0, 1] ** 2) if varies else float("nan")
-    words = f"mean squared error {error:.6g}, squared correlation {correlation:.6g}"
-    return {"words": words, "mean_squared_error": error, "squared_correlation": correlation}
-
-
-def _more(model: Any, data: Data, options: SimpleNamespace, screen: Screen) -> tuple[str | None, Any]:
-    """Heading and columns that stand behind the answers: probabilities as svm-predict writes them, decision values."""
+def _more(model: Any, X: Any, options: SimpleNamespace, screen: Screen) -> tuple[str | None, Any]:
+    """Heading and columns behind the answers: probabilities as svm-predict writes them, decision values."""
     if options.probability:
         if not hasattr(model, "predict_proba"):
             raise ValueError(f"{options.model} gives no probabilities: train it with -b 1.")
         heading = " ".join(["labels", *map(_word, model.classes_)])
-        return heading, in_blocks(model.predict_proba, data, screen)
+        return heading, in_blocks(model.predict_proba, X, screen)
     if options.decision:
         if not hasattr(model, "decision_function"):
             raise ValueError("A regression has no decision values beside its answers: leave --decision out.")
-        values = in_blocks(model.decision_function, data, screen)
+        values = in_blocks(model.decision_function, X, screen)
         return None, values.reshape(len(values), -1)
     return None, None
 

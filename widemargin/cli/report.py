@@ -5,19 +5,22 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from widemargin.cli.command import FINE, new_command, option
-from widemargin.cli.data import model_and_data
-from widemargin.cli.parameters import FILE
+from widemargin.cli.options import FILE, model_and_data
 from widemargin.cli.screen import Screen
 from widemargin.storage.atomic import check_writable
 
-EXAMPLES = (("report a9a.model a9a.t -o a9a.html", "What was trained, how well, on which examples it fails."),)
 
-
-@new_command("report", examples=EXAMPLES)
+@new_command("report")
 @option("-o", "--output", type=FILE, default="report.html", metavar="HTML", help="File to write.  [report.html]")
 @model_and_data
 def command(options: SimpleNamespace, screen: Screen) -> int:
-    """Write one HTML page about a saved MODEL and how it does on DATA."""
+    """Write one HTML page about a saved MODEL and how it does on DATA.
+
+    Examples
+    --------
+    widemargin report a9a.model a9a.t -o a9a.html
+        What was trained, how well, on which examples it fails.
+    """
     from widemargin.cli.models import open_with_data
     from widemargin.report import write_report
 

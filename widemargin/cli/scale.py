@@ -15,24 +15,20 @@ A feature with a single value carries nothing and is left out, as there.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from itertools import chain, repeat, takewhile
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
 from widemargin.cli.command import FINE, new_command, option
-from widemargin.cli.parameters import ANY_NUMBER, FILE
+from widemargin.cli.options import ANY_NUMBER, FILE
 from widemargin.cli.screen import Screen, open_output
 from widemargin.storage.errors import FileError
 
-DIGITS = 15  # of scaled values: 0.7083330000000001 would be rounding of the scaling, not of the data
-
-EXAMPLES = (
-    ("scale -s ranges a9a > a9a.scaled", "To [-1, 1]; what was found is saved."),
-    ("scale -r ranges a9a.t > a9a.t.scaled", "The test file in the same way."),
-    ("scale -l 0 -u 1 counts -o counts.scaled", "To [0, 1], which keeps zeros that are minima."),
-)
+DIGITS = sys.float_info.dig  # of scaled values: 0.7083330000000001 would be rounding of the scaling, not of the data
 
 
 @dataclass
@@ -42,10 +38,10 @@ class Ranges:
     lower: float
     upper: float
     found: dict[int, tuple[float, float]]
-    labels: tuple[float, float, float, float] | None = None
+    labels: tuple[float, ...] | None = None  # wanted low and high, found low and high
 
 
-@new_command("scale", examples=EXAMPLES)
+@new_command("scale")
 @click.argument("data", type=FILE)
 @option("-l", "--lower", type=ANY_NUMBER, default="-1", metavar="L", help="Lower end of the range.  [-1]")
 @option("-u", "--upper", type=ANY_NUMBER, default="1", metavar="U", help="Upper end of the range.  [1]")
@@ -54,7 +50,17 @@ class Ranges:
 @option("-r", "--restore", type=FILE, metavar="RANGES", help="Use what was saved before.")
 @option("-o", "--output", type=FILE, metavar="OUT", help="File to write.  [standard output]")
 def command(options: SimpleNamespace, screen: Screen) -> int:
-    """Scale the features of a LIBSVM file DATA into a range, by default [-1, 1]."""
+    """Scale the features of a LIBSVM file DATA into a range, by default [-1, 1].
+
+    Examples
+    --------
+    widemargin scale -s ranges a9a > a9a.scaled
+        To [-1, 1]; what was found is saved.
+    widemargin scale -r ranges a9a.t > a9a.t.scaled
+        The test file in the same way.
+    widemargin scale -l 0 -u 1 counts -o counts.scaled
+        To [0, 1], which keeps zeros that are minima.
+    """
     from widemargin.io.libsvm_text import read_libsvm, write_libsvm
 
     if options.save and options.restore:
@@ -89,9 +95,8 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
 def find_ranges(X: Any, y: Any, options: SimpleNamespace) -> Ranges:
     """Minima and maxima of the features; what is left out counts as zero."""
     low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
-    found = {
-        index + 1: (float(low[index]), float(high[index])) for index in range(X.shape[1]) if low[index] < high[index]
-    }
+    ranges = enumerate(zip(low.tolist(), high.tolist()), start=1)
+    found = {index: (least, largest) for index, (least, largest) in ranges if least < largest}
     labels = (*options.labels, float(y.min()), float(y.max())) if options.labels else None
     return Ranges(options.lower, options.upper, found, labels)
 
@@ -157,30 +162,27 @@ def read_ranges(path: str) -> Ranges:
     from widemargin.io.raw_bytes import read_bytes
 
     lines = read_bytes(path).decode("utf-8", "replace").splitlines()
-    number = 0
+    numbered = enumerate(chain(lines, repeat("")), start=1)
 
-    def numbers(count: int) -> list[float]:
-        nonlocal number
-        number += 1
+    def numbers(line: tuple[int, str], count: int) -> list[float]:
         try:
-            values = [float(word) for word in lines[number - 1].split()]
-        except (ValueError, IndexError):
+            values = [float(word) for word in line[1].split()]
+        except ValueError:
             values = []
         if len(values) != count:
-            raise FileError(f"{path}, line {number}: expected {count} numbers, as `widemargin scale -s` writes them.")
+            raise FileError(f"{path}, line {line[0]}: expected {count} numbers, as `widemargin scale -s` writes them.")
         return values
 
     labels = None
-    if lines[:1] == ["y"]:
-        number = 1
-        wanted, found = numbers(2), numbers(2)
-        labels = (wanted[0], wanted[1], found[0], found[1])
-    if lines[number : number + 1] != ["x"]:
-        raise FileError(f"{path}, line {number + 1}: expected 'x': this is no file of ranges by `widemargin scale -s`.")
-    number += 1
-    lower, upper = numbers(2)
-    features: dict[int, tuple[float, float]] = {}
-    while number < len(lines) and lines[number].strip():
-        index, low, high = numbers(3)
+    number, word = next(numbered)
+    if word == "y":
+        labels = (*numbers(next(numbered), 2), *numbers(next(numbered), 2))
+        number, word = next(numbered)
+    if word != "x":
+        raise FileError(f"{path}, line {number}: expected 'x': this is no file of ranges by `widemargin scale -s`.")
+    lower, upper = numbers(next(numbered), 2)
+    features = {}
+    for line in takewhile(lambda line: line[1].strip(), numbered):
+        index, low, high = numbers(line, 3)
         features[int(index)] = (low, high)
     return Ranges(lower, upper, features, labels)

@@ -11,20 +11,19 @@ import math
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from widemargin.cli.compiling import FIRST_USE, Compilations
 from widemargin.monitor.progress import SECONDS_PER_LINE
 from widemargin.storage.errors import FileError
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
     from rich.table import Table
 
     from widemargin.certificate import Certificate
 
+FIRST_USE = "functions are being compiled, once; `widemargin warmup` does all of it ahead"
 PATIENCE = 1.0  # seconds after which work that has not ended shows how far it is
 
 
@@ -44,16 +43,15 @@ class Screen:
         """Whether a bar can be drawn."""
         return not self.quiet and self.console.is_terminal
 
-    def say(self, words: str) -> None:
+    def say(self, words: str, style: str | None = None) -> None:
         """A line for people; programs get their object."""
         if not self.as_json:
-            self.console.print(words, markup=False)
+            self.console.print(words, style=style, markup=False)
 
     def note(self, words: str) -> None:
         """Something the user should know, though the command goes on; programs find it under "notes"."""
         self.notes.append(words)
-        if not self.as_json:
-            self.console.print(words, style="yellow", markup=False)
+        self.say(words, style="yellow")
 
     def show(self, table: Table | str) -> None:
         """A result for people, on standard output."""
@@ -67,51 +65,42 @@ class Screen:
             sys.stdout.write(json.dumps(plain(facts), indent=2, allow_nan=False) + "\n")
             sys.stdout.flush()
 
-    def compiling(self) -> Compilations:
+    def compiling(self) -> AbstractContextManager:
         """Says, at the first function that has to be compiled, why this takes longer than it will the next time."""
-        return Compilations(on_first=lambda: self.say(FIRST_USE))
+        return compilations(lambda: self.say(FIRST_USE))
 
     @contextmanager
     def waiting(self, label: str) -> Iterator[None]:
         """Work that cannot say how far it is: a clock on a terminal, one line in a log, once it takes long."""
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        with self.progress(label, None) as steps:
+            timer = threading.Timer(PATIENCE, steps.reach, [0.0])
+            timer.daemon = True
+            timer.start()
+            try:
+                yield
+            finally:
+                timer.cancel()
+                timer.join()
 
-        clock = Progress(
-            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=self.console, transient=True
-        )
-        clock.add_task(label, total=None)
-        begin = clock.start if self.draws else lambda: self.console.print(f"{label} ...", markup=False)
-        timer = threading.Timer(PATIENCE, begin)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-            timer.join()
-            if self.draws:
-                clock.stop()
-
-    @contextmanager
-    def progress(self, label: str, total: float) -> Iterator[Steps]:
+    def progress(self, label: str, total: float | None) -> closing[Steps]:
         """Steps towards a total: a bar with the time left on a terminal, plain lines in a log, nothing if quiet."""
-        steps = Steps(self, label, total)
-        try:
-            yield steps
-        finally:
-            steps.close()
+        return closing(Steps(self, label, total))
 
 
 class Steps:
-    """Progress of work whose total is known; shows itself only once the work takes longer than PATIENCE."""
+    """Progress of work, with its share where the total is known; shown once the work takes longer than PATIENCE."""
 
-    def __init__(self, screen: Screen, label: str, total: float) -> None:
+    def __init__(self, screen: Screen, label: str, total: float | None) -> None:
+        from rich.progress import Progress, TimeElapsedColumn
+
         self.screen, self.label, self.total = screen, label, total
         self.done = 0.0
         self.began = time.monotonic()
         self.next_line = PATIENCE
-        self._bar: Progress | None = None
-        self._task: Any = None
+        self._bar = Progress(
+            *Progress.get_default_columns(), TimeElapsedColumn(), console=screen.console, transient=True
+        )
+        self._task = self._bar.add_task(label, total=total)
 
     def advance(self, amount: float = 1.0, label: str | None = None) -> None:
         """Say that more is done, and on what work goes on."""
@@ -124,29 +113,38 @@ class Steps:
         if self.screen.quiet or elapsed < PATIENCE:
             return
         if self.screen.draws:
-            self._draw()
+            self._bar.update(self._task, completed=done, description=self.label)
+            self._bar.start()
         elif elapsed >= self.next_line:
             self.next_line = elapsed + SECONDS_PER_LINE
-            left = elapsed * (self.total - done) / done if done else math.nan
-            share = f"{done / self.total:4.0%}" if self.total else ""
-            rest = f", about {left:.0f} s left" if math.isfinite(left) else ""
-            self.screen.console.print(f"{self.label} {share}  {elapsed:.0f} s{rest}", markup=False)
-
-    def _draw(self) -> None:
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-        if self._bar is None:
-            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-            self._bar = Progress(*columns, console=self.screen.console, transient=True)
-            self._task = self._bar.add_task(self.label, total=self.total)
-            self._bar.start()
-        self._bar.update(self._task, completed=self.done, description=self.label)
+            rest = f", about {elapsed * (self.total - done) / done:.0f} s left" if self.total and done else ""
+            share = f"{done / self.total:4.0%}  {elapsed:.0f} s{rest}" if self.total else "..."
+            self.screen.console.print(f"{self.label} {share}", markup=False)
 
     def close(self) -> None:
-        """Give the terminal back."""
-        if self._bar is not None:
+        """Release the terminal."""
+        if self._bar.live.is_started:
             self._bar.stop()
-            self._bar = None
+
+
+@contextmanager
+def compilations(on_first: Callable[[], None] = lambda: None) -> Iterator[Any]:
+    """Context that counts what Numba compiles, not what it loads from disk; `on_first` is called at the first."""
+    from numba.core import event
+
+    class Counter(event.Listener):
+        count = 0
+
+        def on_start(self, happening: Any) -> None:
+            self.count += 1
+            if self.count == 1:
+                on_first()
+
+        def on_end(self, happening: Any) -> None:
+            """Nothing to do; the base class wants the method."""
+
+    with event.install_listener("numba:compile", Counter()) as counter:
+        yield counter
 
 
 @contextmanager
@@ -228,6 +226,6 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
 
 
 def _cut(line: str) -> tuple[str, str]:
-    """Name and value of a line of the printed certificate, which stand at least two spaces apart."""
+    """Name and value of a line of the printed certificate, which are at least two spaces apart."""
     name, _, value = line.partition("  ")
     return name, value.strip()

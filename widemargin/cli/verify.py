@@ -6,19 +6,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from widemargin.cli.command import FINE, NOT_CERTIFIED, new_command, option
-from widemargin.cli.data import model_and_data
-from widemargin.cli.parameters import FROM_ZERO, POSITIVE
+from widemargin.cli.options import FROM_ZERO, POSITIVE, model_and_data
 from widemargin.cli.screen import Screen, certificate_facts, certificate_table
 from widemargin.storage.errors import FileError
 
-EXAMPLES = (
-    ("verify a9a.model a9a", "Does the certificate hold? The exit code says so too."),
-    ("verify a9a.model a9a -e 1e-6", "Would it hold at another tolerance?"),
-    ("verify libsvm.model a9a -c 10", "A model of LIBSVM, whose file does not say what C was."),
-)
 
-
-@new_command("verify", examples=EXAMPLES)
+@new_command("verify")
 @option("-e", "--tol", type=POSITIVE, metavar="TOL", help="Tolerance to hold.  [the model's; 0.001 for LIBSVM's]")
 @option("-c", "--C", "C", type=POSITIVE, metavar="C", heading="For models of LIBSVM", help="C it was trained with.")
 @option("-n", "--nu", type=POSITIVE, metavar="NU", heading="For models of LIBSVM", help="nu it was trained with.")
@@ -28,6 +21,15 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     """Compute afresh, from the training DATA, how far a saved MODEL is from the optimum.
 
     MODEL may be a file of ours or of LIBSVM; scikit-learn's models come through `widemargin convert`.
+
+    Examples
+    --------
+    widemargin verify a9a.model a9a
+        Does the certificate hold? The exit code says so too.
+    widemargin verify a9a.model a9a -e 1e-6
+        Would it hold at another tolerance?
+    widemargin verify libsvm.model a9a -c 10
+        A model of LIBSVM, whose file does not say what C was.
     """
     import widemargin
     from widemargin.cli.models import find_support, kind_of_model, open_model, open_with_data, take_rows_for_vectors

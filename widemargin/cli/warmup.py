@@ -13,19 +13,22 @@ from types import SimpleNamespace
 from typing import Any
 
 from widemargin.cli.command import FINE, new_command
-from widemargin.cli.compiling import Compilations
-from widemargin.cli.screen import Screen, plural
+from widemargin.cli.screen import Screen, compilations, plural
 from widemargin.estimators.registry import LIBSVM_TYPES
 
 LARGE = 2300  # samples: beyond the 2,048 up to which the whole kernel matrix is kept in float64
 WIDE = 40  # features: beyond those few whose differences are taken one by one
 
-EXAMPLES = (("warmup", "Once after an installation or upgrade; for containers, while the image is built."),)
 
-
-@new_command("warmup", examples=EXAMPLES)
+@new_command("warmup")
 def command(options: SimpleNamespace, screen: Screen) -> int:
-    """Compile every function now rather than when it is first used."""
+    """Compile every function now rather than when it is first used.
+
+    Examples
+    --------
+    widemargin warmup
+        Once after an installation or upgrade; for containers, while the image is built.
+    """
     from widemargin import _jit
 
     if _jit.INTERPRETED:
@@ -35,7 +38,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     began = time.perf_counter()
     _jit.compile_at_once()
     todo = list(tasks())
-    with Compilations() as compiled, screen.progress("compiling", len(todo)) as steps, warnings.catch_warnings():
+    with compilations() as compiled, screen.progress("compiling", len(todo)) as steps, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for label, run in todo:
             steps.reach(steps.done, label)
@@ -54,6 +57,7 @@ def tasks() -> Iterator[tuple[str, Callable[[], Any]]]:
     from scipy.sparse import csr_matrix
 
     import widemargin
+    from widemargin.cli.machines import fit_or_stop
     from widemargin.io.libsvm_text import matrix_from_text
 
     rng = np.random.default_rng(0)
@@ -69,24 +73,18 @@ def tasks() -> Iterator[tuple[str, Callable[[], Any]]]:
     labels, classes = np.tile([0, 1], 30), np.tile([0, 1, 2], 20)
 
     def fit(machine: str, X: Any, y: Any = labels, **parameters: Any) -> Callable[[], Any]:
-        def run() -> None:
-            model = getattr(widemargin, machine)(**parameters).fit(X, y)
-            model.predict(X)
-            if model.status_.name == "INTERRUPTED":  # the fit took Ctrl-C for itself; here all of them are to end
-                raise KeyboardInterrupt
-
-        return run
+        return lambda: fit_or_stop(getattr(widemargin, machine)(**parameters), X, y).predict(X)
 
     yield "LIBSVM text", lambda: matrix_from_text(b"1 1:0.5 3:1e-9\n", "text")
     for kernel in widemargin.kernels.KERNEL_NAMES:
-        for words, X in kinds.items():
+        given = {"matrix": narrow @ narrow.T} if kernel == "precomputed" else kinds
+        for words, X in given.items():
             yield f"{kernel}, {words}", fit("SVC", X, kernel=kernel)
-    yield "precomputed", fit("SVC", narrow @ narrow.T, kernel="precomputed")
     for machine in LIBSVM_TYPES:
         yield machine, fit(machine, narrow)
     for loss in ("squared_hinge", "squared_epsilon_insensitive"):
         yield loss, fit("SVC" if loss == "squared_hinge" else "SVR", narrow, loss=loss)
-    yield "three classes", lambda: widemargin.SVC().fit(narrow, classes).predict(narrow)
+    yield "three classes", fit("SVC", narrow, classes)
     yield "probabilities", lambda: widemargin.SVC(probability=True).fit(narrow, classes).predict_proba(narrow)
     yield "stopping by gap", fit("SVC", narrow, stopping="gap")
     yield "certificates", lambda: widemargin.verify(widemargin.SVC().fit(narrow, labels), narrow, labels)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from widemargin.io.raw_bytes import Report, read_bytes, shown_name
+from widemargin.io.tables import place_of
 from widemargin.storage.errors import FileError
 
 SAMPLES, TARGETS = ("X", "x", "data"), ("y", "Y", "target", "targets", "labels")  # names people give the arrays
@@ -91,13 +92,9 @@ def _column_apart(matrix: NDArray, target: str | None, name: str) -> tuple[NDArr
     if target is None:
         return matrix, None
     width = matrix.shape[1] if matrix.ndim == 2 else 0
-    try:
-        place = int(target)
-    except ValueError:
-        place = 0
-    if not (place and -width <= place <= width):
+    column = place_of(target, width)
+    if column is None:
         raise FileError(f"{name} has no column {target!r}: give a number from 1 to {width}, or -1 for the last.")
-    column = place - 1 if place > 0 else width + place
     return np.delete(matrix, column, axis=1), matrix[:, column]
 
 

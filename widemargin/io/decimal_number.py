@@ -1,7 +1,7 @@
 """Decimal numbers in bytes to float64, correctly rounded, compiled.
 
 Solves  [+-] digits [. digits] [e [+-] digits]  ->  the float64 nearest to w * 10^e, w the digits as a whole number.
-How     w <= 2^53 and |e| <= 22: w and 10^|e| are exact, one product or quotient rounds once (Clinger 1990, section 4).
+How     w and 10^|e| exact in float64, as for w <= 2^53, |e| <= 22: one operation rounds once (Clinger 1990, section 4).
         Otherwise w * 10^e in pairs of float64 (Dekker 1971), good to 2^-100; if the nearest float64 is the same at both
         ends of that error it is the answer. What remains is left to Python's `float`: more than 18 digits, exponents
         beyond POWERS, and the one number in 2^40 or so that lies too close to the middle of two float64. Such a number
@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from widemargin._jit import jit
 
 TOO_LONG = 10**18  # in place of a whole number of more than 18 digits, as many as fit into int64
-EXACT_POWER = 22  # 10^22 is the largest power of ten that float64 holds exactly
-EXACT_WHOLE = 2**53  # whole numbers up to here are exact in float64
 POWERS = 120  # decimal exponents in the table; numbers of data lie far within
 SPLIT = 134217729.0  # 2^27 + 1 cuts a float64 into two halves of 26 bits (Dekker)
 PAIR_ERROR = 2.0**-98  # relative, of the product of two pairs: three neglected terms of at most 2^-100 together
@@ -83,12 +81,10 @@ def _scaled(whole, exponent):
         return 0.0, True
     if whole >= TOO_LONG or exponent < -POWERS or exponent > POWERS:
         return 0.0, False
-    if whole <= EXACT_WHOLE and -EXACT_POWER <= exponent <= EXACT_POWER:
-        if exponent < 0:
-            return np.float64(whole) / TEN[POWERS - exponent], True
-        return np.float64(whole) * TEN[POWERS + exponent], True
     a = np.float64(whole)
     a_rest = np.float64(whole - np.int64(a))
+    if a_rest == 0.0 and TEN_REST[POWERS + abs(exponent)] == 0.0:  # both exact: up to 2^53 and 10^22, and some beyond
+        return a / TEN[POWERS - exponent] if exponent < 0 else a * TEN[POWERS + exponent], True
     b, b_rest = TEN[POWERS + exponent], TEN_REST[POWERS + exponent]
     product = a * b
     a_high, a_low = _halves(a)

@@ -1,16 +1,17 @@
-"""Models of LIBSVM: read as fitted machines, and fitted machines written for LIBSVM.
+"""Models of LIBSVM: read as fitted estimators, and fitted estimators written for LIBSVM.
 
     decision value      LIBSVM   sum coefficient k(x, x_i) - rho      positive for the first label of the file
                         ours     sum coefficient k(x, x_i) + b        two classes: positive for the second of classes_
     order of classes    LIBSVM   as they came in the training data    ours     ascending
 
-Reading sorts the classes (pair_order.py); where they were in another order, `tie_order_` keeps it, because a tie of
+Reading sorts the classes (`reorder`); where they were in another order, `tie_order_` keeps it, because a tie of
 votes goes to the first label in LIBSVM's order. What a file does not hold is set so that it agrees with the rest: the
 model looks as if it had been trained on its support vectors alone, and C is the largest coefficient.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -23,18 +24,16 @@ from sklearn.utils.validation import check_is_fitted
 import widemargin.estimators
 from widemargin.estimators.registry import LIBSVM_TYPES
 from widemargin.io.libsvm_model_text import KERNEL_PARAMETERS, LibsvmModel, format_model, parse_model
-from widemargin.io.pair_order import reorder
 from widemargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed, Sigmoid
 from widemargin.storage.atomic import replacing
 from widemargin.storage.errors import FileError
 
 KERNEL_NAMES = {"polynomial": "poly"}  # the others are called alike
 KERNEL_TYPES = dict(zip((Linear, Polynomial, Gaussian, Sigmoid, Precomputed), KERNEL_PARAMETERS))
-SPARSE_ENTRY = 1.5  # size of a stored entry of a CSR matrix (value and index) in units of a dense one
 
 
 def read_libsvm_model(path: str | os.PathLike, n_features: int | None = None) -> Any:
-    """Read a model file of LIBSVM as a fitted machine.
+    """Read a model file of LIBSVM as a fitted estimator.
 
     Decision values are those of LIBSVM up to rounding, except that of two classes the second is the positive one.
 
@@ -70,7 +69,6 @@ def read_libsvm_model(path: str | os.PathLike, n_features: int | None = None) ->
     text = parse_model(path)
     name = next(name for name, word in LIBSVM_TYPES.items() if word == text.head["svm_type"])
     model = getattr(widemargin.estimators, name)(**_parameters(text))
-    _widen(text, n_features, path)
     if text.classifies:
         _set_classes(model, text)
     else:
@@ -79,7 +77,7 @@ def read_libsvm_model(path: str | os.PathLike, n_features: int | None = None) ->
             model.probA_ = text.head["probA"]
         if "prob_density_marks" in text.head:
             model._density_marks = text.head["prob_density_marks"]
-    _set_expansion(model, text, n_features)
+    _set_expansion(model, text, n_features, path)
     if name == "OneClassSVM":
         model.offset_ = -model.intercept_
     model.fit_status_ = 0
@@ -88,7 +86,7 @@ def read_libsvm_model(path: str | os.PathLike, n_features: int | None = None) ->
 
 
 def write_libsvm_model(model: Any, path: str | os.PathLike) -> None:
-    """Write a fitted machine as a model file of LIBSVM.
+    """Write a fitted estimator as a model file of LIBSVM.
 
     Parameters
     ----------
@@ -135,11 +133,47 @@ def write_libsvm_model(model: Any, path: str | os.PathLike) -> None:
         stream.write(format_model(text))
 
 
+# ---- both ways -------------------------------------------------------------------------------------------------------
+
+
+def reorder(text: LibsvmModel, order: NDArray[np.int64]) -> None:
+    """Put class order[a] of a classifier's file into place a.
+
+    For classes i < j the machine (i, j) answers with a positive value for class i. Support vectors are sorted by class,
+    and one of class i carries n_classes - 1 coefficients: row j - 1 for its machine with j > i, row j for that with
+    j < i (the layout of LIBSVM; Chang & Lin 2011, section 7). Where two classes change places in the order, their
+    machine turns round: coefficients and rho change sign, and so does B of its sigmoid 1 / (1 + exp(A f + B)).
+    """
+    head, counts = text.head, text.head["nr_sv"]
+    n_classes = len(counts)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    taken = np.concatenate([np.arange(starts[old], starts[old + 1]) for old in order])
+    coefficients = np.empty_like(text.coefficients)
+    begin = 0
+    for a, old in enumerate(order):
+        own = slice(starts[old], starts[old + 1])
+        new = slice(begin, begin + counts[old])
+        begin = new.stop
+        for b, other in enumerate(order):
+            if a != b:
+                turned = -1.0 if (a < b) != (old < other) else 1.0
+                coefficients[b - (b > a), new] = turned * text.coefficients[other - (other > old), own]
+    text.coefficients, text.vectors = coefficients, text.vectors[taken]
+    first, second = np.triu_indices(n_classes, 1)
+    number = np.zeros((n_classes, n_classes), np.int64)
+    number[first, second] = number[second, first] = np.arange(len(first))
+    pair = number[order[first], order[second]]
+    sign = np.where(order[first] < order[second], 1.0, -1.0)
+    head |= {"label": head["label"][order], "nr_sv": counts[order], "rho": sign * head["rho"][pair]}
+    if len(text.numbers("probA")):
+        head |= {"probA": head["probA"][pair], "probB": sign * head["probB"][pair]}
+
+
 # ---- from LIBSVM -----------------------------------------------------------------------------------------------------
 
 
 def _parameters(text: LibsvmModel) -> dict[str, Any]:
-    """Parameters of the estimator as far as the file tells them."""
+    """Parameters of the estimator as far as the file holds them."""
     head = text.head
     kernel_type = head["kernel_type"]
     parameters: dict[str, Any] = {"kernel": KERNEL_NAMES.get(kernel_type, kernel_type)}
@@ -151,19 +185,6 @@ def _parameters(text: LibsvmModel) -> dict[str, Any]:
     if text.classifies and "probA" in head:
         parameters["probability"] = True
     return parameters
-
-
-def _widen(text: LibsvmModel, n_features: int | None, path: Any) -> None:
-    """Give the support vectors as many columns as were asked for, dense where that is no larger than sparse."""
-    precomputed = text.head["kernel_type"] == "precomputed"
-    largest = int(text.vectors.max(initial=0)) + 1 if precomputed else text.vectors.shape[1]
-    if n_features is not None and n_features < largest:
-        raise FileError(f"{path} has support vectors up to index {largest}, more than n_features={n_features}.")
-    if not precomputed:
-        rows, columns = text.vectors.shape[0], n_features or largest
-        text.vectors.resize(rows, columns)
-        if SPARSE_ENTRY * text.vectors.nnz >= rows * columns:
-            text.vectors = text.vectors.toarray()
 
 
 def _set_classes(model: Any, text: LibsvmModel) -> None:
@@ -180,21 +201,26 @@ def _set_classes(model: Any, text: LibsvmModel) -> None:
         model.tie_order_ = np.argsort(order)
 
 
-def _set_expansion(model: Any, text: LibsvmModel, n_features: int | None) -> None:
-    """Support vectors, coefficients and what scikit-learn says beside them."""
-    vectors = text.vectors
+def _set_expansion(model: Any, text: LibsvmModel, n_features: int | None, path: Any) -> None:
+    """Support vectors, dense where that is no larger than sparse, coefficients, and scikit-learn's other attributes."""
+    vectors, precomputed = text.vectors, model.kernel == "precomputed"
+    largest = int(vectors.max(initial=0)) + 1 if precomputed else vectors.shape[1]
+    if n_features is not None and n_features < largest:
+        raise FileError(f"{path} has support vectors up to index {largest}, more than n_features={n_features}.")
+    model.n_features_in_ = n_features or largest
     model._gamma = model.gamma if isinstance(model.gamma, float) else 0.0
     model.dual_coef_, model.intercept_ = text.coefficients, -text.head["rho"]
-    if model.kernel == "precomputed":
+    if precomputed:
         model.support_, model.support_vectors_ = vectors, np.empty((0, 0))
-        n_samples = n_features or int(vectors.max(initial=0)) + 1
-        model.shape_fit_ = (n_samples, n_samples)
+        model.shape_fit_ = (model.n_features_in_, model.n_features_in_)
+        return
+    vectors.resize(vectors.shape[0], model.n_features_in_)
+    if vectors.data.nbytes + vectors.indices.nbytes >= math.prod(vectors.shape) * vectors.data.itemsize:
+        vectors = vectors.toarray()
     else:
-        model.support_, model.support_vectors_ = np.arange(vectors.shape[0]), vectors
-        model.shape_fit_ = vectors.shape
-        if sp.issparse(vectors):
-            model.dual_coef_ = sp.csr_matrix(text.coefficients)
-    model.n_features_in_ = model.shape_fit_[1]
+        model.dual_coef_ = sp.csr_matrix(text.coefficients)
+    model.support_, model.support_vectors_ = np.arange(vectors.shape[0]), vectors
+    model.shape_fit_ = vectors.shape
 
 
 # ---- to LIBSVM -------------------------------------------------------------------------------------------------------

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -33,6 +32,7 @@ from numpy.typing import NDArray
 
 from widemargin.estimators.registry import LIBSVM_TYPES
 from widemargin.io.libsvm_text import quote
+from widemargin.io.raw_bytes import read_bytes
 from widemargin.storage.errors import FileError
 
 #: Kernels with the parameters that their files have.
@@ -46,15 +46,10 @@ KERNEL_PARAMETERS: dict[str, tuple[str, ...]] = {
 WORDS = {"svm_type": tuple(LIBSVM_TYPES.values()), "kernel_type": tuple(KERNEL_PARAMETERS)}
 ONE_NUMBER = {"degree": int, "gamma": float, "coef0": float, "nr_class": int, "total_sv": int}
 NUMBERS = ONE_NUMBER | {
-    "rho": float,
-    "label": int,
-    "probA": float,
-    "probB": float,
-    "prob_density_marks": float,
-    "nr_sv": int,
-}
+    "rho": float, "label": int, "probA": float, "probB": float, "prob_density_marks": float, "nr_sv": int,
+}  # fmt: skip
 NEEDED = ("svm_type", "kernel_type", "nr_class", "total_sv", "rho")
-LARGEST_INDEX = 2**31 - 2  # LIBSVM's indices are 32-bit integers
+LARGEST_INDEX = np.iinfo(np.int32).max  # of LIBSVM, whose indices are 32-bit integers
 
 Vector = NDArray[np.float64]
 
@@ -89,10 +84,7 @@ class LibsvmModel:
 
 def parse_model(path: Any) -> LibsvmModel:
     """Read a model file; a FileError names the line that is wrong and says what was expected there."""
-    try:
-        lines = Path(path).read_bytes().split(b"\n")
-    except OSError as error:
-        raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
+    lines = read_bytes(path).split(b"\n")
     head, first = _parse_head(path, lines)
     model = LibsvmModel(head, np.empty(0), None)
     count = head["total_sv"]
@@ -118,7 +110,7 @@ def parse_model(path: Any) -> LibsvmModel:
     return model
 
 
-def _parse_head(path: Any, lines: Sequence[bytes]) -> tuple[dict[str, Any], int]:
+def _parse_head(path: Any, lines: Sequence[bytearray]) -> tuple[dict[str, Any], int]:
     """The lines up to "SV" by their first word, and where the support vectors begin."""
     head: dict[str, Any] = {}
     for number, line in enumerate(lines, 1):
@@ -151,7 +143,7 @@ def _parse_head(path: Any, lines: Sequence[bytes]) -> tuple[dict[str, Any], int]
 
 
 def _parse_vectors(
-    path: Any, body: Sequence[tuple[int, bytes]], n_coefficients: int, precomputed: bool
+    path: Any, body: Sequence[tuple[int, bytearray]], n_coefficients: int, precomputed: bool
 ) -> tuple[Vector, Any]:
     """Coefficients (n_coefficients, n_SV) and support vectors."""
     coefficients = np.empty((n_coefficients, len(body)))
@@ -161,9 +153,8 @@ def _parse_vectors(
     for row, (number, line) in enumerate(body):
         n_colons = [word.count(b":") for word in line.split()]
         values = _numbers(line.replace(b":", b" ").split(), float)
-        if values is None or n_colons != [0] * n_coefficients + [1] * (len(n_colons) - n_coefficients):
-            _wrong(path, number, line, expected)
-        if len(values) != n_coefficients + 2 * sum(n_colons):  # of "3:" and ":3"
+        in_order = n_colons == [0] * n_coefficients + [1] * (len(n_colons) - n_coefficients)
+        if values is None or not in_order or len(values) != len(n_colons) + sum(n_colons):  # fewer of "3:" and ":3"
             _wrong(path, number, line, expected)
         coefficients[:, row] = values[:n_coefficients]
         index, value = values[n_coefficients::2], values[n_coefficients + 1 :: 2]
@@ -192,7 +183,7 @@ def _numbers(words: Sequence[Any], kind: type) -> NDArray | None:
     return read if np.isfinite(read).all() and not any("_" in str(word) for word in words) else None
 
 
-def _wrong(path: Any, number: int, line: bytes, expected: str) -> NoReturn:
+def _wrong(path: Any, number: int, line: bytearray, expected: str) -> NoReturn:
     raise FileError(
         f"{path}, line {number}: expected {expected}; got {quote(line.decode('ascii', 'replace').strip())}."
     )

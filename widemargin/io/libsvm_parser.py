@@ -11,7 +11,6 @@ Python.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -30,26 +29,15 @@ _NEWLINE, _COLON, _HASH, _SPACE, _Q, _I, _D = (ord(letter) for letter in "\n:# q
 _TAB, _RETURN = ord("\t"), ord("\r")  # with vertical tab and form feed between them: white space
 
 
+Parsed = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[Any], NDArray[Any]]
+
+
 class WrongLine(ValueError):
-    """The text is wrong at the byte `place`."""
-
-    def __init__(self, place: int) -> None:
-        super().__init__(place)
-        self.place = place
+    """The text is wrong at the byte that is its argument."""
 
 
-@dataclass
-class ParsedText:
-    """A file in the parts of a CSR matrix, indices as written."""
-
-    labels: NDArray[np.float64]
-    values: NDArray[np.float64]
-    indices: NDArray[Any]
-    row_starts: NDArray[Any]
-
-
-def parse(data: bytearray, n_threads: int) -> ParsedText:
-    """Parse bytes that end with a newline; WrongLine says where they cannot be."""
+def parse(data: bytearray, n_threads: int) -> Parsed:
+    """Labels, and values, indices as written and row starts of a CSR matrix, from bytes that end with a newline."""
     text = np.frombuffer(data, np.uint8)
     size = max(SMALLEST_CHUNK, len(data) // (CHUNKS_PER_THREAD * n_threads) + 1)
     cuts = [0]
@@ -72,7 +60,7 @@ def parse(data: bytearray, n_threads: int) -> ParsedText:
 
 def _parse_chunks(
     chunks: list[NDArray[np.uint8]], bounds: NDArray[np.int64], index_type: type, n_threads: int
-) -> tuple[ParsedText, int]:
+) -> tuple[Parsed, int]:
     """All chunks with indices of one width, and the largest index."""
     n_rows, n_values = bounds[-1]
     labels, lengths = np.zeros(n_rows), np.full(n_rows, -1, np.int64)
@@ -100,7 +88,7 @@ def _parse_chunks(
     if row_starts[-1] < n_values:
         with_value = indices >= 0
         indices, values = indices[with_value], values[with_value]
-    return ParsedText(labels, values, indices, row_starts), int(largest.max(initial=0))
+    return (labels, values, indices, row_starts), int(largest.max(initial=0))
 
 
 @jit

@@ -99,28 +99,28 @@ def matrix_from_text(
         del text[: len(UTF8_MARK)]
     text += b"\n"  # so that a parser needs no second test for the end
     try:
-        parsed = parse(text, resolve_n_jobs(n_jobs))
+        labels, values, indices, row_starts = parse(text, resolve_n_jobs(n_jobs))
     except WrongLine as wrong:
-        raise _explained(text, wrong.place, name) from None
-    if not len(parsed.labels):
+        raise _explained(text, wrong.args[0], name) from None
+    if not len(labels):
         raise FileError(f"{name} holds no samples: expected lines such as '+1 1:0.5 3:-2'.")
-    has_zero = parsed.indices.min(initial=1) == 0
+    has_zero = indices.min(initial=1) == 0
     if zero_based is None:
         zero_based = bool(has_zero)
     elif has_zero and not zero_based:
         raise FileError(f"{name} has feature 0, but indices were expected to count from 1: add 1 to every index.")
     if not zero_based:
-        parsed.indices -= 1
-    reached = int(parsed.indices.max(initial=-1)) + 1
+        indices -= 1
+    reached = int(indices.max(initial=-1)) + 1
     wanted = reached if n_features is None else n_features
     if reached > wanted:
         raise FileError(
             f"{name} has feature {reached - zero_based}, but {wanted} features were expected: "
             "give a larger number of features, or another file."
         )
-    X = csr_matrix((parsed.values, parsed.indices, parsed.row_starts), shape=(len(parsed.labels), wanted))
+    X = csr_matrix((values, indices, row_starts), shape=(len(labels), wanted))
     X.has_sorted_indices = X.has_canonical_format = True  # the parser refuses anything else: no pass to find it out
-    return X, parsed.labels, zero_based
+    return X, labels, zero_based
 
 
 def write_libsvm(X: Any, y: NDArray, stream: TextIO, *, zero_based: bool = False, digits: int | None = None) -> None:

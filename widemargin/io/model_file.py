@@ -1,6 +1,6 @@
-"""Save a fitted machine and load it again, without pickle: a model file may come from anyone.
+"""Save a fitted estimator and load it again, without pickle: a model file may come from anyone.
 
-    header      format and package version, kind of machine, parameters, preparation of the data, fitted attributes,
+    header      format and package version, kind of estimator, parameters, preparation of the data, fitted attributes,
                 certificates
     arrays      support vectors (dense or CSR), coefficients, classes, ...
 
@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 import widemargin.estimators
 from widemargin import __version__
 from widemargin.estimators.registry import ESTIMATORS
-from widemargin.io.packing import Arrays, pack, pack_parameter, unpack
+from widemargin.io.packing import Arrays, pack, unpack
 from widemargin.storage.archive import read_archive, write_archive
 from widemargin.storage.errors import FileError
 
@@ -40,7 +40,7 @@ MISFITS = (ImportError, KeyError, TypeError, ValueError, AttributeError, IndexEr
 
 
 def save(model: Any, path: str | os.PathLike) -> None:
-    """Save a fitted machine to a file that is safe to exchange.
+    """Save a fitted estimator to a file that is safe to exchange.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
         "format_version": FORMAT_VERSION,
         "package_version": __version__,
         "machine": kind,
-        "parameters": {name: pack_parameter(name, value, arrays) for name, value in parameters},
+        "parameters": {name: pack(name, value, arrays) for name, value in parameters},
         "preparation": _json_as_it_is(getattr(model, PREPARATION, None)),
         "fitted": fitted,
     }
@@ -92,7 +92,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
 
 
 def load(path: str | os.PathLike) -> Any:
-    """Load a machine saved by `save`.
+    """Load an estimator saved by `save`.
 
     Parameters
     ----------

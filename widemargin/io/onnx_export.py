@@ -1,4 +1,4 @@
-"""A fitted machine as an ONNX model, which runs wherever ONNX runs, without Python or widemargin.
+"""A fitted estimator as an ONNX model, which runs wherever ONNX runs, without Python or widemargin.
 
     input     X               (n, n_features) doubles; rows of the kernel matrix for a precomputed kernel
     outputs   label           (n,) classes, whole numbers or strings; +1 and -1 of a one-class machine
@@ -28,14 +28,14 @@ from widemargin.estimators.base import KernelMachine
 from widemargin.estimators.one_class import ON_THE_BOUNDARY
 from widemargin.io.onnx_kernels import Graph, Tensor, kernel_matrix
 from widemargin.kernels import Linear, Precomputed
+from widemargin.models.expansion import combine
 from widemargin.storage.atomic import replacing
 
 OPSET = 15  # old enough for runtimes of 2021, new enough for every operator used
-IR_VERSION = 8  # the file format that goes with it
 
 
 def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
-    """Export a fitted machine to ONNX.
+    """Export a fitted estimator to ONNX.
 
     Parameters
     ----------
@@ -70,8 +70,6 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
     """
     try:
         import onnx
-        import onnx.helper
-        import onnx.numpy_helper
     except ImportError:
         raise ImportError("Exporting to ONNX needs the package onnx: pip install 'widemargin[onnx]'.") from None
     ours = isinstance(model, KernelMachine) or type(model).__module__.startswith("widemargin.")
@@ -84,11 +82,12 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
         )
     graph = Graph(onnx)
     _add_answers(graph, model, _values(model, Tensor(graph, "X")))
-    X = onnx.helper.make_tensor_value_info("X", onnx.TensorProto.DOUBLE, ["n", _n_columns(model)])
+    X = onnx.helper.make_tensor_value_info("X", onnx.TensorProto.DOUBLE, ["n", int(model.n_features_in_)])
+    opsets = [onnx.helper.make_opsetid("", OPSET)]
     exported = onnx.helper.make_model(
         onnx.helper.make_graph(graph.nodes, type(model).__name__, [X], graph.outputs, graph.constants),
-        opset_imports=[onnx.helper.make_opsetid("", OPSET)],
-        ir_version=IR_VERSION,
+        opset_imports=opsets,
+        ir_version=onnx.helper.find_min_ir_version_for(opsets),
         producer_name="widemargin",
         producer_version=widemargin.__version__,
     )
@@ -97,11 +96,6 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
         with replacing(Path(path)) as stream:
             stream.write(exported.SerializeToString())
     return exported
-
-
-def _n_columns(model: Any) -> int:
-    """Width of the input."""
-    return int(model.n_features_in_ if hasattr(model, "n_features_in_") else model.support_vectors_.shape[1])
 
 
 # ---- decision values of all two-class machines -----------------------------------------------------------------------
@@ -115,7 +109,7 @@ def _values(model: Any, X: Tensor) -> Tensor:
     expansion = model._expansion
     kernel, vectors = expansion.kernel, expansion.vectors
     if expansion.coefficients.shape[1] == 0:
-        return X @ np.zeros((_n_columns(model), len(expansion.intercept))) + expansion.intercept
+        return X @ np.zeros((model.n_features_in_, len(expansion.intercept))) + expansion.intercept
     if isinstance(kernel, Linear):
         return X @ expansion.weights().T + expansion.intercept
     if isinstance(kernel, Precomputed):
@@ -125,20 +119,8 @@ def _values(model: Any, X: Tensor) -> Tensor:
         if not isinstance(vectors, np.ndarray) or vectors.dtype.kind != "f":
             raise ValueError("ONNX export needs support vectors of numbers; this machine was trained on other objects.")
         block = kernel_matrix(kernel, X, vectors.astype(np.float64))
-    return block @ _per_machine(expansion).T + expansion.intercept
-
-
-def _per_machine(expansion: Any) -> NDArray[np.float64]:
-    """One row of coefficients per machine; one against one they are gathered from LIBSVM's layout (pair_order.py)."""
-    if expansion.class_starts is None:
-        return expansion.coefficients
-    starts = expansion.class_starts
-    first, second = np.triu_indices(len(starts) - 1, 1)
-    rows = np.zeros((len(first), expansion.coefficients.shape[1]))
-    for row, i, j in zip(rows, first, second, strict=True):
-        row[starts[i] : starts[i + 1]] = expansion.coefficients[j - 1, starts[i] : starts[i + 1]]
-        row[starts[j] : starts[j + 1]] = expansion.coefficients[i, starts[j] : starts[j + 1]]
-    return rows
+    per_machine = combine(expansion.coefficients, sp.identity(len(vectors), format="csr"), expansion.class_starts)
+    return block @ per_machine.T + expansion.intercept
 
 
 # ---- answers ---------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,11 @@ class Graph:
         return name
 
 
+def _node(operation: str) -> Callable[..., Tensor]:
+    """Method of a tensor that adds a node, with the tensor and the other operands as its inputs."""
+    return lambda tensor, *others: tensor.graph.add(operation, tensor, *others)
+
+
 @dataclass(frozen=True)
 class Tensor:
     """A tensor of a graph by its name; arithmetic with others, and with numbers and arrays, adds nodes to the graph."""
@@ -60,30 +66,14 @@ class Tensor:
     graph: Graph
     name: str
 
-    def __add__(self, other: Any) -> Tensor:
-        return self.graph.add("Add", self, other)
-
-    def __sub__(self, other: Any) -> Tensor:
-        return self.graph.add("Sub", self, other)
-
-    def __mul__(self, other: Any) -> Tensor:
-        return self.graph.add("Mul", self, other)
-
-    def __truediv__(self, other: Any) -> Tensor:
-        return self.graph.add("Div", self, other)
-
-    def __matmul__(self, other: Any) -> Tensor:
-        return self.graph.add("MatMul", self, other)
-
-    def __pow__(self, other: Any) -> Tensor:
-        return self.graph.add("Pow", self, other)
-
-    def __abs__(self) -> Tensor:
-        return self.graph.add("Abs", self)
-
-    def exp(self) -> Tensor:
-        """e to the power of the values."""
-        return self.graph.add("Exp", self)
+    __add__ = _node("Add")
+    __sub__ = _node("Sub")
+    __mul__ = _node("Mul")
+    __truediv__ = _node("Div")
+    __matmul__ = _node("MatMul")
+    __pow__ = _node("Pow")
+    __abs__ = _node("Abs")
+    exp = _node("Exp")
 
     def sum(self, keepdims: bool = False) -> Tensor:
         """Sums over the last axis."""
@@ -124,8 +114,6 @@ def kernel_matrix(kernel: Kernel, X: Tensor, Z: Matrix) -> Tensor:
         case kernels.Sum() | kernels.Product():
             join = operator.add if isinstance(kernel, kernels.Sum) else operator.mul
             return functools.reduce(join, [kernel_matrix(part, X, Z) for part in kernel.parts])
-        case kernels.Precomputed():
-            return X
     raise ValueError(
         f"{kernel!r} has no formula in ONNX; kernels of vectors have one (Gaussian, Laplacian, Polynomial, ...), and "
         "sums and products of them."

@@ -23,7 +23,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin.io.kernel_text import kernel_from_text
-from widemargin.kernels import Kernel
 from widemargin.monitor.status import Status
 from widemargin.storage.errors import FileError
 
@@ -53,7 +52,9 @@ def pack(name: str, value: Any, arrays: Arrays) -> Any:
     if type(value).__module__ == RECORDS.get(type(value).__name__):
         items = {field.name: getattr(value, field.name) for field in fields(value)}  # asdict would open nested ones
         return {"kind": "record", "class": type(value).__name__, "items": pack(name, items, arrays)}
-    if isinstance(value, Kernel):
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return None  # training is over
+    if callable(value):
         return {"kind": "kernel", "text": _formula(name, value)}
     if isinstance(value, Mapping):
         return {"kind": "dict", "items": [[pack(name, k, arrays), pack(name, v, arrays)] for k, v in value.items()]}
@@ -71,18 +72,6 @@ def pack(name: str, value: Any, arrays: Arrays) -> Any:
             arrays[f"{free}.{part}"] = getattr(matrix, part)
         return {"kind": "csr", "name": free, "shape": list(matrix.shape), "matrix": isinstance(value, sp.spmatrix)}
     raise FileError(f"{name} of the model is a {type(value).__name__}, which no safe file can hold: use pickle for it.")
-
-
-def pack_parameter(name: str, value: Any, arrays: Arrays) -> Any:
-    """A parameter as JSON. Parameters are the user's objects: say which one cannot be kept."""
-    if name == "random_state" and not isinstance(value, int | None):
-        return None  # the state of a random generator; training is over
-    if callable(value) and not isinstance(value, Kernel):
-        raise FileError(
-            f"A model file holds data, no functions, so {name}={value!r} cannot be saved: train on a precomputed "
-            "kernel matrix, or use pickle for files that only you load."
-        )
-    return pack(name, value, arrays)
 
 
 def unpack(value: Any, arrays: Mapping[str, NDArray]) -> Any:
@@ -125,8 +114,8 @@ def _sparse(value: dict[str, Any], arrays: Mapping[str, NDArray]) -> Any:
     return matrix
 
 
-def _formula(name: str, kernel: Kernel) -> str:
-    """The text of a kernel, tried out: a kernel around a function of the user's has none that can be read back."""
+def _formula(name: str, kernel: Any) -> str:
+    """The text of a kernel, tried out: a function of the user's, or a kernel around one, cannot be read back."""
     text = repr(kernel)
     try:
         if kernel_from_text(text) == kernel:

@@ -34,7 +34,7 @@ class Column:
     kind: str = "number"
     shift: float = 0.0
     unit: float = 1.0
-    categories: tuple[str, ...] = ()
+    categories: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Preparation:
     """
 
     target: str | None
-    columns: tuple[Column, ...] = field(default=())
+    columns: list[Column]
 
     @classmethod
     def fit(
@@ -79,7 +79,7 @@ class Preparation:
                 columns.append(_category_column(name, cells, table))
         if not columns:
             raise FileError(f"{table.name} has no columns beside the target: there is nothing to learn from.")
-        return cls(target, tuple(columns))
+        return cls(target, columns)
 
     @property
     def feature_names(self) -> list[str]:
@@ -111,7 +111,7 @@ class Preparation:
                 blocks.append(csr_matrix(scaled[:, None]))
                 continue
             words = np.array(_words(cells, column.name, table), object)
-            encoder = OneHotEncoder(categories=[list(column.categories)], handle_unknown="ignore")
+            encoder = OneHotEncoder(categories=[column.categories], handle_unknown="ignore")
             blocks.append(encoder.fit_transform(words[:, None]))
             is_known = np.isin(words, column.categories)
             if not is_known.all():
@@ -135,14 +135,12 @@ class Preparation:
 
     def as_plain(self) -> dict[str, Any]:
         """Plain data for a model file."""
-        columns = [{**asdict(column), "categories": list(column.categories)} for column in self.columns]
-        return {"format": "table", "target": self.target, "columns": columns}
+        return {"format": "table", **asdict(self)}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Preparation:
         """The preparation of a model file."""
-        columns = [Column(**{**column, "categories": tuple(column["categories"])}) for column in plain["columns"]]
-        return cls(plain["target"], tuple(columns))
+        return cls(plain["target"], [Column(**column) for column in plain["columns"]])
 
 
 def _number_column(name: str, cells: NDArray, scaling: str, table: Table) -> Column:
@@ -162,7 +160,7 @@ def _category_column(name: str, cells: NDArray, table: Table) -> Column:
             f"{table.name}, column {name!r} has {len(categories):,} different texts, more than {MOST_CATEGORIES:,}: it "
             f"looks like a name of each row; leave it out with --drop {name!r}."
         )
-    return Column(name, kind="category", categories=tuple(categories))
+    return Column(name, kind="category", categories=categories)
 
 
 def _numbers(cells: NDArray, name: str, table: Table) -> NDArray[np.float64]:
@@ -171,13 +169,7 @@ def _numbers(cells: NDArray, name: str, table: Table) -> NDArray[np.float64]:
         raise FileError(
             f"{table.name}, column {name!r} holds texts such as {cells[0]!r}, but the model was trained on numbers."
         )
-    if not np.isfinite(cells).all():
-        row = int(np.argmin(np.isfinite(cells)))
-        what = "is empty" if np.isnan(cells[row]) else "is infinite"
-        raise FileError(
-            f"{table.name}, {table.place(row)}, column {name!r} {what}, expected a number: fill it in, or "
-            "leave the row out."
-        )
+    _check_filled(cells, name, table, "number")
     return cells
 
 
@@ -185,10 +177,17 @@ def _words(cells: NDArray, name: str, table: Table) -> list[str]:
     """A column as texts; whole numbers without a point."""
     if cells.dtype != object:
         return [shortest(number) for number in _numbers(cells, name, table).tolist()]
-    for row, cell in enumerate(cells):
-        if cell is None:
-            raise FileError(
-                f"{table.name}, {table.place(row)}, column {name!r} is empty, expected a text: fill it in, or "
-                "leave the row out."
-            )
+    _check_filled(cells, name, table, "text")
     return cells.tolist()
+
+
+def _check_filled(cells: NDArray, name: str, table: Table, expected: str) -> None:
+    """FileError for the first cell that is empty or infinite."""
+    usable = np.array([cell is not None for cell in cells]) if cells.dtype == object else np.isfinite(cells)
+    if not usable.all():
+        row = int(np.argmin(usable))
+        what = "is empty" if cells[row] is None or np.isnan(cells[row]) else "is infinite"
+        raise FileError(
+            f"{table.name}, {table.place(row)}, column {name!r} {what}, expected a {expected}: fill it in, or leave "
+            "the row out."
+        )

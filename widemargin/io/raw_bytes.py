@@ -25,7 +25,7 @@ ZSTANDARD = b"\x28\xb5\x2f\xfd"
 BLOCK_BYTES = 1 << 22  # between two reports of progress: some 10 ms of decompressing
 DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, OSError)  # of the decompressors on a broken archive
 
-#: Told the share of the file that has been read, from 0 to 1.
+#: Called with the share of the file that has been read, from 0 to 1.
 Report = Callable[[float], None]
 
 

@@ -1,4 +1,4 @@
-"""Fitted machines to and from `sklearn.svm`: the same function, with the attributes of the other library.
+"""Fitted estimators to and from `sklearn.svm`: the same function, with the attributes of the other library.
 
 Public attributes have the same names, shapes and signs in both. scikit-learn keeps a second, private copy for LIBSVM's
 code: of two classes the first is its positive one, so coefficients and intercept have the other sign there.
@@ -18,7 +18,9 @@ from widemargin._sklearn import safe_indexing
 from widemargin.estimators.registry import LIBSVM_TYPES, SKLEARN_COUNTERPARTS
 from widemargin.kernels import Gaussian, Linear, Polynomial, Precomputed, Sigmoid
 
-NAMES: dict[type, str] = {Linear: "linear", Polynomial: "poly", Gaussian: "rbf", Sigmoid: "sigmoid"}
+NAMES: dict[type, str] = {
+    Linear: "linear", Polynomial: "poly", Gaussian: "rbf", Sigmoid: "sigmoid", Precomputed: "precomputed",
+}  # fmt: skip
 SHARED = ("class_weight_", "classes_", "feature_names_in_", "fit_status_", "n_features_in_", "n_iter_", "offset_")
 WEIGHTS = ("coef_", "intercept_")  # of linear machines, which predict from nothing else
 EXPANSION = ("support_vectors_", "n_support_", "dual_coef_", "intercept_", "shape_fit_")
@@ -26,7 +28,7 @@ TRAINING_DATA = "_BaseLibSVM__Xfit"  # where scikit-learn keeps X for a kernel f
 
 
 def from_sklearn(fitted: Any) -> Any:
-    """A machine of widemargin that computes the same function as a fitted one of `sklearn.svm`.
+    """An estimator of widemargin that computes the same function as a fitted one of `sklearn.svm`.
 
     Parameters
     ----------
@@ -56,8 +58,8 @@ def from_sklearn(fitted: Any) -> Any:
     check_is_fitted(fitted)
     kind = getattr(widemargin.estimators, name)
     if name not in LIBSVM_TYPES:  # weights of the features instead of support vectors
-        return _converted(fitted, kind, WEIGHTS)
-    model = _converted(fitted, kind, EXPANSION)
+        return counterpart(fitted, kind, WEIGHTS)
+    model = counterpart(fitted, kind, EXPANSION)
     model.support_ = fitted.support_.astype(np.int64)
     if callable(fitted.kernel):
         model.support_vectors_ = safe_indexing(getattr(fitted, TRAINING_DATA), fitted.support_)
@@ -71,7 +73,7 @@ def from_sklearn(fitted: Any) -> Any:
 
 
 def to_sklearn(model: Any) -> Any:
-    """A fitted estimator of `sklearn.svm` that computes the same function as a machine of widemargin.
+    """A fitted estimator of `sklearn.svm` that computes the same function as an estimator of widemargin.
 
     Parameters that only widemargin has are left out. A kernel that scikit-learn lacks is handed over as a function,
     which then needs widemargin to predict. Ties of votes go to the first of the classes in ascending order, as always
@@ -105,7 +107,7 @@ def to_sklearn(model: Any) -> Any:
     name = _name_of(model, "widemargin", widemargin)
     check_is_fitted(model)
     if name not in LIBSVM_TYPES:  # weights of the features instead of support vectors
-        return _converted(model, getattr(sklearn.svm, name), WEIGHTS)
+        return counterpart(model, getattr(sklearn.svm, name), WEIGHTS)
     n_classes = len(getattr(model, "classes_", ()))
     if n_classes > 2 and model.multi_class != "ovo":
         raise ValueError(
@@ -113,7 +115,7 @@ def to_sklearn(model: Any) -> Any:
             "multi_class='ovo'."
         )
     expansion = model._expansion
-    fitted = _converted(model, getattr(sklearn.svm, name), ("shape_fit_",), **_kernel_parameters(model))
+    fitted = counterpart(model, getattr(sklearn.svm, name), ("shape_fit_",), **_kernel_parameters(model))
     named = isinstance(fitted.kernel, str)
     fitted.support_ = model.support_.astype(np.int32)
     fitted.fit_status_ = getattr(model, "fit_status_", 0)
@@ -137,8 +139,8 @@ def to_sklearn(model: Any) -> Any:
     return fitted
 
 
-def _converted(model: Any, kind: type, attributes: tuple[str, ...], **parameters: Any) -> Any:
-    """An estimator of another library, with the parameters that both have and some fitted attributes."""
+def counterpart(model: Any, kind: type, attributes: tuple[str, ...] = (), **parameters: Any) -> Any:
+    """An estimator of another library, with the parameters that both have and, of a fitted model, some attributes."""
     given = model.get_params(deep=False) | parameters
     if given.get("cache_size", 0) is None:
         del given["cache_size"]  # ours is sized to the free memory, scikit-learn's is a number
@@ -161,12 +163,10 @@ def _name_of(model: Any, library: str, module: Any) -> str:
 def _kernel_parameters(model: Any) -> dict[str, Any]:
     """The kernel as scikit-learn takes it: a name with its numbers, or a function."""
     kernel = model._expansion.kernel
-    if isinstance(kernel, Precomputed):
-        return {"kernel": "precomputed"}
-    if isinstance(model.kernel, str) and type(kernel) in NAMES:
-        return {"kernel": model.kernel}
     if type(kernel) not in NAMES:
         return {"kernel": kernel}
+    if isinstance(model.kernel, str):
+        return {"kernel": model.kernel}
     numbers = {key: getattr(kernel, key) for key in ("gamma", "degree", "coef0") if hasattr(kernel, key)}
     return {"kernel": NAMES[type(kernel)], **numbers}
 
@@ -188,7 +188,6 @@ def _all_stored(coefficients: Any, sparse: bool) -> Any:
     """Coefficients of a sparse machine as CSR with its zeros stored, because LIBSVM's code reads them by place."""
     if not sparse:
         return np.ascontiguousarray(coefficients)
-    rows, columns = coefficients.shape
-    indices = np.tile(np.arange(columns, dtype=np.int32), rows)
-    starts = np.arange(0, rows * columns + 1, max(columns, 1), dtype=np.int32)[: rows + 1]
-    return sp.csr_matrix((np.ascontiguousarray(coefficients).ravel(), indices, starts), shape=(rows, columns))
+    stored = sp.csr_matrix(np.ones(coefficients.shape))
+    stored.data = coefficients.ravel()
+    return stored

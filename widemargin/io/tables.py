@@ -2,7 +2,7 @@
 
 A column is numbers (float64, nan for empty cells) or texts (None for empty cells). In CSV all cells are read
 as text first and a column becomes numbers only if every cell is one: what a column is then does not depend on which of
-its cells stand near the beginning of the file. A column of numbers with a few other words in it is more likely a slip
+its cells are near the beginning of the file. A column of numbers with a few other words in it is more likely a slip
 than a list of categories, and is reported with the line and the cell.
 """
 
@@ -57,14 +57,22 @@ class Table:
         if column in self.columns:
             return column
         names = list(self.columns)
-        try:
-            place = int(column)
-        except ValueError:
-            place = 0
-        if place and -len(names) <= place <= len(names):
-            return names[place - 1 if place > 0 else place]
+        place = place_of(column, len(names))
+        if place is not None:
+            return names[place]
         shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
         raise FileError(f"{self.name} has no column {column!r}: its columns are {shown}.")
+
+
+def place_of(column: str, width: int) -> int | None:
+    """Index of the column given by its place among `width`, 1 the first, -1 the last; None if it is none of them."""
+    try:
+        place = int(column)
+    except ValueError:
+        return None
+    if place == 0 or abs(place) > width:
+        return None
+    return place - 1 if place > 0 else place
 
 
 def read_table(
@@ -148,17 +156,15 @@ def _read_arrow(data: bytes | bytearray, kind: str, name: str) -> list[tuple[str
 
 def _from_arrow(column: Any, label: str, name: str) -> NDArray:
     """A column of any Arrow type as numbers or texts."""
-    arrow = _pyarrow()
+    from pyarrow import float64, types
+
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     kind = column.type
-    if arrow.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
-    if arrow.types.is_boolean(kind):
-        column, kind = column.cast(arrow.int8()), arrow.int8()
-    if arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_decimal(kind):
-        return column.cast(arrow.float64(), safe=False).to_numpy().astype(np.float64)
-    if arrow.types.is_string(kind) or arrow.types.is_large_string(kind) or str(kind) == "string_view":
-        return np.array(column.to_pylist(), object)
+    if any(is_kind(kind) for is_kind in (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)):
+        return column.cast(float64(), safe=False).to_numpy().astype(np.float64)
+    if types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view":
+        return _texts(column)
     raise FileError(
         f"{name}, column {label!r} has the type {kind}, expected numbers, truth values or texts: leave it out with "
         f"--drop {label!r}, or turn it into numbers first."
@@ -196,14 +202,10 @@ def _read_csv(
         )
     except (arrow.ArrowException, ValueError) as refused:
         raise _explained(data, separator, len(labels), name, refused) from None
-    found = Table(name, {}, data, separator, header)
-    found.columns = dict.fromkeys(labels, np.empty(0))  # names given by their place are looked up in it
+    found = Table(name, {label: _trimmed(table[label]) for label in labels}, data, separator, header)
     kept = {found.resolve(label) for label in as_texts if label in labels or label.lstrip("-").isdigit()}
-    for label in labels:
-        cells = _trimmed(table[label])
-        found.columns[label] = (
-            np.array(cells.to_pylist(), object) if label in kept else _numbers_or_texts(cells, label, found)
-        )
+    for label, cells in found.columns.items():
+        found.columns[label] = _texts(cells) if label in kept else _numbers_or_texts(cells, label, found)
     return found
 
 
@@ -216,23 +218,26 @@ def _trimmed(column: Any) -> Any:
     return compute.if_else(compute.is_in(column, arrow.array(EMPTY_WORDS)), None, column)
 
 
+def _texts(column: Any) -> NDArray:
+    """The cells of an Arrow column of texts, None where they are empty."""
+    return np.array(column.to_pylist(), object)
+
+
 def _numbers_or_texts(column: Any, label: str, table: Table) -> NDArray:
     """A column of CSV: numbers if every cell that is not empty is one, texts if hardly any is."""
-    arrow = _pyarrow()
+    from pyarrow import ArrowInvalid, float64
+
     try:
-        return column.cast(arrow.float64()).to_numpy().astype(np.float64)
-    except arrow.ArrowInvalid:
-        pass
-    cells = np.array(column.to_pylist(), object)
-    filled = np.array([cell is not None for cell in cells])
+        return column.cast(float64()).to_numpy().astype(np.float64)
+    except ArrowInvalid:
+        cells = _texts(column)
+    filled = np.flatnonzero([cell is not None for cell in cells])
     is_number = np.array([_is_number(cell) for cell in cells[filled]])
     if is_number.all():  # Python knows some more ways to write one, such as +1
-        numbers = np.full(len(cells), np.nan)
-        numbers[filled] = cells[filled].astype(np.float64)
-        return numbers
+        return cells.astype(np.float64)
     if is_number.mean() < MOSTLY:
         return cells
-    row = int(np.flatnonzero(filled)[np.argmin(is_number)])
+    row = int(filled[np.argmin(is_number)])
     raise FileError(
         f"{table.name}, {table.place(row)}, column {label!r}: {cells[row]!r} is not a number, as {is_number.sum():,} "
         f"of {len(is_number):,} cells of the column are: correct the cell, or say --categorical {label!r}."

@@ -12,9 +12,9 @@ make_kernel                             kernels by name
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
+from widemargin import _lazy
 from widemargin.kernels.algebra import Constant, Product, Scaled, Sum
 from widemargin.kernels.exponential_distance import ChiSquared, Laplacian
 from widemargin.kernels.feature_kernel import FeatureKernel
@@ -65,7 +65,7 @@ def __getattr__(name: str) -> Any:
     """Kernels on strings are imported when first asked for: most users have none."""
     if name not in _ON_STRINGS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module("widemargin.kernels.strings"), name)
+    return getattr(_lazy.load("widemargin.kernels.strings"), name)
 
 
 def __dir__() -> list[str]:

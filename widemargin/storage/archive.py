@@ -20,7 +20,7 @@ import struct
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,6 @@ from widemargin.storage.errors import FileError
 HEADER, CHECKSUM, ARRAYS, ENDING = "header.json", "checksum", "arrays/", ".npy"
 PLAIN_KINDS = "biufUS"  # truth values, whole numbers, floats, strings
 READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest date a zip can hold: the same model gives the same bytes on any day
 
 
 def write_archive(path: str | os.PathLike, header: Mapping[str, Any], arrays: Mapping[str, NDArray]) -> None:
@@ -44,7 +43,7 @@ def write_archive(path: str | os.PathLike, header: Mapping[str, Any], arrays: Ma
     members[CHECKSUM] = _checksum(members).encode()
     with replacing(Path(path)) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for name, data in members.items():
-            archive.writestr(zipfile.ZipInfo(name, EPOCH), data)
+            archive.writestr(zipfile.ZipInfo(name), data)  # dated 1980: the same model gives the same bytes on any day
 
 
 def read_archive(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, NDArray]]:
@@ -101,16 +100,13 @@ def _array(data: bytes) -> NDArray:
     version = np.lib.format.read_magic(stream)
     if version not in READERS:
         raise ValueError(f"an array is in version {version} of numpy's format")
-    shape, fortran, dtype = READERS[version](stream)
+    shape, _, dtype = READERS[version](stream)
     if dtype.kind not in PLAIN_KINDS:
         raise ValueError(f"an array holds values of type {dtype}")
     if dtype.itemsize * math.prod(shape) != len(data) - stream.tell():
         raise ValueError(f"an array of shape {shape} and type {dtype} does not fill its {len(data)} bytes")
-    order: Literal["F", "C"] = "F" if fortran else "C"
-    array = np.frombuffer(data, dtype, math.prod(shape), stream.tell()).reshape(shape, order=order)
-    return array.astype(
-        dtype.newbyteorder("="), order=order
-    )  # a copy, which can be written to, in this machine's order
+    array = np.load(io.BytesIO(data), allow_pickle=False)
+    return array.astype(dtype.newbyteorder("="), copy=False)
 
 
 def _checksum(members: Mapping[str, bytes]) -> str:

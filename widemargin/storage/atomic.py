@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -31,27 +31,22 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(draft, path)
-    except OSError as error:
+    except BaseException as error:
         draft.unlink(missing_ok=True)
-        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None
-    except BaseException:
-        draft.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None
         raise
     _sync_folder(path.parent)
 
 
 def _sync_folder(folder: Path) -> None:
     """Put the rename itself on disk, where the system lets folders be opened."""
-    try:
+    with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def check_writable(path: str | os.PathLike) -> None:
