@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.estimators.training_set import FLOATS, TrainingSet
 from widemargin.kernels import Precomputed, make_kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
@@ -46,6 +47,24 @@ def _same(model: Any, data: TrainingSet, support: NDArray[np.int64]) -> bool:
     if sp.issparse(given) or sp.issparse(vectors):
         return bool(abs(sp.csr_matrix(given) - sp.csr_matrix(vectors)).sum() == 0)
     return bool((given == vectors).all())
+
+
+def is_training_data(model: Any, X: Any) -> bool | None:
+    """Whether the samples of X at `support_` are the model's support vectors; None if they cannot be compared."""
+    if num_samples(X) != model.shape_fit_[0]:
+        return False
+    vectors = model.support_vectors_
+    if is_precomputed(model.kernel) or num_samples(vectors) != len(model.support_):
+        return None
+    rows, rounding = safe_indexing(X, model.support_), np.finfo(np.float32).eps  # one of them may be in float32
+    if sp.issparse(rows) or sp.issparse(vectors):  # compared as they are: dense copies of texts do not fit in memory
+        rows, vectors = sp.csr_matrix(rows), sp.csr_matrix(vectors)
+        return rows.shape == vectors.shape and bool(abs(rows - vectors).max() <= rounding * abs(vectors).max())
+    try:
+        rows, vectors = np.asarray(rows, np.float64), np.asarray(vectors, np.float64)
+    except (TypeError, ValueError):  # strings or other objects: some of them do not know when they are equal
+        return np.array_equal(rows, vectors) or None
+    return rows.shape == vectors.shape and np.allclose(rows, vectors, rtol=rounding, atol=0.0)
 
 
 def coefficients_of(model: Any) -> Vector:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from widemargin.linalg.arrays import Vector
 from widemargin.plots.display import Display
 from widemargin.plots.palette import LEGIBLE, Axes, legend_below, theme_of, tidy
 
@@ -23,8 +23,6 @@ DISTANCES = {  # from the optimum: label, number of the colour and style of the 
 }
 COLUMNS = ("objective", "gap", "violation", "n_support", "n_free")
 AGAINST = {"iterations": "steps", "seconds": "seconds", "passes": "passes"}
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
@@ -78,8 +76,7 @@ class ConvergenceDisplay(Display):
         machine = getattr(model, "best_estimator_", model)
         machine = machine.steps[-1][1] if hasattr(machine, "steps") else machine
         traced = getattr(getattr(machine, "solver", None), "trace", None)
-        history = getattr(machine, "history_", None)
-        history = traced if history is None else history
+        history = getattr(machine, "history_", traced)
         if history is None:
             raise ValueError(
                 f"This {type(machine).__name__} kept no history of its fit: fit it with trace=True, or with "

@@ -6,25 +6,26 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
-from widemargin.plots.multipliers import bounded_support, is_training_data
+from widemargin.costs import COSTS
+from widemargin.estimators.fitted import is_training_data
+from widemargin.linalg.arrays import Matrix, Vector
+from widemargin.plots.multipliers import Flags, bounded_support
 from widemargin.plots.plane import Plane
 from widemargin.plots.reading import as_fitted, dense, prepared, unwrap, with_room
 
 FINEST_GRID, COARSEST_GRID = 300, 100  # points along each axis: smooth lines on a screen, and still readable ones
-KERNEL_VALUES = 2e8  # evaluated for one picture, a second or so: machines with many support vectors get a coarser grid
-KERNEL_WORK = 6e9  # the same in products of features
+GRID_TIME = 1.5e8  # nanoseconds on one core: models with many support vectors get a coarser grid
 CHUNK_ENTRIES = 10_000_000  # entries of the lifted grid held at once, 80 MB
 EDGE = 0.08  # room left around the data, as a share of their range
-
-Vector = NDArray[np.float64]
 
 
 def resolution_for(machine: Any) -> int:
     """A grid as fine as the number of support vectors allows."""
-    n_support = max(1, len(getattr(machine, "support_", [0])))
-    n_features = max(1, getattr(machine, "n_features_in_", 1))
-    points = min(KERNEL_VALUES / n_support, KERNEL_WORK / (n_support * n_features))
+    n_support = max(1, len(getattr(machine, "support_", ())))
+    per_value, per_feature = COSTS.product_value
+    points = GRID_TIME / (n_support * (per_value + per_feature * getattr(machine, "n_features_in_", 1)))
     return int(np.clip(np.sqrt(points), COARSEST_GRID, FINEST_GRID))
 
 
@@ -36,21 +37,13 @@ def grid_over(points: Vector, resolution: int) -> tuple[Vector, Vector, Vector]:
 
 def evaluate_on(model: Any, plane: Plane, grid: Vector, X: Any, two_sides: bool) -> NDArray:
     """f, or the class number, on the grid; in chunks, because a lifted grid can be many times larger than the data."""
-    machine = unwrap(model)[0]
-    step = max(1, CHUNK_ENTRIES // len(plane.origin))
-    parts = []
-    for start in range(0, len(grid), step):
-        lifted = as_fitted(model, plane.lift(grid[start : start + step]), X)
-        if two_sides:
-            parts.append(np.asarray(model.decision_function(lifted)).ravel())
-        else:
-            parts.append(np.searchsorted(machine.classes_, model.predict(lifted)))
-    return np.concatenate(parts)
+    evaluate = model.decision_function if two_sides else model.predict
+    chunks = gen_batches(len(grid), max(1, CHUNK_ENTRIES // len(plane.origin)))
+    values = np.concatenate([np.ravel(evaluate(as_fitted(model, plane.lift(grid[chunk]), X))) for chunk in chunks])
+    return values if two_sides else np.searchsorted(unwrap(model)[0].classes_, values)
 
 
-def support_on(
-    plane: Plane, machine: Any, before: Any, samples: Vector, given: Any
-) -> tuple[Vector, NDArray[np.bool_]]:
+def support_on(plane: Plane, machine: Any, before: Any, samples: Matrix, given: Any) -> tuple[Matrix, Flags]:
     """Support vectors on the plane, and which are at their bound; none where the model does not know where they are."""
     nowhere = np.empty((0, 2)), np.empty(0, bool)
     if not hasattr(machine, "support_vectors_") or len(machine.support_) == 0:
@@ -59,7 +52,7 @@ def support_on(
         vectors = dense(machine.support_vectors_)
         if vectors.shape != (len(vectors), len(plane.origin)):  # a kernel on objects keeps no coordinates
             return nowhere
-    elif is_training_data(machine, prepared(before, given)):
+    elif is_training_data(machine, prepared(before, given)) is not False:
         vectors = samples[machine.support_]
     else:
         return nowhere

@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.plots.reading import column_of, dense_features, feature_names, section_note
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +35,8 @@ class Plane:
     """
 
     origin: Vector
-    directions: Vector
-    readers: Vector
+    directions: Matrix
+    readers: Matrix
     names: tuple[str, str]
     note: str = ""
 
@@ -47,11 +45,11 @@ class Plane:
         """Whether the plane is all of feature space."""
         return len(self.origin) == 2
 
-    def project(self, X: Vector) -> Vector:
+    def project(self, X: Matrix) -> Matrix:
         """Coordinates on the plane, shape (n_samples, 2)."""
         return (X - self.origin) @ self.readers
 
-    def lift(self, points: Vector) -> Vector:
+    def lift(self, points: Matrix) -> Matrix:
         """The points of feature space with given coordinates, shape (n_points, n_features)."""
         return self.origin + points @ self.directions
 
@@ -108,7 +106,7 @@ def _pair(features: Sequence[int | str] | str, names: list[str]) -> list[int]:
     return places
 
 
-def _principal(samples: Vector) -> Plane:
+def _principal(samples: Matrix) -> Plane:
     """Standardised first: otherwise the plane would follow whichever feature has the largest unit."""
     if min(samples.shape) < 2:
         raise ValueError(f"features='pca' needs at least two samples and two features; X has shape {samples.shape}.")

@@ -11,14 +11,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from widemargin._sklearn import num_samples, safe_indexing
+from widemargin.linalg.arrays import Vector
 from widemargin.plots.display import Display
 from widemargin.plots.palette import LEGIBLE, Axes, tidy
-
-Vector = NDArray[np.float64]
 
 
 class ScalingDisplay(Display):
