@@ -16,12 +16,11 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.report.numbers import number
 
 MOST_MARKS = {"line": 300, "points": 800}  # of one series: more are not to be seen
 TICKS = 5  # about this number per axis
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ class Chart:
         """Vertical places of values."""
         return self.y.place(values, self.frame.bottom, self.frame.top)
 
-    def marks(self, one: Series) -> Vector:
+    def marks(self, one: Series) -> Matrix:
         """One row for each mark of a series: x and y, and of bars also width and height."""
         if one.kind == "bars":
             edges, tops = self.across(one.x), self.up(one.y)
