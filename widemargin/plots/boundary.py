@@ -22,7 +22,7 @@ from scipy.ndimage import gaussian_filter
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.plots.display import Display
-from widemargin.plots.evaluation import contour_pieces, evaluate_on, grid_over, nearest_on, resolution_for, support_on
+from widemargin.plots.evaluation import evaluate_on, grid_over, nearest_on, resolution_for, support_on
 from widemargin.plots.multipliers import INSIDE_MARGIN, Flags
 from widemargin.plots.palette import LEGIBLE, Axes, Theme
 from widemargin.plots.plane import Plane, choose_plane
@@ -227,12 +227,15 @@ class BoundaryDisplay(Display):
 
     def _draw_slack(self, ax: Axes, inside: NDArray[np.int64]) -> None:
         """A line from each sample with slack to the point of its own margin that is nearest on the picture."""
+        from contourpy import contour_generator
+
         spread = np.ones(2) if ax.get_aspect() == 1.0 else np.array([np.ptp(self.xs), np.ptp(self.ys)])
+        contours = contour_generator(self.xs, self.ys, self.values)
         segments = []
         for side, level in ((0, -1.0), (1, 1.0)):
-            starts, ends = contour_pieces(self.xs, self.ys, self.values, level)
-            own = self.points[inside[self.labels[inside] == side]] if len(starts) else ()
-            segments += [[point, nearest_on(point, starts, ends, spread)] for point in own]
+            margin: Any = contours.lines(level)
+            own = self.points[inside[self.labels[inside] == side]] if margin else ()
+            segments += [[point, nearest_on(point, margin, spread)] for point in own]
         self._slack(segments)
 
 

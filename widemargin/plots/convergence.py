@@ -21,7 +21,6 @@ DISTANCES = {  # from the optimum: label, number of the colour and style of the 
     "gap": ("relative duality gap", 0, "dashed"),
     "objective": ("objective above its final value", 2, "dashdot"),
 }
-COLUMNS = ("objective", "gap", "violation", "n_support", "n_free")
 AGAINST = {"iterations": "steps", "seconds": "seconds", "passes": "passes"}
 
 
@@ -219,7 +218,7 @@ def _problems(history: Any) -> list[dict[str, Vector]]:
     several = getattr(history, "records", history)  # of a Trace
     if isinstance(several, Sequence) and len(several) and not isinstance(several[0], Mapping):
         return [columns for record in several for columns in _problems(getattr(record, "rows", record))]
-    names = ("problem", *AGAINST, *COLUMNS)
+    names = ("problem", *AGAINST, *DISTANCES, "n_support", "n_free")
     if isinstance(several, Sequence):
         several = {name: [row[name] for row in several] for name in (several[0] if several else names)}
     known = getattr(several, "columns", several)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -59,18 +60,9 @@ def support_on(plane: Plane, machine: Any, before: Any, samples: Matrix, given: 
     return plane.project(vectors), bounded_support(machine)
 
 
-def contour_pieces(xs: Vector, ys: Vector, values: Vector, level: float) -> tuple[Vector, Vector]:
-    """Starts and ends of the straight pieces of a contour line, without drawing it."""
-    from contourpy import contour_generator
-
-    lines: Any = contour_generator(xs, ys, values).lines(level)
-    if not lines:
-        return np.empty((0, 2)), np.empty((0, 2))
-    return np.concatenate([line[:-1] for line in lines]), np.concatenate([line[1:] for line in lines])
-
-
-def nearest_on(point: Vector, starts: Vector, ends: Vector, spread: Vector) -> Vector:
-    """The point on the pieces that is nearest when distances are counted in units of `spread`."""
+def nearest_on(point: Vector, lines: Sequence[Matrix], spread: Vector) -> Vector:
+    """The point on broken lines that is nearest when distances are counted in units of `spread`."""
+    starts, ends = np.concatenate([line[:-1] for line in lines]), np.concatenate([line[1:] for line in lines])
     ahead = (ends - starts) / spread
     back = (point - starts) / spread
     share = np.clip((back * ahead).sum(axis=1) / np.maximum((ahead**2).sum(axis=1), 1e-300), 0.0, 1.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -70,18 +69,19 @@ class GridSearchDisplay(Display):
             raise ValueError(
                 f"A heat map needs a fitted GridSearchCV or its cv_results_; {type(search).__name__} holds no results."
             )
-        x_column, y_column = _column(names, x), _column(names, y)
+        columns = [_column(names, parameter) for parameter in (x, y)]
         score = score or _score(names)
         if score not in names:
             raise ValueError(
                 f"cv_results_ has no column {score!r}; give the name of a score, such as 'mean_test_score'."
             )
-        (x_values, columns), (y_values, rows) = (_levels(results[name]) for name in (x_column, y_column))
+        (x_values, across), (y_values, up) = (_levels(results[column]) for column in columns)
         scores = np.full((len(y_values), len(x_values)), np.nan)
-        np.fmax.at(scores, (rows, columns), np.asarray(results[score], np.float64))
+        np.fmax.at(scores, (up, across), np.asarray(results[score], np.float64))
         if np.isnan(scores).all():
             raise ValueError(f"Every {score} is nan: all fits of the search failed. Look at its warnings first.")
-        return cls(x_column.removeprefix("param_"), y_column.removeprefix("param_"), x_values, y_values, scores, score)
+        x_name, y_name = (column.removeprefix("param_") for column in columns)
+        return cls(x_name, y_name, x_values, y_values, scores, score)
 
     def plot(self, ax: Axes | None = None, *, colorbar: bool = True) -> GridSearchDisplay:
         """Draw, on the given Axes or on a new figure."""
@@ -190,8 +190,3 @@ def _label(set_ticks: Any, values: list) -> None:
     step = 1 + (len(values) - 1) // LEGIBLE.ticks
     places = range(0, len(values), step)
     set_ticks(list(places), [_text(values[k]) for k in places])
-
-
-def is_search(model: Any) -> bool:
-    """Whether a model is a fitted search, so that `plot` can choose this picture."""
-    return isinstance(getattr(model, "cv_results_", None), Mapping)

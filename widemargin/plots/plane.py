@@ -110,15 +110,13 @@ def _principal(samples: Matrix) -> Plane:
     """Standardised first: otherwise the plane would follow whichever feature has the largest unit."""
     if min(samples.shape) < 2:
         raise ValueError(f"features='pca' needs at least two samples and two features; X has shape {samples.shape}.")
-    mean = samples.mean(axis=0)
-    scale = samples.std(axis=0)
-    scale[scale == 0.0] = 1.0
     from sklearn.decomposition import PCA
+    from sklearn.preprocessing import StandardScaler
 
+    scaler = StandardScaler().fit(samples)
     found = PCA(2, svd_solver="full" if samples.shape[1] < 500 else "randomized", random_state=0)
-    found.fit((samples - mean) / scale)
-    share = found.explained_variance_ratio_
+    found.fit(scaler.transform(samples))
+    share, axes, scale = found.explained_variance_ratio_, found.components_, scaler.scale_
     names = (f"component 1 ({share[0]:.0%} of variance)", f"component 2 ({share[1]:.0%})")
     note = f"section: through the mean, along 2 of {samples.shape[1]} principal components"
-    axes = found.components_
-    return Plane(mean, axes * scale, (axes / scale).T.copy(), names, note if samples.shape[1] > 2 else "")
+    return Plane(scaler.mean_, axes * scale, (axes / scale).T, names, note if samples.shape[1] > 2 else "")
