@@ -1,6 +1,6 @@
 """Nanoseconds of elementary steps on this machine, beside those that widemargin assumes (widemargin/costs.py).
 
-    python benchmarks/costs.py
+    python -m benchmarks.costs
 
 One thread, CPU time of that thread, best of several runs, compilation excluded. Only ratios matter to the package: all
 costs larger or smaller by one factor change no decision. What only whole fits can tell is listed as assumed.
@@ -16,6 +16,7 @@ from dataclasses import asdict
 import numpy as np
 from scipy.linalg import lapack
 
+from benchmarks.timing import fastest
 from widemargin import SVC
 from widemargin.costs import COSTS
 from widemargin.gram import FullGram
@@ -29,13 +30,7 @@ ORDER = 1000  # of matrices that are factored
 
 def best(task: Callable[[], object], clock: Callable[[], float] = time.thread_time) -> float:
     """Nanoseconds of the fastest of several runs, after one that compiles."""
-    task()
-    seconds = []
-    for _ in range(REPEATS):
-        start = clock()
-        task()
-        seconds.append(clock() - start)
-    return 1e9 * min(seconds)
+    return 1e9 * fastest(task, REPEATS, clock)
 
 
 def per_value(X: np.ndarray) -> float:

@@ -1,8 +1,8 @@
 """Kernel ridge regression and Gaussian processes beside scikit-learn and beside GPyTorch's conjugate gradients.
 
-    python benchmarks/gaussian_processes.py DATA_FOLDER sklearn              n = 5,000: fit and predict, same answers?
-    python benchmarks/gaussian_processes.py DATA_FOLDER gpytorch [SAMPLES]   cadata and kin40k, same parameters for both
-    python benchmarks/gaussian_processes.py DATA_FOLDER kin40k [MEGABYTES]   40,000 samples: seconds and peak memory
+    python -m benchmarks.gaussian_processes DATA_FOLDER sklearn              n = 5,000: fit and predict, same answers?
+    python -m benchmarks.gaussian_processes DATA_FOLDER gpytorch [SAMPLES]   cadata and kin40k, same parameters for both
+    python -m benchmarks.gaussian_processes DATA_FOLDER kin40k [MEGABYTES]   40,000 samples: seconds and peak memory
 
 DATA_FOLDER holds kin40k/kin40k.csv and cadata/cal_housing.data, plain or .xz. Inputs and targets are standardised. The
 libraries take turns; wall and CPU seconds are medians. `gpytorch` fits the parameters once, on 1,500 samples, and gives
@@ -15,11 +15,8 @@ from __future__ import annotations
 import resource
 import statistics
 import sys
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,6 +24,8 @@ import sklearn.gaussian_process
 import sklearn.kernel_ridge
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
+from benchmarks.peers.datasets import find
+from benchmarks.timing import timed
 from widemargin import GaussianProcessRegressor, KernelRidge
 from widemargin.kernels import Gaussian
 
@@ -37,21 +36,11 @@ HELD_OUT = 4000  # samples for the error of predictions
 
 def load(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Standardised inputs and targets in a fixed random order."""
-    for ending in ("", ".xz", ".gz"):
-        path = folder / (FILES[name] + ending)
-        if path.exists():
-            table = pd.read_csv(path, header=None).apply(pd.to_numeric, errors="coerce").dropna().to_numpy()
-            table = table[np.random.default_rng(0).permutation(len(table))]
-            table = (table - table.mean(axis=0)) / table.std(axis=0)
-            return np.ascontiguousarray(table[:, :-1]), np.ascontiguousarray(table[:, -1])
-    sys.exit(f"{folder / FILES[name]} does not exist, nor with .xz or .gz: give the folder that holds the sets.")
-
-
-def clock(action: Callable[[], Any]) -> tuple[float, float, Any]:
-    """Wall seconds, CPU seconds and the answer."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    answer = action()
-    return time.perf_counter() - wall, time.process_time() - cpu, answer
+    table = pd.read_csv(find(folder, FILES[name]), header=None)
+    table = table.apply(pd.to_numeric, errors="coerce").dropna().to_numpy()
+    table = table[np.random.default_rng(0).permutation(len(table))]
+    table = (table - table.mean(axis=0)) / table.std(axis=0)
+    return np.ascontiguousarray(table[:, :-1]), np.ascontiguousarray(table[:, -1])
 
 
 def rmse(prediction: np.ndarray, truth: np.ndarray) -> float:
@@ -78,11 +67,11 @@ def beside_sklearn(folder: Path) -> None:
         answers = {}
         for _ in range(TURNS):
             for label, model in (("widemargin", ours), ("scikit-learn", theirs)):
-                fit = clock(lambda model=model: model.fit(X, y))
-                mean = clock(lambda model=model: model.predict(new))
+                fit = timed(model.fit, X, y)
+                mean = timed(model.predict, new)
                 spread = (0.0, 0.0, None)
                 if std:
-                    spread = clock(lambda model=model: model.predict(new[:1000], return_std=True))
+                    spread = timed(model.predict, new[:1000], return_std=True)
                 times[label].append((*fit[:2], *mean[:2], *spread[:2]))
                 answers[label] = (mean[2], spread[2][1] if std else mean[2])
         rows = {label: [statistics.median(column) for column in zip(*turns)] for label, turns in times.items()}
@@ -146,7 +135,7 @@ def beside_gpytorch(folder: Path, samples: int) -> None:
             "GPyTorch": partial(by_gpytorch, X, y, new, scale, gamma, noise),
         }
         for label, action in actions.items():
-            wall, cpu, mean = clock(action)
+            wall, cpu, mean = timed(action)
             print(f"  {label:<22} {wall:7.1f} s (CPU {cpu:.1f})   rmse {rmse(mean, truth):.5f}", flush=True)
 
 
@@ -164,7 +153,7 @@ def all_of_kin40k(folder: Path, megabytes: float) -> None:
     kernel = scale * Gaussian(gamma)
     print(f"scale {scale:.3g}, gamma {gamma:.3g}, noise {noise:.3g}")
     ridge = KernelRidge(noise, kernel=kernel, cache_size=megabytes, solver="cg", tol=1e-4)
-    wall, cpu, model = clock(lambda: ridge.fit(X, y))
+    wall, cpu, model = timed(ridge.fit, X, y)
     print(f"40,000 samples: {wall:.1f} s (CPU {cpu:.1f})")
     print(model.certificate_)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)

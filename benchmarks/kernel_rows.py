@@ -1,6 +1,6 @@
 """Nanoseconds per kernel entry of every path: 256 rows against n columns, in tiles of 256 x 1024 as the solvers ask.
 
-    python benchmarks/kernel_rows.py [n]
+    python -m benchmarks.kernel_rows [n]
 
 Beside it the plain NumPy way: a matrix product, |x|^2 + |z|^2 - 2 x'z, and np.exp. One thread, CPU time of that
 thread (so that a busy machine disturbs less), best of several runs, compilation excluded.
@@ -9,28 +9,16 @@ thread (so that a busy machine disturbs less), best of several runs, compilation
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
 
+from benchmarks.timing import fastest
 from widemargin.kernels import ChiSquared, Cosine, Gaussian, Kernel, Laplacian, Linear, Polynomial, Sigmoid
 from widemargin.parallel.tiles import single_threaded_blas
 
 ROWS, TILE = 256, 1024
 REPEATS = 7
-
-
-def best_seconds(task: Callable[[], object]) -> float:
-    """CPU seconds of the fastest of several runs, after one that compiles."""
-    task()
-    seconds = []
-    for _ in range(REPEATS):
-        start = time.thread_time()
-        task()
-        seconds.append(time.thread_time() - start)
-    return min(seconds)
 
 
 def kernel_ns(kernel: Kernel, X, dtype) -> tuple[float, str]:
@@ -45,7 +33,7 @@ def kernel_ns(kernel: Kernel, X, dtype) -> tuple[float, str]:
             stop = min(n, start + TILE)
             kernel.block(left, samples.tile(start, stop), out[:, : stop - start])
 
-    return best_seconds(rows) / (ROWS * n) * 1e9, type(samples).__name__
+    return fastest(rows, REPEATS) / (ROWS * n) * 1e9, type(samples).__name__
 
 
 def plain_ns(X, dtype) -> float:
@@ -63,7 +51,7 @@ def plain_ns(X, dtype) -> float:
             distance += squares[None, start : start + TILE]
             np.exp(-distance, out=distance)
 
-    return best_seconds(rows) / (ROWS * n) * 1e9
+    return fastest(rows, REPEATS) / (ROWS * n) * 1e9
 
 
 def text_like(n: int, d: int, per_row: int) -> sparse.csr_array:

@@ -1,6 +1,6 @@
 """Training of linear machines beside LIBLINEAR (liblinear-official) and scikit-learn, to equal gaps.
 
-    python benchmarks/linear.py DATA_FOLDER [--quick] [--repeats N] [--only NAME ...] [--tables dense text kernel]
+    python -m benchmarks.linear DATA_FOLDER [--quick] [--repeats N] [--only NAME ...] [--tables dense text kernel]
                                             [--record FILE]
 
 Three tables: few features (a9a, w8a, ijcnn1, covtype, an MNIST pair), text (reuters, two newsgroup pairs, 20
@@ -26,10 +26,10 @@ import argparse
 import json
 import statistics
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +37,8 @@ import numpy as np
 import scipy.sparse as sp
 import sklearn.svm
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from benchmarks.peers.datasets import MissingData, load
+from benchmarks.timing import Timed, timed
 from widemargin import SVC, LinearSVC
 
 GAP = 1e-4  # relative, at which the methods are compared
@@ -59,21 +58,6 @@ LONGEST = 10.0  # seconds of processor after which a finer eps is not tried, nor
 TURNS = 20.0  # seconds of both libraries together after which they take no further turn
 MOST_FOR_SMO = 20_000  # samples of the third table: scikit-learn's SVC grows with their square at least
 MANY_PASSES = 20_000  # of scikit-learn's copy, where LIBLINEAR's own limit came first
-
-
-@dataclass
-class Times:
-    """Processor and clock seconds of one call, and what it returned."""
-
-    processor: float
-    clock: float
-    result: Any = None
-
-
-def timed(action: Callable[[], Any]) -> Times:
-    clock, processor = time.perf_counter(), time.process_time()
-    result = action()
-    return Times(time.process_time() - processor, time.perf_counter() - clock, result)
 
 
 def primal(X: Any, sign: np.ndarray, C: float, loss: str, weights: np.ndarray) -> float:
@@ -101,12 +85,12 @@ class Liblinear:
 
         self.problem, self.classes, self.d = problem(y, X, bias=1), np.unique(y), X.shape[1]
 
-    def train(self, C: float, solver: int, eps: float) -> Times:
+    def train(self, C: float, solver: int, eps: float) -> Timed:
         from liblinear.liblinear import parameter
         from liblinear.liblinearutil import train
 
         options = parameter(f"-s {solver} -c {C} -e {eps} -B 1 -q")
-        return timed(lambda: train(self.problem, options))
+        return timed(train, self.problem, options)
 
     def weights(self, model: Any) -> np.ndarray:
         n = len(self.classes)
@@ -138,10 +122,10 @@ def run_liblinear(
     """One run, as a function that gives its times, and weights as the result."""
     if solver:
         run = machine.train(C, solver, eps)
-        return Times(run.processor, run.clock, machine.weights(run.result))
+        return run._replace(result=machine.weights(run.result))
     theirs = sklearn.svm.LinearSVC(loss=loss, C=C, dual=True, tol=eps, max_iter=MANY_PASSES)
-    run = timed(lambda: theirs.fit(*data))
-    return Times(run.processor, run.clock, weights_of(theirs))
+    run = timed(theirs.fit, *data)
+    return run._replace(result=weights_of(theirs))
 
 
 def tune(machine: Liblinear, X: Any, y: np.ndarray, C: float, loss: str, lower: float) -> Tuned:
@@ -153,11 +137,12 @@ def tune(machine: Liblinear, X: Any, y: np.ndarray, C: float, loss: str, lower: 
         for eps in STEPS:
             run = run_liblinear(machine, (X, y), C, loss, solver, eps)
             value = total_primal(X, y, C, loss, run.result)
-            runs.append(Tuned(solver, eps, (value - lower) / value, run.processor))
-            if runs[-1].gap <= GAP or run.processor > LONGEST:
+            runs.append(Tuned(solver, eps, (value - lower) / value, run.cpu))
+            if runs[-1].gap <= GAP or run.cpu > LONGEST:
                 break
     enough = [run for run in runs if run.gap <= GAP]
-    return min(enough, key=_cost) if enough else max(runs, key=_cost)
+    seconds = attrgetter("processor")
+    return min(enough, key=seconds) if enough else max(runs, key=seconds)
 
 
 def compare(name: str, X: Any, y: np.ndarray, repeats: int, record: dict[str, Any], save: Callable[[], None]) -> list:
@@ -177,25 +162,22 @@ def compare(name: str, X: Any, y: np.ndarray, repeats: int, record: dict[str, An
                 save()
             tuned = Tuned(**cell["tuned"])
             if "row" not in cell:
-                runs: dict[str, list[Times]] = {"ours": [], "theirs": []}
+                runs: dict[str, list[Timed]] = {"ours": [], "theirs": []}
                 ours(GAP)
-                while len(runs["ours"]) < repeats and sum(r.clock for both in runs.values() for r in both) < TURNS:
-                    runs["ours"].append(timed(lambda: ours(GAP)))  # noqa: B023
+                while len(runs["ours"]) < repeats and sum(r.wall for both in runs.values() for r in both) < TURNS:
+                    runs["ours"].append(timed(ours, GAP))
                     if tuned.processor <= LONGEST:
                         runs["theirs"].append(run_liblinear(machine, (X, y), C, loss, tuned.solver, tuned.eps))
-                runs["theirs"] = runs["theirs"] or [Times(tuned.processor, tuned.processor)]
+                runs["theirs"] = runs["theirs"] or [Timed(tuned.processor, tuned.processor, None)]
                 mine, other = (
-                    {
-                        kind: statistics.median(getattr(run, kind) for run in runs[who])
-                        for kind in ("processor", "clock")
-                    }
+                    {kind: statistics.median(getattr(run, kind) for run in runs[who]) for kind in ("cpu", "wall")}
                     for who in ("ours", "theirs")
                 )
                 value = total_primal(X, y, C, loss, weights_of(runs["ours"][-1].result))
-                cell["ratio"], mark = other["processor"] / mine["processor"], "" if tuned.gap <= GAP else ">"
+                cell["ratio"], mark = other["cpu"] / mine["cpu"], "" if tuned.gap <= GAP else ">"
                 cell["row"] = (
-                    f"| {name} | {loss} | {C:g} | {1e3 * mine['processor']:.1f} | {1e3 * other['processor']:.1f} "
-                    f"| {mark}{cell['ratio']:.2f} | {mark}{other['clock'] / mine['clock']:.2f} "
+                    f"| {name} | {loss} | {C:g} | {1e3 * mine['cpu']:.1f} | {1e3 * other['cpu']:.1f} "
+                    f"| {mark}{cell['ratio']:.2f} | {mark}{other['wall'] / mine['wall']:.2f} "
                     f"| {(value - lower) / value:.1e} | {tuned.gap:.1e} | {tuned} |"
                 )
                 save()
@@ -211,19 +193,15 @@ def compare_kernel(name: str, X: Any, y: np.ndarray) -> float:
         rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:size])
         X, y = X[rows], y[rows]
     machines = (LinearSVC(loss="hinge", penalize_intercept=False, n_jobs=1), SVC(kernel="linear", n_jobs=1))
-    best, own = (min((timed(lambda: machine.fit(X, y)) for _ in range(4)), key=_cost) for machine in machines)  # noqa: B023
-    theirs = timed(lambda: sklearn.svm.SVC(kernel="linear", cache_size=1000).fit(X, y))
+    best, own = (min((timed(machine.fit, X, y) for _ in range(4)), key=attrgetter("cpu")) for machine in machines)
+    theirs = timed(sklearn.svm.SVC(kernel="linear", cache_size=1000).fit, X, y)
     print(
-        f"| {name} | {size} | {1e3 * best.processor:.1f} | {1e3 * own.processor:.1f} | {1e3 * theirs.processor:.0f} "
-        f"| {theirs.processor / best.processor:.1f} | {theirs.processor / own.processor:.1f} "
+        f"| {name} | {size} | {1e3 * best.cpu:.1f} | {1e3 * own.cpu:.1f} | {1e3 * theirs.cpu:.0f} "
+        f"| {theirs.cpu / best.cpu:.1f} | {theirs.cpu / own.cpu:.1f} "
         f"| {best.result.certificate_.gap:.1e} | {own.result.certificate_.violation:.1e} |",
         flush=True,
     )
-    return theirs.processor / own.processor
-
-
-def _cost(run: Times | Tuned) -> float:
-    return run.processor
+    return theirs.cpu / own.cpu
 
 
 def read(source: str, folder: Path, quick: bool) -> tuple[Any, np.ndarray]:

@@ -1,6 +1,6 @@
 """Time to read LIBSVM text, beside scikit-learn's `load_svmlight_file`, at equal result.
 
-    python benchmarks/parsing.py DATA_FOLDER [NAME ...]
+    python -m benchmarks.parsing DATA_FOLDER [NAME ...]
 
 DATA_FOLDER holds LIBSVM files as w8a/w8a and ijcnn1/ijcnn1, plain or compressed; they are unpacked to a new folder
 first, so that both read plain files from memory that the system keeps. The libraries take turns and figures are
@@ -12,15 +12,14 @@ from __future__ import annotations
 import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from widemargin.io import FileError, read_libsvm
+from benchmarks.peers.datasets import find
+from benchmarks.timing import timed
+from widemargin.io import read_libsvm
 from widemargin.io.raw_bytes import read_bytes
 
 NAMES = ("w8a", "ijcnn1", "a9a", "usps")
@@ -29,19 +28,9 @@ REPEATS = 9  # of ours; theirs, ten times slower, is repeated a third as often
 
 def unpacked(folder: Path, name: str, into: Path) -> Path:
     """A plain copy of a data set."""
-    for ending in ("", ".xz", ".bz2", ".gz"):
-        path = folder / name / (name + ending)
-        if path.exists():
-            plain = into / name
-            plain.write_bytes(read_bytes(path))
-            return plain
-    raise FileError(f"{folder / name / name} does not exist, nor with .xz, .bz2 or .gz: give the folder of the sets.")
-
-
-def seconds(action: Callable[[], Any]) -> float:
-    began = time.perf_counter()
-    action()
-    return time.perf_counter() - began
+    plain = into / name
+    plain.write_bytes(read_bytes(find(folder, f"{name}/{name}")))
+    return plain
 
 
 def check_equal(path: Path) -> None:
@@ -64,7 +53,7 @@ def measure(path: Path) -> str:
     for repeat in range(REPEATS):
         for key, action in actions.items():
             if key != "theirs" or repeat % 3 == 0:
-                times[key].append(seconds(action))
+                times[key].append(timed(action).wall)
     every, one, theirs = (statistics.median(times[key]) for key in actions)
     size = path.stat().st_size / 1e6
     return (
@@ -75,7 +64,7 @@ def measure(path: Path) -> str:
 
 def main() -> None:
     if len(sys.argv) < 2:
-        sys.exit("Say where the data are: python benchmarks/parsing.py DATA_FOLDER [NAME ...]")
+        sys.exit("Say where the data are: python -m benchmarks.parsing DATA_FOLDER [NAME ...]")
     print("| file | all threads | one thread | scikit-learn | ratio | ratio, one thread |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for name in sys.argv[2:] or NAMES:

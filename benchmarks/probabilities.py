@@ -1,6 +1,6 @@
 """Probabilities of SVC beside scikit-learn's: what they cost and how good they are on test data.
 
-    python benchmarks/probabilities.py DATA_FOLDER [letter usps dna satimage ...]
+    python -m benchmarks.probabilities DATA_FOLDER [letter usps dna satimage ...]
 
 DATA_FOLDER holds the LIBSVM files NAME/FILE and NAME/FILE.t, plain or compressed. Both libraries get the same data
 (dense), C and gamma. The cost is CPU time of fit(probability=True) over fit, the libraries' own; medians of interleaved
@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import statistics
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +23,9 @@ import sklearn.svm
 from sklearn.metrics import log_loss
 
 import widemargin
-from widemargin.io import FileError, read_libsvm
+from benchmarks.peers.datasets import find
+from benchmarks.timing import timed
+from widemargin.io import read_libsvm
 
 #: name -> file, C, gamma
 SETS: dict[str, tuple[str, float, float | str]] = {
@@ -41,27 +42,16 @@ REPEATS = 3  # of our fits; scikit-learn's, many times longer, runs once
 
 def read(folder: Path, name: str, part: str) -> tuple[np.ndarray, np.ndarray]:
     """One part of a data set, dense."""
-    for ending in ("", ".xz", ".bz2", ".gz"):
-        path = folder / name / (part + ending)
-        if path.exists():
-            X, y = read_libsvm(path)
-            return X.toarray(), y
-    raise FileError(f"{folder / name / part} does not exist: give the folder that holds the sets.")
-
-
-def cpu_seconds(action: Callable[[], Any]) -> float:
-    """CPU time of all threads: on a busy machine it says more than the clock."""
-    began = time.process_time()
-    action()
-    return time.process_time() - began
+    X, y = read_libsvm(find(folder, f"{name}/{part}"))
+    return X.toarray(), y
 
 
 def cost(make: Callable[..., Any], X: np.ndarray, y: np.ndarray, repeats: int) -> tuple[float, float]:
     """CPU seconds of a fit without and with probabilities."""
     plain, full = [], []
     for _ in range(repeats):
-        plain.append(cpu_seconds(lambda: make(probability=False).fit(X, y)))
-        full.append(cpu_seconds(lambda: make(probability=True).fit(X, y)))
+        plain.append(timed(make(probability=False).fit, X, y).cpu)
+        full.append(timed(make(probability=True).fit, X, y).cpu)
     return statistics.median(plain), statistics.median(full)
 
 

@@ -1,6 +1,6 @@
 """Fit and predict times of SVC beside scikit-learn's at n = 150, 1000 and 10,000, with the certificates of both.
 
-    python benchmarks/small_fits.py DATA_FOLDER
+    python -m benchmarks.small_fits DATA_FOLDER
 
 DATA_FOLDER holds LIBSVM files as svmguide1/svmguide1, a9a/a9a and ijcnn1/ijcnn1, plain or .xz. The libraries take
 turns, so that a busy moment of the machine hits both; figures are medians; widemargin's functions are compiled before.
@@ -12,17 +12,16 @@ from __future__ import annotations
 
 import statistics
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import sklearn.svm
 from sklearn.datasets import load_iris
 
 import widemargin
-from widemargin.io import FileError, read_libsvm
+from benchmarks.peers.datasets import find
+from benchmarks.timing import timed
+from widemargin.io import read_libsvm
 
 SECONDS_PER_PROBLEM = 20.0  # repeats stop when the slower library has used about this much
 MOST_REPEATS = 21
@@ -33,21 +32,9 @@ def load(folder: Path, name: str, n: int) -> tuple[np.ndarray, np.ndarray]:
     """The first n rows of a data set, dense; of a set sorted by class, n rows drawn with a fixed seed."""
     if name == "iris":
         return load_iris(return_X_y=True)
-    for ending in ("", ".xz", ".bz2", ".gz"):
-        path = folder / name / (name + ending)
-        if path.exists():
-            X, y = read_libsvm(path)
-            chosen = np.arange(n) if name not in SORTED else np.random.default_rng(0).permutation(len(y))[:n]
-            return X[chosen].toarray(), y[chosen]
-    raise FileError(
-        f"{folder / name / name} does not exist, nor with .xz, .bz2 or .gz: give the folder that holds the sets."
-    )
-
-
-def seconds(action: Callable[[], Any]) -> float:
-    began = time.perf_counter()
-    action()
-    return time.perf_counter() - began
+    X, y = read_libsvm(find(folder, f"{name}/{name}"))
+    chosen = np.arange(n) if name not in SORTED else np.random.default_rng(0).permutation(len(y))[:n]
+    return X[chosen].toarray(), y[chosen]
 
 
 def compare(name: str, X: np.ndarray, y: np.ndarray) -> str:
@@ -64,8 +51,8 @@ def compare(name: str, X: np.ndarray, y: np.ndarray) -> str:
     while len(fits["ours"]) < MOST_REPEATS and sum(fits["theirs"] + predicts["theirs"]) < SECONDS_PER_PROBLEM:
         for key, make in makers.items():
             model = make()
-            fits[key].append(seconds(lambda model=model: model.fit(X, y)))
-            predicts[key].append(seconds(lambda model=model: model.predict(X)))
+            fits[key].append(timed(model.fit, X, y).wall)
+            predicts[key].append(timed(model.predict, X).wall)
     fit = {key: 1e3 * statistics.median(times) for key, times in fits.items()}
     predict = {key: 1e3 * statistics.median(times) for key, times in predicts.items()}
     proof = {key: widemargin.verify(model, X, y) for key, model in models.items()}
@@ -81,7 +68,7 @@ def compare(name: str, X: np.ndarray, y: np.ndarray) -> str:
 
 def main() -> int:
     if len(sys.argv) != 2:
-        print("Say where the data are: python benchmarks/small_fits.py DATA_FOLDER", file=sys.stderr)
+        print("Say where the data are: python -m benchmarks.small_fits DATA_FOLDER", file=sys.stderr)
         return 2
     folder = Path(sys.argv[1])
     print(

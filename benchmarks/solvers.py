@@ -1,6 +1,6 @@
 """Every solver on the same problems, for the page "How to choose a solver": CPU seconds, steps, and how it ended.
 
-    python benchmarks/solvers.py [SECONDS PER FIT]
+    python -m benchmarks.solvers [SECONDS PER FIT]
 
 Data are carried by scikit-learn or generated (Platt's artificial sets, benchmarks/platt1998): breast cancer, scaled
 (569 x 30, Gaussian, C = 1 and C = 100), noise of 300 bits (1,000 x 300, linear, C = 0.1) and digits 0-4 against 5-9

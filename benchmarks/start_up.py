@@ -1,6 +1,6 @@
 """What a user waits for before the first answer: import, and the first fit without and with the disk cache.
 
-    python benchmarks/start_up.py
+    python -m benchmarks.start_up
 
 Every figure is the median over new processes. What `from widemargin import SVC` costs is timed in a process that has
 imported sklearn.svm already. The first fit is SVC on 500 samples of the digits, ten classes, with and without compiled

@@ -1,9 +1,9 @@
 """String kernels: speed beside other ways to train on k-mers, and accuracy on DNA and text.
 
-    python benchmarks/strings.py DATA                 both parts; DATA is the folder of data sets
-    python benchmarks/strings.py DATA --speed         training and prediction on windows of c-elegans-splice
-    python benchmarks/strings.py DATA --accuracy      promoters, splice-junction, sms-spam, dna-gene-family
-    python benchmarks/strings.py DATA --speed --windows 5000 --only linear
+    python -m benchmarks.strings DATA                 both parts; DATA is the folder of data sets
+    python -m benchmarks.strings DATA --speed         training and prediction on windows of c-elegans-splice
+    python -m benchmarks.strings DATA --accuracy      promoters, splice-junction, sms-spam, dna-gene-family
+    python -m benchmarks.strings DATA --speed --windows 5000 --only linear
 
 Every contestant gets the strings and returns decision values of new ones; time is all it needs in between, in seconds
 and in seconds of CPU (user + system, all threads), which a busy machine disturbs less. Contestants that are not
@@ -18,7 +18,6 @@ import csv
 import io
 import lzma
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC as TheirSVC
 from sklearn.svm import LinearSVC
 
+from benchmarks.timing import timed
 from widemargin import SVC
 from widemargin.kernels import BlendedSpectrum, GappedKmer, Mismatch, Spectrum, Subsequence
 
@@ -104,12 +104,9 @@ def speed(folder: Path, n: int, only: str | None, repeats: int) -> None:
         make().fit(strings[:WARM_UP] + strings[-WARM_UP:], [-1, 1] * WARM_UP).decision_function(new[:10])
         rows = []
         for _ in range(repeats):
-            marks = [(time.perf_counter(), time.process_time())]
-            machine.fit(strings, y)
-            marks.append((time.perf_counter(), time.process_time()))
-            values = machine.decision_function(new)
-            marks.append((time.perf_counter(), time.process_time()))
-            rows.append(np.diff(marks, axis=0).ravel())
+            fit, predict = timed(machine.fit, strings, y), timed(machine.decision_function, new)
+            rows.append([fit.wall, fit.cpu, predict.wall, predict.cpu])
+        values = predict.result
         times = np.median(rows, axis=0)
         accuracy, area = np.mean((values > 0) == (labels > 0)), roc_auc_score(labels, values)
         cells = f"{times[0]:>9.2f}{times[1]:>8.2f}{times[2]:>9.2f}{times[3]:>8.2f}{accuracy:>10.4f}{area:>8.4f}"
@@ -170,10 +167,8 @@ def accuracy(folder: Path, only: str | None) -> None:
             continue
         strings, y, folds = read(folder)
         for kernel in kernels:
-            began = time.perf_counter()
-            answers = cross_val_predict(SVC(kernel=kernel, C=10.0), strings, y, cv=folds)
-            seconds = time.perf_counter() - began
-            print(f"{name:<28}{kernel!r:<82}{np.mean(answers == y):>9.4f}{seconds:>7.1f}", flush=True)
+            run = timed(cross_val_predict, SVC(kernel=kernel, C=10.0), strings, y, cv=folds)
+            print(f"{name:<28}{kernel!r:<82}{np.mean(run.result == y):>9.4f}{run.wall:>7.1f}", flush=True)
 
 
 def main() -> None:

@@ -187,7 +187,7 @@ def _verify_single(
     expansion = Expansion(kernel, vectors, coefficients[None, support], np.array([bias]))
     error = np.abs(expansion.decision(data.X)[:, 0] - y)
     beta = _split(coefficients, bound, model.nu * bound.sum() / 2.0, error)
-    tube = model.epsilon_ if hasattr(model, "epsilon_") else _tube(error, bound, model.nu)
+    tube = model.epsilon_ if hasattr(model, "epsilon_") else narrowest_tube(error, bound, model.nu)
     level = np.array([-bias - tube, -bias + tube])
     dual = problems.nu_regression(y, bound, model.nu)
     return _certify(dual, kernel, samples, _on_bounds(dual, beta, near), level, tol, coefficients)
@@ -257,7 +257,7 @@ def _split(coefficients: Vector, bound: Vector, half: float, error: Vector) -> V
     return np.concatenate([above, -below])
 
 
-def _tube(error: Vector, bound: Vector, nu: float) -> float:
+def narrowest_tube(error: Vector, bound: Vector, nu: float) -> float:
     """Half-width of the best tube for given errors: samples with a share nu of the total weight lie outside."""
     order = np.argsort(-error)
     outside = np.cumsum(bound[order])

@@ -67,14 +67,17 @@ def load(name: str, folder: Path | None, rows: int | None = None) -> Data:
 # ---- files
 
 
-def _open(folder: Path, name: str) -> Any:
-    for ending, opener in OPENERS.items():
-        path = folder / (name + ending)
+def find(folder: Path, name: str) -> Path:
+    """The file of this name, plain or compressed."""
+    for path in (folder / (name + ending) for ending in OPENERS):
         if path.exists():
-            return opener(path, "rb")
-    raise MissingData(
-        f"{folder / name} does not exist, nor with .xz, .gz or .bz2: give the folder of the sets by --data."
-    )
+            return path
+    raise MissingData(f"{folder / name} does not exist, nor with .xz, .gz or .bz2: give the folder of the sets.")
+
+
+def _open(folder: Path, name: str) -> Any:
+    path = find(folder, name)
+    return OPENERS.get(path.suffix, open)(path, "rb")
 
 
 def _libsvm(name: str, n_features: int, sparse: bool = False) -> Callable[[Path], Data]:

@@ -17,13 +17,10 @@ from tests.oracles import (
     solve_qp,
     values_at,
 )
-from tests.samples import overlapping, problem_of
+from tests.samples import overlapping, problem_of, train_one
 from widemargin.certificate import certify, certify_function, combine
 from widemargin.monitor.status import Status
-from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
-from widemargin.training.fit import Training
-from widemargin.training.task import Task
 
 N = 60
 TOL = 1e-6
@@ -31,7 +28,7 @@ TOL = 1e-6
 
 def solved(machine, rng, kernel="rbf", C=1.0):
     X, dual = problem_of(machine, N, rng, C)
-    trained = Training(KERNELS[kernel][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=TOL))[0]
+    trained = train_one(KERNELS[kernel][0], X, dual, tol=TOL)
     return X, KERNELS[kernel][1](X, X), dual, trained
 
 
@@ -145,7 +142,7 @@ def test_a_wrong_level_is_refused(machine, rng):
 
 def test_an_early_stop_is_refused(rng):
     X, dual = overlapping(N, rng)
-    trained = Training(KERNELS["rbf"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=1e-3, max_iter=10))[0]
+    trained = train_one(KERNELS["rbf"][0], X, dual, tol=1e-3, max_iter=10)
     assert not trained.certificate.holds and trained.certificate.gap > 1e-3
     assert "max_iter" in str(trained.certificate) and "DOES NOT HOLD" in str(trained.certificate)
 

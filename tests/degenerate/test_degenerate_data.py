@@ -14,10 +14,9 @@ from tests.oracles import (
     values_at,
     without_groups,
 )
-from tests.samples import problem_of
+from tests.samples import problem_of, train_one
 from widemargin.kernels import Gaussian, Linear, Polynomial
 from widemargin.monitor.status import Status
-from widemargin.monitor.stopping import Stopping
 from widemargin.problems import (
     epsilon_insensitive,
     hinge,
@@ -27,15 +26,13 @@ from widemargin.problems import (
     squared_epsilon_insensitive,
     squared_hinge,
 )
-from widemargin.training.fit import Training
-from widemargin.training.task import Task
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def train(kernel, X, dual, tol=1e-6, limit=20.0, **rule):
     """Train, and fail when only the time limit ended it."""
-    trained = Training(kernel, X, n_jobs=1).train([Task(dual)], Stopping(tol=tol, time_limit=limit, **rule))[0]
+    trained = train_one(kernel, X, dual, tol=tol, time_limit=limit, **rule)
     assert trained.solution.status is not Status.TIME_LIMIT
     assert np.isfinite(trained.solution.beta).all()
     return trained

@@ -5,11 +5,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.oracles import KERNELS, MACHINES, GivenMatrix, noisy_scores, solve_qp, values_at
+from tests.samples import train_one
 from widemargin.monitor.status import Status
-from widemargin.monitor.stopping import Stopping
 from widemargin.problems.fixed_bias import without_bias
-from widemargin.training.fit import Training
-from widemargin.training.task import Task
 
 TOL = 1e-4
 
@@ -39,7 +37,7 @@ def test_answer_certificate_and_oracle_agree(seed, machine, kernel, n, features,
         assume(False)
     dual = dual if bias else without_bias(dual)
     K = KERNELS[kernel][1](X, X)
-    trained = Training(GivenMatrix(K), None, n_jobs=1).train([Task(dual)], Stopping(tol=TOL, time_limit=60.0))[0]
+    trained = train_one(GivenMatrix(K), None, dual, tol=TOL, time_limit=60.0)
     beta, certificate = trained.solution.beta, trained.certificate
     here = values_at(dual, K, beta)
     total = np.abs(beta).sum()

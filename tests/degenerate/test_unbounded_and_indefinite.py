@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.oracles import GivenMatrix, noisy_scores, signs, solve_qp, values_at, without_groups
+from tests.samples import train_one
 from tests.small_blocks import solve_in_small_blocks
 from widemargin.gram import source
 from widemargin.kernels import Gaussian, Linear, Polynomial
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("compiled")
 
 
 def train(kernel, X, dual, tol=1e-3, limit=5.0):
-    return Training(kernel, X, n_jobs=1).train([Task(dual)], Stopping(tol=tol, time_limit=limit))[0]
+    return train_one(kernel, X, dual, tol=tol, time_limit=limit)
 
 
 def hard(y):

@@ -2,6 +2,7 @@
 
 import matplotlib
 import pytest
+from sklearn.datasets import make_moons
 
 matplotlib.use("Agg")
 
@@ -12,3 +13,9 @@ def close_figures():
 
     yield
     plt.close("all")
+
+
+@pytest.fixture(scope="session")
+def moons():
+    """90 points of two overlapping half circles."""
+    return make_moons(90, noise=0.25, random_state=1)

@@ -6,18 +6,13 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine, make_moons
+from sklearn.datasets import load_wine
 from sklearn.model_selection import GridSearchCV
 
 from widemargin import SVC, SVR, OneClassSVM, plots
 from widemargin.plots import plot
 from widemargin.plots.kinds import KINDS
 from widemargin.training.trace import Trace
-
-
-@pytest.fixture(scope="module")
-def moons():
-    return make_moons(40, noise=0.2, random_state=0)
 
 
 def test_every_kind_draws_on_the_given_axes(moons):

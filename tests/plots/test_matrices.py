@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -16,11 +16,6 @@ from widemargin.kernels import Gaussian, Linear
 from widemargin.plots import GridSearchDisplay, KernelMatrixDisplay, plot_grid_search, plot_kernel
 
 
-@pytest.fixture(scope="module")
-def moons():
-    return make_moons(60, noise=0.2, random_state=0)
-
-
 @pytest.mark.parametrize("library", [SVC, TheirSVC], ids=["ours", "scikit-learn"])
 def test_the_matrix_is_the_kernel_of_the_model_sorted_by_class(library, moons):
     X, y = moons
@@ -30,9 +25,9 @@ def test_the_matrix_is_the_kernel_of_the_model_sorted_by_class(library, moons):
     Z = StandardScaler().fit_transform(X)[order]
     np.testing.assert_allclose(display.matrix, rbf_kernel(Z, gamma=0.7), atol=1e-12)
     np.testing.assert_array_equal(display.ax_.images[0].get_array(), display.matrix)
-    assert display.class_starts == [0, 30]
+    assert display.class_starts == [0, 45]
     assert [label.get_text() for label in display.ax_.get_xticklabels()] == ["0", "1"]
-    assert [line.get_ydata()[0] for line in display.ax_.lines[::2]] == [29.5]
+    assert [line.get_ydata()[0] for line in display.ax_.lines[::2]] == [44.5]
 
 
 def test_signs_set_the_scale(moons):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.svm as theirs
-from sklearn.datasets import make_blobs, make_moons
+from sklearn.datasets import make_blobs
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -23,11 +23,6 @@ MACHINES = {
     "NuSVR": {"C": 2.0, "nu": 0.4},
     "OneClassSVM": {"nu": 0.25},
 }
-
-
-@pytest.fixture(scope="module")
-def moons():
-    return make_moons(90, noise=0.25, random_state=1)
 
 
 def targets(name, X, y):

@@ -6,7 +6,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
-from sklearn.datasets import make_moons
 
 from widemargin import SVC
 from widemargin.plots import plot_boundary
@@ -66,8 +65,8 @@ def test_the_theme_is_read_off_the_paper(axes, figure, dark):
     assert (theme_of(ax).colours is ON_DARK) == dark
 
 
-def test_legends_and_notes_fit_narrow_axes():
-    X, y = make_moons(60, noise=0.2, random_state=0)
+def test_legends_and_notes_fit_narrow_axes(moons):
+    X, y = moons
     wide = np.column_stack([X, X[:, ::-1], X**2])
     model = SVC().fit(wide, y)
     figure, axes = plt.subplots(1, 3, figsize=(12.0, 4.0))
@@ -78,8 +77,8 @@ def test_legends_and_notes_fit_narrow_axes():
     assert drawn.x0 >= axes[0].get_window_extent().x1 and drawn.x1 <= axes[2].get_window_extent().x0
 
 
-def test_pictures_follow_dark_styles():
-    X, y = make_moons(40, noise=0.1, random_state=0)
+def test_pictures_follow_dark_styles(moons):
+    X, y = moons
     model = SVC().fit(X, y)
     with plt.style.context("dark_background"):
         ax = plot_boundary(model, X, y, resolution=60)

@@ -14,7 +14,7 @@ from tests.oracles import (
     values_at,
     without_groups,
 )
-from tests.samples import overlapping
+from tests.samples import overlapping, train_one
 from tests.small_blocks import solve_in_small_blocks, tune
 from widemargin.gram import CachedGram, FullGram, source
 from widemargin.monitor.status import Status
@@ -53,7 +53,7 @@ def grams(monkeypatch):
 
 def whole_problem(dual, X, kernel, tol=1e-9):
     """The answer of the small-problem path, checked elsewhere against other software."""
-    return Training(KERNELS[kernel][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=tol))[0].solution
+    return train_one(KERNELS[kernel][0], X, dual, tol=tol).solution
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -61,7 +61,7 @@ def whole_problem(dual, X, kernel, tol=1e-9):
 def test_same_answer_as_the_small_path(machine, kernel, precision, grams, rng):
     X = rng.normal(size=(N, 4))
     dual = MACHINES[machine](noisy_scores(X, rng), rng.choice([0.5, 1.0, 2.0], N))
-    trained = Training(KERNELS[kernel][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=TOL, time_limit=60.0))[0]
+    trained = train_one(KERNELS[kernel][0], X, dual, tol=TOL, time_limit=60.0)
     K = KERNELS[kernel][1](X, X)
     here = values_at(dual, K, trained.solution.beta)
     assert grams and grams[0].dtype == precision
@@ -86,7 +86,7 @@ def test_fixed_bias_in_blocks(machine, precision, rng):
     X = rng.normal(size=(N, 4))
     K = KERNELS["rbf"][1](X, X)
     dual = without_groups(MACHINES[machine](noisy_scores(X, rng), np.ones(N)))
-    trained = Training(KERNELS["rbf"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=TOL, time_limit=60.0))[0]
+    trained = train_one(KERNELS["rbf"][0], X, dual, tol=TOL, time_limit=60.0)
     assert trained.solution.status is Status.OPTIMAL
     assert trained.solution.rounds > 2
     assert values_at(dual, K, trained.solution.beta).violation <= TOL * (1 + 1e-6)
@@ -98,7 +98,7 @@ def test_every_representation(data, kernel, precision, rng):
     X = DATA[data](N, rng)
     K = KERNELS[kernel][1](as_array(X), as_array(X))
     dual = hinge(signs(noisy_scores(X, rng)), np.full(N, 2.0))
-    trained = Training(KERNELS[kernel][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=TOL, time_limit=60.0))[0]
+    trained = train_one(KERNELS[kernel][0], X, dual, tol=TOL, time_limit=60.0)
     here = values_at(dual, K, trained.solution.beta)
     assert trained.solution.status is Status.OPTIMAL and trained.certificate.holds
     assert here.violation <= TOL * (1 + 1e-5)
@@ -169,7 +169,7 @@ def test_interrupted_between_blocks(precision, rng):
         if info.rounds == 3:
             raise KeyboardInterrupt
 
-    trained = Training(KERNELS["rbf"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=1e-8), watch=watch)[0]
+    trained = train_one(KERNELS["rbf"][0], X, dual, watch=watch, tol=1e-8)
     here = values_at(dual, K, trained.solution.beta)
     assert trained.solution.status is Status.INTERRUPTED and trained.solution.rounds == 3
     np.testing.assert_allclose(trained.solution.Kb, here.function.astype(float), atol=1e-4)
@@ -182,7 +182,7 @@ def test_large_C_in_float32_ends_in_a_true_certificate(monkeypatch, rng, grams):
     monkeypatch.setattr(source, "FULL", 40)
     X, dual = overlapping(N, rng, 1e5, d=4)
     K = KERNELS["rbf"][1](X, X)
-    trained = Training(KERNELS["rbf"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=1e-3, time_limit=60.0))[0]
+    trained = train_one(KERNELS["rbf"][0], X, dual, tol=1e-3, time_limit=60.0)
     assert grams[0].dtype == np.float32
     assert trained.solution.status is Status.OPTIMAL and trained.certificate.holds
     assert values_at(dual, K, trained.solution.beta).violation <= 1e-3 * (1 + 1e-6)

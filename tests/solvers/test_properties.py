@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tests.oracles import KERNELS, MACHINES, WITHOUT_BIAS, GivenMatrix, noisy_scores, signs, values_at, without_groups
-from tests.samples import overlapping
+from tests.samples import overlapping, train_one
 from widemargin.certificate import certify_function
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -255,7 +255,7 @@ def test_every_way_to_hold_the_same_data_gives_the_same_answer(kernel, binary, r
         ways |= {"bool": X.astype(bool), "int8": X.astype(np.int8)}
     reference = None
     for name, data in ways.items():
-        trained = Training(KERNELS[kernel][0], data, n_jobs=1).train([Task(dual)], Stopping(tol=1e-7))[0]
+        trained = train_one(KERNELS[kernel][0], data, dual, tol=1e-7)
         assert trained.certificate.holds, name
         decision = trained.solution.Kb - trained.solution.thresholds
         reference = decision if reference is None else reference

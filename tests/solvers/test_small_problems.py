@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.oracles import MACHINES, values_at
+from tests.samples import train_one
 from tests.small_blocks import tune
 from widemargin.kernels import Gaussian
 from widemargin.monitor.status import Status
@@ -14,7 +15,7 @@ from widemargin.training.task import Task
 
 def solved(machine, X, target, weight, **rule):
     dual = MACHINES[machine](target, weight)
-    return dual, Training(Gaussian(0.5), X, n_jobs=1).train([Task(dual)], Stopping(**rule))[0]
+    return dual, train_one(Gaussian(0.5), X, dual, **rule)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.oracles import KERNELS, MACHINES, GivenMatrix, noisy_scores, signs, solve_qp, values_at
-from tests.samples import overlapping, problem_of
+from tests.samples import overlapping, problem_of, train_one
 from tests.small_blocks import solve_in_small_blocks, tune
 from widemargin import solvers
 from widemargin.gram import FullGram
@@ -33,7 +33,7 @@ def train(K, dual, **rule):
     rule.setdefault("time_limit", 20.0)
     watch = rule.pop("watch", None)
     with interrupts_stay_inside():
-        return Training(GivenMatrix(K), None, n_jobs=1).train([Task(dual)], Stopping(**rule), watch=watch)[0]
+        return train_one(GivenMatrix(K), None, dual, watch=watch, **rule)
 
 
 @contextmanager
@@ -131,7 +131,7 @@ def test_time_limit_is_kept(rng):
     X = rng.normal(size=(400, 3)) * 1e4  # the effective C is 1e8 times that of scaled data
     dual = hinge(signs(noisy_scores(X, rng)), np.full(400, 1e3))
     began = time.perf_counter()
-    trained = Training(KERNELS["linear"][0], X, n_jobs=1).train([Task(dual)], Stopping(tol=1e-3, time_limit=0.05))[0]
+    trained = train_one(KERNELS["linear"][0], X, dual, tol=1e-3, time_limit=0.05)
     assert time.perf_counter() - began < 2.0
     assert trained.solution.status in (Status.TIME_LIMIT, Status.OPTIMAL)
     assert values_at(dual, X @ X.T, trained.solution.beta).infeasibility <= 1e-9 * np.abs(trained.solution.beta).sum()

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.estimators.training_set import FLOATS, TrainingSet
 from widemargin.kernels import Precomputed, make_kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
@@ -22,30 +23,46 @@ from widemargin.models.expansion import Expansion
 def support_in(model: Any, data: TrainingSet) -> NDArray[np.int64]:
     """Places of the support vectors among the samples that took part."""
     support = np.asarray(model.support_, np.int64)
+
+    def may_be_at(places: NDArray[np.int64]) -> bool:
+        """Whether nothing speaks against these samples being the support vectors."""
+        return _are_support_vectors(model, safe_indexing(data.X, places)) is not False
+
     if data.kept is not None:
         place = np.searchsorted(data.kept, support)
-        if np.array_equal(data.kept[np.minimum(place, len(data.kept) - 1)], support) and _same(model, data, place):
+        if np.array_equal(data.kept[np.minimum(place, len(data.kept) - 1)], support) and may_be_at(place):
             return place
         # after a sparse fit scikit-learn counts among the samples of positive weight
-        if support.max(initial=-1) < len(data) and _same(model, data, support) and sp.issparse(data.X):
+        if support.max(initial=-1) < len(data) and may_be_at(support) and sp.issparse(data.X):
             return support
         raise ValueError("The support vectors of the model are not among the samples with positive weight in X.")
-    if not _same(model, data, support):
+    if not may_be_at(support):
         raise ValueError(
             "The support vectors of the model are not the samples of X at support_: give its training data."
         )
     return support
 
 
-def _same(model: Any, data: TrainingSet, support: NDArray[np.int64]) -> bool:
-    """Whether the samples at `support` are the model's support vectors, where it keeps any that can be compared."""
-    vectors = model.support_vectors_
-    if takes_objects(model.kernel) or is_precomputed(model.kernel) or len(support) != vectors.shape[0]:
-        return True
-    given = data.X[support]
-    if sp.issparse(given) or sp.issparse(vectors):
-        return bool(abs(sp.csr_matrix(given) - sp.csr_matrix(vectors)).sum() == 0)
-    return bool((given == vectors).all())
+def is_training_data(model: Any, X: Any) -> bool | None:
+    """Whether the samples of X at `support_` are the model's support vectors; None if they cannot be compared."""
+    if num_samples(X) != model.shape_fit_[0]:
+        return False
+    return _are_support_vectors(model, safe_indexing(X, model.support_))
+
+
+def _are_support_vectors(model: Any, rows: Any) -> bool | None:
+    """Whether samples are the model's support vectors, which may be rounded to float32; None if that cannot be said."""
+    vectors, rounding = model.support_vectors_, np.finfo(np.float32).eps
+    if is_precomputed(model.kernel) or num_samples(vectors) != num_samples(rows):
+        return None
+    if sp.issparse(rows) or sp.issparse(vectors):  # compared as they are: dense copies of texts do not fit in memory
+        rows, vectors = sp.csr_matrix(rows), sp.csr_matrix(vectors)
+        return rows.shape == vectors.shape and bool(abs(rows - vectors).max() <= rounding * abs(vectors).max())
+    try:
+        rows, vectors = np.asarray(rows, np.float64), np.asarray(vectors, np.float64)
+    except (TypeError, ValueError):  # strings or other objects, which need not say when they are equal
+        return np.array_equal(rows, vectors) or None
+    return rows.shape == vectors.shape and np.allclose(rows, vectors, rtol=rounding, atol=0.0)
 
 
 def coefficients_of(model: Any) -> Vector:

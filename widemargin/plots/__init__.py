@@ -10,7 +10,7 @@ Each picture is a function that returns the Axes, and a Display in the manner of
     plot_grid_search  GridSearchDisplay    scores over C and gamma
     plot_scaling      ScalingDisplay       time against size, with exponents
 
-`plot(model, X, y, kind=...)` is one door to all of them.
+`plot(model, X, y, kind=...)` draws any of them.
 """
 
 from widemargin.plots.boundary import BoundaryDisplay, plot_boundary

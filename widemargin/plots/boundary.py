@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from widemargin.kernels.names import is_precomputed
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.plots.display import Display
-from widemargin.plots.evaluation import contour_pieces, evaluate_on, grid_over, nearest_on, resolution_for, support_on
-from widemargin.plots.multipliers import INSIDE_MARGIN
+from widemargin.plots.evaluation import evaluate_on, grid_over, nearest_on, resolution_for, support_on
+from widemargin.plots.multipliers import INSIDE_MARGIN, Flags
 from widemargin.plots.palette import LEGIBLE, Axes, Theme
 from widemargin.plots.plane import Plane, choose_plane
 from widemargin.plots.reading import as_fitted, class_name, class_numbers, dense_features, kind_of, unwrap
@@ -30,8 +31,6 @@ from widemargin.plots.reading import as_fitted, class_name, class_numbers, dense
 DEEPEST_TINT = 0.42  # share of the class colour where |f| is largest: points of the same colour must still stand out
 REGION_TINT = 0.24  # the same where regions have one even colour
 TINT_SATURATES = 2.0  # |f| at which the tint is deepest: one margin width beyond the margin
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
@@ -74,11 +73,11 @@ class BoundaryDisplay(Display):
     ys: Vector
     values: NDArray
     kind: str
-    points: Vector
+    points: Matrix
     labels: NDArray[np.int64]
     class_names: list[str]
-    support: Vector
-    bounded: NDArray[np.bool_]
+    support: Matrix
+    bounded: Flags
     slack_from: NDArray[np.int64] | None = None
 
     @classmethod
@@ -228,12 +227,15 @@ class BoundaryDisplay(Display):
 
     def _draw_slack(self, ax: Axes, inside: NDArray[np.int64]) -> None:
         """A line from each sample with slack to the point of its own margin that is nearest on the picture."""
+        from contourpy import contour_generator
+
         spread = np.ones(2) if ax.get_aspect() == 1.0 else np.array([np.ptp(self.xs), np.ptp(self.ys)])
+        contours = contour_generator(self.xs, self.ys, self.values)
         segments = []
         for side, level in ((0, -1.0), (1, 1.0)):
-            starts, ends = contour_pieces(self.xs, self.ys, self.values, level)
-            own = self.points[inside[self.labels[inside] == side]] if len(starts) else ()
-            segments += [[point, nearest_on(point, starts, ends, spread)] for point in own]
+            margin: Any = contours.lines(level)
+            own = self.points[inside[self.labels[inside] == side]] if margin else ()
+            segments += [[point, nearest_on(point, margin, spread)] for point in own]
         self._slack(segments)
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from widemargin.linalg.arrays import Vector
 from widemargin.plots.display import Display
 from widemargin.plots.palette import LEGIBLE, Axes, legend_below, theme_of, tidy
 
@@ -21,10 +21,7 @@ DISTANCES = {  # from the optimum: label, number of the colour and style of the 
     "gap": ("relative duality gap", 0, "dashed"),
     "objective": ("objective above its final value", 2, "dashdot"),
 }
-COLUMNS = ("objective", "gap", "violation", "n_support", "n_free")
 AGAINST = {"iterations": "steps", "seconds": "seconds", "passes": "passes"}
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
@@ -78,8 +75,7 @@ class ConvergenceDisplay(Display):
         machine = getattr(model, "best_estimator_", model)
         machine = machine.steps[-1][1] if hasattr(machine, "steps") else machine
         traced = getattr(getattr(machine, "solver", None), "trace", None)
-        history = getattr(machine, "history_", None)
-        history = traced if history is None else history
+        history = getattr(machine, "history_", traced)
         if history is None:
             raise ValueError(
                 f"This {type(machine).__name__} kept no history of its fit: fit it with trace=True, or with "
@@ -222,7 +218,7 @@ def _problems(history: Any) -> list[dict[str, Vector]]:
     several = getattr(history, "records", history)  # of a Trace
     if isinstance(several, Sequence) and len(several) and not isinstance(several[0], Mapping):
         return [columns for record in several for columns in _problems(getattr(record, "rows", record))]
-    names = ("problem", *AGAINST, *COLUMNS)
+    names = ("problem", *AGAINST, *DISTANCES, "n_support", "n_free")
     if isinstance(several, Sequence):
         several = {name: [row[name] for row in several] for name in (several[0] if several else names)}
     known = getattr(several, "columns", several)

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
-from widemargin.plots.multipliers import bounded_support, is_training_data
+from widemargin.costs import COSTS
+from widemargin.estimators.fitted import is_training_data
+from widemargin.linalg.arrays import Matrix, Vector
+from widemargin.plots.multipliers import Flags, bounded_support
 from widemargin.plots.plane import Plane
 from widemargin.plots.reading import as_fitted, dense, prepared, unwrap, with_room
 
 FINEST_GRID, COARSEST_GRID = 300, 100  # points along each axis: smooth lines on a screen, and still readable ones
-KERNEL_VALUES = 2e8  # evaluated for one picture, a second or so: machines with many support vectors get a coarser grid
-KERNEL_WORK = 6e9  # the same in products of features
+GRID_TIME = 1.5e8  # nanoseconds on one core: models with many support vectors get a coarser grid
 CHUNK_ENTRIES = 10_000_000  # entries of the lifted grid held at once, 80 MB
 EDGE = 0.08  # room left around the data, as a share of their range
-
-Vector = NDArray[np.float64]
 
 
 def resolution_for(machine: Any) -> int:
     """A grid as fine as the number of support vectors allows."""
-    n_support = max(1, len(getattr(machine, "support_", [0])))
-    n_features = max(1, getattr(machine, "n_features_in_", 1))
-    points = min(KERNEL_VALUES / n_support, KERNEL_WORK / (n_support * n_features))
+    n_support = max(1, len(getattr(machine, "support_", ())))
+    per_value, per_feature = COSTS.product_value
+    points = GRID_TIME / (n_support * (per_value + per_feature * getattr(machine, "n_features_in_", 1)))
     return int(np.clip(np.sqrt(points), COARSEST_GRID, FINEST_GRID))
 
 
@@ -36,21 +38,13 @@ def grid_over(points: Vector, resolution: int) -> tuple[Vector, Vector, Vector]:
 
 def evaluate_on(model: Any, plane: Plane, grid: Vector, X: Any, two_sides: bool) -> NDArray:
     """f, or the class number, on the grid; in chunks, because a lifted grid can be many times larger than the data."""
-    machine = unwrap(model)[0]
-    step = max(1, CHUNK_ENTRIES // len(plane.origin))
-    parts = []
-    for start in range(0, len(grid), step):
-        lifted = as_fitted(model, plane.lift(grid[start : start + step]), X)
-        if two_sides:
-            parts.append(np.asarray(model.decision_function(lifted)).ravel())
-        else:
-            parts.append(np.searchsorted(machine.classes_, model.predict(lifted)))
-    return np.concatenate(parts)
+    evaluate = model.decision_function if two_sides else model.predict
+    chunks = gen_batches(len(grid), max(1, CHUNK_ENTRIES // len(plane.origin)))
+    values = np.concatenate([np.ravel(evaluate(as_fitted(model, plane.lift(grid[chunk]), X))) for chunk in chunks])
+    return values if two_sides else np.searchsorted(unwrap(model)[0].classes_, values)
 
 
-def support_on(
-    plane: Plane, machine: Any, before: Any, samples: Vector, given: Any
-) -> tuple[Vector, NDArray[np.bool_]]:
+def support_on(plane: Plane, machine: Any, before: Any, samples: Matrix, given: Any) -> tuple[Matrix, Flags]:
     """Support vectors on the plane, and which are at their bound; none where the model does not know where they are."""
     nowhere = np.empty((0, 2)), np.empty(0, bool)
     if not hasattr(machine, "support_vectors_") or len(machine.support_) == 0:
@@ -59,25 +53,16 @@ def support_on(
         vectors = dense(machine.support_vectors_)
         if vectors.shape != (len(vectors), len(plane.origin)):  # a kernel on objects keeps no coordinates
             return nowhere
-    elif is_training_data(machine, prepared(before, given)):
+    elif is_training_data(machine, prepared(before, given)) is not False:
         vectors = samples[machine.support_]
     else:
         return nowhere
     return plane.project(vectors), bounded_support(machine)
 
 
-def contour_pieces(xs: Vector, ys: Vector, values: Vector, level: float) -> tuple[Vector, Vector]:
-    """Starts and ends of the straight pieces of a contour line, without drawing it."""
-    from contourpy import contour_generator
-
-    lines: Any = contour_generator(xs, ys, values).lines(level)
-    if not lines:
-        return np.empty((0, 2)), np.empty((0, 2))
-    return np.concatenate([line[:-1] for line in lines]), np.concatenate([line[1:] for line in lines])
-
-
-def nearest_on(point: Vector, starts: Vector, ends: Vector, spread: Vector) -> Vector:
-    """The point on the pieces that is nearest when distances are counted in units of `spread`."""
+def nearest_on(point: Vector, lines: Sequence[Matrix], spread: Vector) -> Vector:
+    """The point on broken lines that is nearest when distances are counted in units of `spread`."""
+    starts, ends = np.concatenate([line[:-1] for line in lines]), np.concatenate([line[1:] for line in lines])
     ahead = (ends - starts) / spread
     back = (point - starts) / spread
     share = np.clip((back * ahead).sum(axis=1) / np.maximum((ahead**2).sum(axis=1), 1e-300), 0.0, 1.0)

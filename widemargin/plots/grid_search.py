@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -11,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.plots.display import Display
-from widemargin.plots.palette import LEGIBLE, Axes
-
-DARK_CELL = 0.48  # share of the colour scale below which cividis is dark and needs white letters
+from widemargin.plots.palette import LEGIBLE, Axes, is_dark
 
 
 @dataclass(eq=False, repr=False)
@@ -72,40 +69,39 @@ class GridSearchDisplay(Display):
             raise ValueError(
                 f"A heat map needs a fitted GridSearchCV or its cv_results_; {type(search).__name__} holds no results."
             )
-        x_column, y_column = _column(names, x), _column(names, y)
+        columns = [_column(names, parameter) for parameter in (x, y)]
         score = score or _score(names)
         if score not in names:
             raise ValueError(
                 f"cv_results_ has no column {score!r}; give the name of a score, such as 'mean_test_score'."
             )
-        (x_values, columns), (y_values, rows) = (_levels(results[name]) for name in (x_column, y_column))
+        (x_values, across), (y_values, up) = (_levels(results[column]) for column in columns)
         scores = np.full((len(y_values), len(x_values)), np.nan)
-        np.fmax.at(scores, (rows, columns), np.asarray(results[score], np.float64))
+        np.fmax.at(scores, (up, across), np.asarray(results[score], np.float64))
         if np.isnan(scores).all():
             raise ValueError(f"Every {score} is nan: all fits of the search failed. Look at its warnings first.")
-        return cls(x_column.removeprefix("param_"), y_column.removeprefix("param_"), x_values, y_values, scores, score)
+        x_name, y_name = (column.removeprefix("param_") for column in columns)
+        return cls(x_name, y_name, x_values, y_values, scores, score)
 
     def plot(self, ax: Axes | None = None, *, colorbar: bool = True) -> GridSearchDisplay:
         """Draw, on the given Axes or on a new figure."""
-        from matplotlib.colors import Normalize
         from matplotlib.patches import Rectangle
 
         height, width = self.scores.shape
         ax, _ = self._begin(ax, (min(11.0, 2.4 + 0.75 * width), min(9.0, 1.8 + 0.55 * height)))
         low, high = float(np.nanmin(self.scores)), float(np.nanmax(self.scores))
-        scale = Normalize(low, high)
-        image = ax.imshow(self.scores, origin="lower", aspect="auto", cmap="cividis", norm=scale)
+        image = ax.imshow(self.scores, origin="lower", aspect="auto", cmap="cividis")
+        colours = image.to_rgba(self.scores)
         digits = int(np.clip(np.ceil(-np.log10(max(high - low, 1e-12))) + 1, 2, 4))
         for cell, value in np.ndenumerate(self.scores):
             if np.isfinite(value) and self.scores.size <= LEGIBLE.written_cells:
-                letters: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": "small"}
-                letters["color"] = "white" if float(scale(value)) < DARK_CELL else "black"
-                letters["fontweight"] = "bold" if cell == self.best else "normal"
-                ax.text(cell[1], cell[0], f"{value:.{digits}f}", **letters)
+                colour = "white" if is_dark(colours[cell]) else "black"
+                weight = "bold" if cell == self.best else "normal"
+                ax.text(cell[1], cell[0], f"{value:.{digits}f}", ha="center", va="center", fontsize="small",
+                        color=colour, fontweight=weight)  # fmt: skip
         row, column = self.best
-        frame = Rectangle((column - 0.5, row - 0.5), 1.0, 1.0, fill=False, edgecolor="#D55E00", linewidth=2.5, zorder=3)
-        frame.set_clip_on(False)
-        ax.add_patch(frame)
+        look: dict[str, Any] = {"fill": False, "edgecolor": "#D55E00", "linewidth": 2.5, "zorder": 3, "clip_on": False}
+        ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1.0, 1.0, **look))
         _label(ax.set_xticks, self.x_values)
         _label(ax.set_yticks, self.y_values)
         ax.set(xlabel=self.x_name, ylabel=self.y_name)
@@ -194,8 +190,3 @@ def _label(set_ticks: Any, values: list) -> None:
     step = 1 + (len(values) - 1) // LEGIBLE.ticks
     places = range(0, len(values), step)
     set_ticks(list(places), [_text(values[k]) for k in places])
-
-
-def is_search(model: Any) -> bool:
-    """Whether a model is a fitted search, so that `plot` can choose this picture."""
-    return isinstance(getattr(model, "cv_results_", None), Mapping)

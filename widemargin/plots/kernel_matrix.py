@@ -15,8 +15,6 @@ from widemargin.plots.display import Display
 from widemargin.plots.palette import LEGIBLE, Axes, put_note
 from widemargin.plots.reading import check_length, class_name, kind_of, prepared, unwrap
 
-MOST_SAMPLES = 1000  # rows shown: as many as a screen has pixels, and a matrix of 8 MB
-
 
 @dataclass(eq=False, repr=False)
 class KernelMatrixDisplay(Display):
@@ -52,9 +50,7 @@ class KernelMatrixDisplay(Display):
     sample_name: str = "sample"
 
     @classmethod
-    def from_estimator(
-        cls, model: Any, X: Any, y: Any = None, *, max_samples: int = MOST_SAMPLES
-    ) -> KernelMatrixDisplay:
+    def from_estimator(cls, model: Any, X: Any, y: Any = None, *, max_samples: int = 1000) -> KernelMatrixDisplay:
         """Evaluate the kernel of a fitted machine, or a kernel, on samples.
 
         Parameters
@@ -64,7 +60,7 @@ class KernelMatrixDisplay(Display):
         y : array-like of shape (n_samples,), optional
             Samples are sorted by it: classes become blocks, targets of a regression a gradient.
         max_samples : int, default 1000
-            Of more samples, so many are taken at even distances in the sorted order.
+            Of more samples this number is taken, at even distances in the sorted order; a screen has about 1000 pixels.
         """
         if isinstance(model, Kernel):
             kernel, regression = model, y is not None and np.asarray(y).dtype.kind == "f"
@@ -97,16 +93,14 @@ class KernelMatrixDisplay(Display):
 
     def plot(self, ax: Axes | None = None, *, colorbar: bool = True) -> KernelMatrixDisplay:
         """Draw, on the given Axes or on a new figure."""
-        from matplotlib.colors import Normalize
-
         ax, theme = self._begin(ax, (6.4, 5.2))
         low, high = float(self.matrix.min()), float(self.matrix.max())
         colours, line = "cividis", "white"
         if low < 0.0:  # signs matter: a scale with its middle at zero
             low, high = min(low, -high), max(-low, high)
             colours, line = "PuOr_r", theme.ink
-        scale = Normalize(min(0.0, low), high)
-        image = ax.imshow(self.matrix, interpolation="nearest", aspect="auto", cmap=colours, norm=scale)
+        low = min(0.0, low)
+        image = ax.imshow(self.matrix, interpolation="nearest", aspect="auto", cmap=colours, vmin=low, vmax=high)
         for start in self.class_starts[1:]:
             ax.axhline(start - 0.5, color=line, linewidth=0.9)
             ax.axvline(start - 0.5, color=line, linewidth=0.9)
@@ -127,7 +121,7 @@ class KernelMatrixDisplay(Display):
 
 
 def plot_kernel(
-    model: Any, X: Any, y: Any = None, ax: Axes | None = None, *, max_samples: int = MOST_SAMPLES, colorbar: bool = True
+    model: Any, X: Any, y: Any = None, ax: Axes | None = None, *, max_samples: int = 1000, colorbar: bool = True
 ) -> Axes:
     """Draw the kernel matrix of samples, sorted by class or target.
 
@@ -138,7 +132,7 @@ def plot_kernel(
     y : array-like of shape (n_samples,), optional
     ax : matplotlib Axes, optional
     max_samples : int, default 1000
-        Of more samples, so many are shown.
+        Of more samples this number is shown.
     colorbar : bool, default True
 
     Returns

@@ -1,4 +1,4 @@
-"""One door to all pictures, by the name of their kind; the command line uses it."""
+"""All pictures by the name of their kind; the command line uses it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from widemargin.plots.boundary import plot_boundary
 from widemargin.plots.convergence import plot_convergence
-from widemargin.plots.grid_search import is_search, plot_grid_search
+from widemargin.plots.grid_search import plot_grid_search
 from widemargin.plots.kernel_matrix import plot_kernel
 from widemargin.plots.kkt import plot_kkt
 from widemargin.plots.palette import Axes
@@ -47,13 +47,14 @@ def plot(model: Any, X: Any = None, y: Any = None, kind: str = "auto", ax: Axes 
     'component 1 (36% of variance)'
     """
     if kind == "auto":
-        kind = "grid" if is_search(model) else "tube" if kind_of(unwrap(model)[0]) == "regressor" else "boundary"
+        is_search = hasattr(model, "cv_results_")
+        kind = "grid" if is_search else "tube" if kind_of(unwrap(model)[0]) == "regressor" else "boundary"
     if kind not in KINDS:
         raise ValueError(f"There is no picture of kind {kind!r}; choose one of {', '.join(KINDS)}.")
-    if X is None and kind not in WITHOUT_DATA:
-        raise ValueError(f"A picture of kind {kind!r} needs the data: pass X, and y if the machine has targets.")
     if kind in WITHOUT_DATA:
         return KINDS[kind](model, ax, **options)
+    if X is None:
+        raise ValueError(f"A picture of kind {kind!r} needs the data: pass X, and y if the machine has targets.")
     return KINDS[kind](model, X, y, ax, **options)
 
 

@@ -10,21 +10,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from widemargin.linalg.arrays import Vector
 from widemargin.plots.display import Display
 from widemargin.plots.multipliers import Conditions, conditions_of
 from widemargin.plots.palette import Axes
 from widemargin.plots.reading import with_room
 
-MARKER_AREA = 22.0  # points^2
 AXES = {
     "classifier": ("y f(x)", "multiplier α"),
     "one class": ("f(x)", "multiplier α"),
     "regressor": ("y − f(x)", "multiplier α − α*"),
 }
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
@@ -84,7 +81,7 @@ class KKTDisplay(Display):
         for name, (chosen, k, marker) in states.items():
             if chosen.any():
                 label = f"{name}: {int(chosen.sum()):,}"
-                self._samples(points[chosen], label, k, marker, s=MARKER_AREA, linewidths=0.4, clip_on=False)
+                self._samples(points[chosen], label, k, marker, s=22.0, linewidths=0.4, clip_on=False)
         position, multiplier = AXES[found.kind]
         ax.set(xlabel=position, ylabel=multiplier if self.same_for_all else f"{multiplier}, as a share of C")
         ax.set_xlim(*self._ends())

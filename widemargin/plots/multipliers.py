@@ -17,19 +17,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin._sklearn import safe_indexing
+from widemargin.estimators.fitted import coefficients_of, is_training_data
 from widemargin.kernels.names import is_precomputed
+from widemargin.linalg.arrays import Vector
 from widemargin.models.multiclass import read_out, two_class_problems
-from widemargin.plots.reading import check_length, class_numbers, dense, kind_of, prepared, unwrap
+from widemargin.plots.reading import check_length, class_numbers, kind_of, prepared, unwrap
+from widemargin.verification import narrowest_tube
 
 AT_BOUND = 1e-6  # relative distance from C at which a multiplier counts as being at its bound
-SAME = 1e-6  # relative difference of a sample from a support vector that is due to rounding to float32
 INSIDE_MARGIN = 2e-2  # 1 - y f from which a support vector cannot be on the margin; machines are trained to about 1e-3
 
-Vector = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
@@ -111,33 +110,34 @@ def conditions_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) 
     """
     machine, before = unwrap(model)
     inner = prepared(before, X)
-    if not hasattr(machine, "support_") or not hasattr(machine, "dual_coef_"):
+    if not has_multipliers(machine):
         raise ValueError(
             f"{type(machine).__name__} keeps no multipliers; this picture needs SVC, NuSVC, SVR, NuSVR or OneClassSVM."
         )
     n_samples = machine.shape_fit_[0]
-    if not is_training_data(machine, inner):
+    if is_training_data(machine, inner) is False:
         raise ValueError(f"X must be the {n_samples} samples the model was fitted on: multipliers belong to them.")
     weight = np.ones(n_samples) if sample_weight is None else np.asarray(sample_weight, np.float64)
     kind = kind_of(machine)
     if kind == "classifier":
         return _of_classifier(machine, inner, class_numbers(machine.classes_, y, n_samples), weight)
     alpha = np.zeros(n_samples)
-    alpha[machine.support_] = dense(machine.dual_coef_)[0]
+    alpha[machine.support_] = coefficients_of(machine)[0]
     bound, curvature = _box(machine, weight)
     if kind == "one class":
-        position = np.asarray(machine.decision_function(inner)).ravel()
-        return Conditions(position, alpha, bound, curvature, np.arange(n_samples), (0.0,), kind)
-    position = check_length(y, n_samples).astype(np.float64) - machine.predict(inner)
-    tube = tube_of(machine, position, bound)
-    return Conditions(position, alpha, bound, curvature, np.arange(n_samples), (-tube, tube), kind)
+        position, corners = np.asarray(machine.decision_function(inner)).ravel(), [0.0]
+    else:
+        position = check_length(y, n_samples).astype(np.float64) - machine.predict(inner)
+        tube = tube_of(machine, position, bound)
+        corners = [-tube, tube]
+    return Conditions(position, alpha, bound, curvature, np.arange(n_samples), tuple(corners), kind)
 
 
 def _of_classifier(machine: Any, X: Any, labels: NDArray[np.int64], weight: Vector) -> Conditions:
     """All two-class problems of a classifier, one after the other."""
     n_classes, scheme = len(machine.classes_), getattr(machine, "multi_class", "ovo")
     problems = two_class_problems(labels, n_classes, scheme)
-    betas = read_out(problems, np.asarray(machine.support_), dense(machine.dual_coef_), labels, n_classes, scheme)
+    betas = read_out(problems, np.asarray(machine.support_), coefficients_of(machine), labels, n_classes, scheme)
     by_problem = copy.copy(machine)
     by_problem.decision_function_shape = "ovo"
     values = np.asarray(by_problem.decision_function(X)).reshape(len(labels), -1)
@@ -174,28 +174,12 @@ def tube_of(machine: Any, residual: Vector, bound: Vector) -> float:
     given = parameters(machine)
     if "nu" not in given or hasattr(machine, "epsilon_"):
         return float(getattr(machine, "epsilon_", given.get("epsilon", 0.0)))
-    order = np.argsort(-np.abs(residual))
-    outside = np.cumsum(bound[order])
-    place = int(np.searchsorted(outside, given["nu"] * outside[-1] * (1.0 - 1e-9)))
-    return float(np.abs(residual[order[min(place, len(order) - 1)]]))
+    return narrowest_tube(np.abs(residual), bound, given["nu"])
 
 
-def is_training_data(machine: Any, X: Any) -> bool:
-    """Whether X, as the machine sees it, holds its support vectors at the places it remembers."""
-    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-    if n_samples != machine.shape_fit_[0]:
-        return False
-    if is_precomputed(machine.kernel):
-        return True
-    rows, vectors = safe_indexing(X, machine.support_), machine.support_vectors_
-    if sp.issparse(rows) or sp.issparse(vectors):  # compared as they are: dense copies of texts do not fit in memory
-        left, right = sp.csr_matrix(rows), sp.csr_matrix(vectors)
-        return left.shape == right.shape and abs(left - right).max() <= SAME * abs(right).max()
-    try:
-        left, right = dense(rows), dense(vectors)
-    except (TypeError, ValueError):  # strings or other objects: nothing to compare
-        return True
-    return left.shape == right.shape and np.allclose(left, right, rtol=SAME, atol=0.0)
+def has_multipliers(machine: Any) -> bool:
+    """Whether an estimator keeps the multipliers of its training samples."""
+    return hasattr(machine, "support_") and hasattr(machine, "dual_coef_")
 
 
 def bounded_support(machine: Any) -> Flags:
@@ -205,7 +189,7 @@ def bounded_support(machine: Any) -> Flags:
     they show all the same, since a vector at a smaller bound lies clearly inside the margin, and one beyond C on it.
     Of several classes a vector counts as bounded when none of its multipliers is strictly between zero and its bound.
     """
-    alpha, given = np.abs(dense(machine.dual_coef_)), parameters(machine)
+    alpha, given = np.abs(coefficients_of(machine)), parameters(machine)
     if given.get("loss", "").startswith("squared"):
         return np.zeros(alpha.shape[1], bool)
     bound, is_classifier = np.full(alpha.shape[1], given.get("C", 1.0)), kind_of(machine) == "classifier"
@@ -217,7 +201,7 @@ def bounded_support(machine: Any) -> Flags:
         bound = bound * np.repeat(np.asarray(machine.class_weight_), machine.n_support_)
     at_bound = ~((alpha > 0.0) & (alpha < bound * (1.0 - AT_BOUND))).any(axis=0)
     if is_classifier and len(machine.classes_) == 2 and not is_precomputed(machine.kernel):
-        sign = np.sign(dense(machine.dual_coef_)[0])
+        sign = np.sign(coefficients_of(machine)[0])
         position = sign * np.asarray(machine.decision_function(machine.support_vectors_))
         beyond = bool((alpha > bound * (1.0 + AT_BOUND)).any())
         inside = position < 1.0 - INSIDE_MARGIN

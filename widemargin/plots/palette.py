@@ -1,18 +1,20 @@
 """Colours, markers and lines that all pictures share, on light and on dark paper.
 
-The first six colours on light paper are those of Okabe and Ito (2008, "Color Universal Design"), told apart also by
-people with colour-blindness; on dark paper the same hues are lighter. Every class has its own marker as well, so that
-no picture depends on colour alone. The paper is read off the Axes, so pictures follow matplotlib's dark styles and dark
-notebooks without being told.
+The first six colours on light paper are those of Okabe and Ito (2008, "Color Universal Design"), which people with
+colour-blindness can tell apart; on dark paper the same hues are lighter. Every class has its own marker as well, so
+that no picture depends on colour alone. The paper is read off the Axes, so pictures follow matplotlib's dark styles and
+dark notebooks.
 """
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,21 +23,12 @@ else:
 
 Colour = tuple[float, float, float]
 
-ON_LIGHT = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#8C6D31",
-    "#6A51A3",
-    "#4D4D4D",
-    "#A50F15",
-)
-ON_DARK = ("#56B4E9", "#F58A45", "#1FC79A", "#F0A6CE", "#F0C541", "#4C86E0", "#BFA06A", "#A793F0", "#D9D9D9", "#FF6B6B")
+ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
+            "#56B4E9", "#8C6D31", "#6A51A3", "#4D4D4D", "#A50F15")  # fmt: skip
+ON_DARK = ("#56B4E9", "#F58A45", "#1FC79A", "#F0A6CE", "#F0C541",
+           "#4C86E0", "#BFA06A", "#A793F0", "#D9D9D9", "#FF6B6B")  # fmt: skip
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p", "<")  # nine to ten colours: 90 pairs before one comes twice
-DARK = 0.4  # relative luminance of the paper below which it counts as dark
+DARK = 0.47  # relative luminance below which a colour is dark: what lies on it is drawn in light colours
 
 
 @dataclass(frozen=True)
@@ -100,10 +93,14 @@ def theme_of(ax: Axes) -> Theme:
         behind = to_rgba(ax.get_figure(root=True).get_facecolor())  # type: ignore[union-attr]
         face = behind if behind[3] >= 0.5 else (1.0, 1.0, 1.0, 1.0)
     paper = (float(face[0]), float(face[1]), float(face[2]))
-    luminance = float(np.dot((0.2126, 0.7152, 0.0722), paper))
-    if luminance < DARK:
+    if is_dark(paper):
         return Theme("#F2F2F2", "#A8A8A8", paper, ON_DARK)
     return Theme("#222222", "#666666", paper, ON_LIGHT)
+
+
+def is_dark(colour: Sequence[float] | NDArray) -> bool:
+    """Whether a colour, given by red, green and blue in [0, 1], is dark."""
+    return float(np.dot((0.2126, 0.7152, 0.0722), colour[:3])) < DARK
 
 
 def pyplot() -> Any:

@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.plots.reading import column_of, dense_features, feature_names, section_note
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +35,8 @@ class Plane:
     """
 
     origin: Vector
-    directions: Vector
-    readers: Vector
+    directions: Matrix
+    readers: Matrix
     names: tuple[str, str]
     note: str = ""
 
@@ -47,11 +45,11 @@ class Plane:
         """Whether the plane is all of feature space."""
         return len(self.origin) == 2
 
-    def project(self, X: Vector) -> Vector:
+    def project(self, X: Matrix) -> Matrix:
         """Coordinates on the plane, shape (n_samples, 2)."""
         return (X - self.origin) @ self.readers
 
-    def lift(self, points: Vector) -> Vector:
+    def lift(self, points: Matrix) -> Matrix:
         """The points of feature space with given coordinates, shape (n_points, n_features)."""
         return self.origin + points @ self.directions
 
@@ -108,19 +106,17 @@ def _pair(features: Sequence[int | str] | str, names: list[str]) -> list[int]:
     return places
 
 
-def _principal(samples: Vector) -> Plane:
+def _principal(samples: Matrix) -> Plane:
     """Standardised first: otherwise the plane would follow whichever feature has the largest unit."""
     if min(samples.shape) < 2:
         raise ValueError(f"features='pca' needs at least two samples and two features; X has shape {samples.shape}.")
-    mean = samples.mean(axis=0)
-    scale = samples.std(axis=0)
-    scale[scale == 0.0] = 1.0
     from sklearn.decomposition import PCA
+    from sklearn.preprocessing import StandardScaler
 
+    scaler = StandardScaler().fit(samples)
     found = PCA(2, svd_solver="full" if samples.shape[1] < 500 else "randomized", random_state=0)
-    found.fit((samples - mean) / scale)
-    share = found.explained_variance_ratio_
+    found.fit(scaler.transform(samples))
+    share, axes, scale = found.explained_variance_ratio_, found.components_, scaler.scale_
     names = (f"component 1 ({share[0]:.0%} of variance)", f"component 2 ({share[1]:.0%})")
     note = f"section: through the mean, along 2 of {samples.shape[1]} principal components"
-    axes = found.components_
-    return Plane(mean, axes * scale, (axes / scale).T.copy(), names, note if samples.shape[1] > 2 else "")
+    return Plane(scaler.mean_, axes * scale, (axes / scale).T, names, note if samples.shape[1] > 2 else "")

@@ -10,18 +10,23 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin.linalg.arrays import Matrix, Vector
+
 DENSE_ENTRIES = 100_000_000  # entries of X that are held densely: 800 MB, more than a picture can show
 
-Vector = NDArray[np.float64]
+
+def dense(values: Any) -> Matrix:
+    """A sparse or dense matrix as a float64 array."""
+    return np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)
 
 
-def dense_features(X: Any) -> Vector:
+def dense_features(X: Any) -> Matrix:
     """X as a float64 matrix, or a sentence saying why it cannot be drawn."""
     shape = getattr(X, "shape", None)
     if shape is not None and len(shape) == 2 and shape[0] * shape[1] > DENSE_ENTRIES:
         raise ValueError(f"X of shape {shape} is too large for a picture: pass some thousand of its rows.")
     try:
-        samples = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+        samples = dense(X)
     except (TypeError, ValueError) as wrong:
         raise ValueError(f"A picture needs features that are numbers; X cannot be read as such: {wrong}.") from wrong
     if samples.ndim != 2 or samples.shape[0] == 0:
@@ -75,17 +80,15 @@ def as_fitted(model: Any, values: Vector, X: Any) -> Any:
 
 
 def unwrap(model: Any) -> tuple[Any, Any]:
-    """The fitted machine inside a grid search or a pipeline, and the steps before it (None if there are none)."""
+    """The estimator inside a grid search or a pipeline, and the steps before it (None if there are none)."""
     model = getattr(model, "best_estimator_", model)
     check_is_fitted(model)
-    steps = getattr(model, "steps", None)
-    if steps is None:
-        return model, None
+    steps = getattr(model, "steps", [(None, model)])
     return steps[-1][1], model[:-1] if len(steps) > 1 else None
 
 
 def prepared(before: Any, X: Any) -> Any:
-    """X as the machine itself sees it, behind the earlier steps of its pipeline."""
+    """X as the estimator sees it, after the earlier steps of its pipeline."""
     return X if before is None else before.transform(X)
 
 
@@ -121,8 +124,3 @@ def check_length(y: Any, n_samples: int) -> NDArray:
     if len(targets) != n_samples:
         raise ValueError(f"X has {n_samples} samples but y has {len(targets)}: give one target for each sample.")
     return targets
-
-
-def dense(values: Any) -> Vector:
-    """A sparse or dense attribute of a model as an array."""
-    return np.asarray(values.toarray() if sp.issparse(values) else values, dtype=np.float64)

@@ -6,19 +6,19 @@ seconds = factor * n^exponent,   least squares on log seconds against log n, as 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
+from functools import partial
+from timeit import timeit
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from widemargin._sklearn import num_samples, safe_indexing
+from widemargin.linalg.arrays import Vector
 from widemargin.plots.display import Display
 from widemargin.plots.palette import LEGIBLE, Axes, tidy
-
-Vector = NDArray[np.float64]
 
 
 class ScalingDisplay(Display):
@@ -81,7 +81,7 @@ class ScalingDisplay(Display):
         def seconds_of(size: int) -> list[float]:
             """Seconds of one fit of each machine."""
             data = [safe_indexing(given, order[:size]) for given in (X, y) if given is not None]
-            return [_seconds(clone(model), data) for model in named.values()]
+            return [timeit(partial(clone(model).fit, *data), number=1) for model in named.values()]
 
         seconds_of(chosen[0])  # compiles
         fastest = np.array([np.min([seconds_of(size) for _ in range(repeats)], axis=0) for size in chosen])
@@ -135,13 +135,6 @@ def plot_scaling(
     'log'
     """
     return ScalingDisplay(timings).plot(ax, legend=legend).ax_
-
-
-def _seconds(model: Any, data: list[Any]) -> float:
-    """Seconds of a fit."""
-    began = time.perf_counter()
-    model.fit(*data)
-    return time.perf_counter() - began
 
 
 def fit_power(sizes: Vector, seconds: Vector) -> tuple[float, float]:

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from widemargin.estimators.fitted import is_training_data
+from widemargin.linalg.arrays import Vector
 from widemargin.plots.display import Display
-from widemargin.plots.multipliers import Conditions, conditions_of, is_training_data, parameters, tube_of
+from widemargin.plots.multipliers import Flags, conditions_of, has_multipliers, parameters, tube_of
 from widemargin.plots.palette import LEGIBLE, Axes
 from widemargin.plots.reading import (
     as_fitted,
@@ -35,8 +36,6 @@ from widemargin.plots.reading import (
 ALONG = 500  # points of the curve: smooth on a screen
 EDGE = 0.04  # room left around the data, as a share of their range
 TUBE_TINT = 0.22  # share of the colour in the tube
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
@@ -76,8 +75,8 @@ class TubeDisplay(Display):
     y: Vector
     names: tuple[str, str]
     note: str
-    support: NDArray[np.bool_]
-    bounded: NDArray[np.bool_]
+    support: Flags
+    bounded: Flags
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any, *, feature: int | str | None = None) -> TubeDisplay:
@@ -102,9 +101,7 @@ class TubeDisplay(Display):
         target = check_length(y, len(samples)).astype(np.float64)
         names = feature_names(X, samples.shape[1])
         predicted = np.asarray(model.predict(given)).ravel()
-        epsilon, found = _tube(machine, model, prepared(before, given), given, target, predicted)
-        nobody = np.zeros(len(target), bool)
-        support, bounded = (nobody, nobody) if found is None else (found.support, found.support & found.at_bound)
+        epsilon, support, bounded = _tube(machine, prepared(before, given), target, predicted)
         if feature is None and len(names) > 1:
             along = np.array(with_room([predicted, target], EDGE))
             labels = ("prediction f(x)", "target y")
@@ -178,13 +175,11 @@ def plot_tube(
     return TubeDisplay.from_estimator(model, X, y, feature=feature).plot(ax, legend=legend).ax_
 
 
-def _tube(
-    machine: Any, model: Any, inner: Any, given: Any, target: Vector, predicted: Vector
-) -> tuple[float, Conditions | None]:
-    """Half-width of the tube, and the multipliers if these are the training data of a kernel machine."""
-    if hasattr(machine, "support_") and hasattr(machine, "dual_coef_") and is_training_data(machine, inner):
-        found = conditions_of(model, given, target)
-        return found.corners[1], found
-    if not {"epsilon", "nu"} & set(parameters(machine)):
-        return float("nan"), None
-    return tube_of(machine, target - predicted, np.ones(len(target))), None
+def _tube(machine: Any, X: Any, target: Vector, predicted: Vector) -> tuple[float, Flags, Flags]:
+    """Half-width of the tube; which samples are support vectors and which at their bound, if X is the training data."""
+    if has_multipliers(machine) and is_training_data(machine, X) is not False:
+        found = conditions_of(machine, X, target)
+        return found.corners[1], found.support, found.support & found.at_bound
+    has_tube = not parameters(machine).keys().isdisjoint(("epsilon", "nu"))
+    epsilon = tube_of(machine, target - predicted, np.ones(len(target))) if has_tube else np.nan
+    return epsilon, np.zeros(len(target), bool), np.zeros(len(target), bool)

@@ -11,22 +11,21 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from widemargin.kernels import Gaussian, Laplacian
+from widemargin.kernels.names import is_precomputed
+from widemargin.linalg.arrays import Vector
 from widemargin.report.numbers import number
 from widemargin.report.subject import Subject
 
 FEW_VALUES = 200  # samples between which kernel values are looked at
 MOST_ROWS = 8  # features shown
 
-Vector = NDArray[np.float64]
-
 
 def feature_scales(subject: Subject) -> dict[str, Any]:
     """Features that vary, by spread, and those that do not; empty where there are no features."""
-    if not subject.is_numeric or getattr(subject.model, "kernel", None) == "precomputed":
+    if not subject.is_numeric or is_precomputed(getattr(subject.model, "kernel", None)):
         return {}
     names = subject.names
     low, high, _, deviation = spreads(subject.X)

@@ -16,24 +16,11 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.report.numbers import number
 
 MOST_MARKS = {"line": 300, "points": 800}  # of one series: more are not to be seen
 TICKS = 5  # about this number per axis
-
-Vector = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Where the axes lie in a chart, in the units of its view box; the margins hold the labels."""
-
-    width: int = 460
-    height: int = 320
-    left: int = 62
-    right: int = 446
-    top: int = 12
-    bottom: int = 274
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +81,13 @@ def axis(label: str, *values: Any, log: bool = False, zero: bool = False) -> Axi
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Axes with series on them; `diagonal` draws the line of equal values."""
+    """Axes with series on them; `diagonal` draws the line of equal values.
+
+    The axes lie between left and right, top and bottom, in the units of the view box; the margins hold the labels.
+    """
+
+    width, height = 460, 320
+    left, right, top, bottom = 62, 446, 12, 274
 
     title: str
     description: str
@@ -102,7 +95,6 @@ class Chart:
     y: Axis
     series: Sequence[Series]
     diagonal: bool = False
-    frame: Frame = Frame()
 
     @property
     def anchor(self) -> str:
@@ -111,13 +103,13 @@ class Chart:
 
     def across(self, values: Any) -> Vector:
         """Horizontal places of values."""
-        return self.x.place(values, self.frame.left, self.frame.right)
+        return self.x.place(values, self.left, self.right)
 
     def up(self, values: Any) -> Vector:
         """Vertical places of values."""
-        return self.y.place(values, self.frame.bottom, self.frame.top)
+        return self.y.place(values, self.bottom, self.top)
 
-    def marks(self, one: Series) -> Vector:
+    def marks(self, one: Series) -> Matrix:
         """One row for each mark of a series: x and y, and of bars also width and height."""
         if one.kind == "bars":
             edges, tops = self.across(one.x), self.up(one.y)

@@ -27,11 +27,10 @@ from widemargin._sklearn import num_samples
 from widemargin.certificate import Certificate
 from widemargin.report.advice import feature_scales, kernel_width
 from widemargin.report.charts import tick
-from widemargin.report.convergence import way_to_the_optimum
 from widemargin.report.numbers import number, percent
 from widemargin.report.quality import classification, hardest, one_class, regression
 from widemargin.report.subject import Subject, as_matrix, names_of
-from widemargin.report.trained import fingerprints, support_facts, trained_facts
+from widemargin.report.trained import fingerprints, support_facts, trained_facts, way_to_the_optimum
 from widemargin.storage.atomic import replacing
 from widemargin.verification import verify
 

@@ -18,6 +18,7 @@ from sklearn.metrics import (
     roc_curve,
 )
 
+from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.models.multiclass import one_against_rest_confidence
 from widemargin.report.advice import spreads
 from widemargin.report.charts import Axis, Chart, Series, axis, histogram
@@ -29,8 +30,6 @@ BINS = 10  # of the calibration curve
 DASHES = (None, "7 3", "2 3", "9 3 2 3", "12 4", "4 2")  # one per curve of a chart
 MOST_FEATURES = 3  # shown per hard sample
 UNUSUAL = 1.5  # standard deviations from the mean that are worth a mention
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +66,7 @@ def classification(subject: Subject) -> Quality:
     if len(unknown):
         raise ValueError(f"y holds the label {unknown[0]!r}, which the model does not know; it knows {list(classes)}.")
     predicted, scores = model.predict(X), class_scores(model, X)
-    order = np.argsort(classes)
-    labels = order[np.searchsorted(classes, y, sorter=order)]
+    labels = np.searchsorted(classes, y)
     counts = confusion_matrix(y, predicted, labels=classes)
     per_class = precision_recall_fscore_support(y, predicted, labels=classes, zero_division=0.0)
     found, size = per_class[1], per_class[3]
@@ -104,7 +102,7 @@ def classification(subject: Subject) -> Quality:
     return Quality("classification", predicted, -_margins(model, X, labels, scores), name, tiles, measured, charts)
 
 
-def class_scores(model: Any, X: Any) -> Vector:
+def class_scores(model: Any, X: Any) -> Matrix:
     """One score per sample and class, whatever shape `decision_function` has."""
     values = np.asarray(model.decision_function(X), np.float64)
     n_classes = len(model.classes_)
@@ -115,7 +113,7 @@ def class_scores(model: Any, X: Any) -> Vector:
     return values
 
 
-def _margins(model: Any, X: Any, labels: NDArray, scores: Vector) -> Vector:
+def _margins(model: Any, X: Any, labels: NDArray, scores: Matrix) -> Vector:
     """How clearly each sample lies on the side of its own class: against the other class, or its strongest rival."""
     n_classes = len(model.classes_)
     if n_classes > 2 and getattr(model, "multi_class", "") == "ovo" and hasattr(model, "_decision_values"):
@@ -128,7 +126,7 @@ def _margins(model: Any, X: Any, labels: NDArray, scores: Vector) -> Vector:
     return (scores[~others] - rival) / (2.0 if n_classes == 2 else 1.0)
 
 
-def _roc(classes: NDArray, labels: NDArray, scores: Vector) -> tuple[Chart, float]:
+def _roc(classes: NDArray, labels: NDArray, scores: Matrix) -> tuple[Chart, float]:
     """ROC curves, one for two classes, else one class against the rest each, and the (mean) area."""
     wanted = [1] if len(classes) == 2 else [k for k in range(len(classes)) if 0 < np.sum(labels == k) < len(labels)]
     areas = {k: float(roc_auc_score(labels == k, scores[:, k])) for k in wanted}
@@ -145,7 +143,7 @@ def _roc(classes: NDArray, labels: NDArray, scores: Vector) -> tuple[Chart, floa
     return Chart(title, text, Axis("false alarms", 0.0, 1.0), Axis("found", 0.0, 1.0), lines, diagonal=True), mean
 
 
-def _calibration(classes: NDArray, labels: NDArray, probabilities: Vector) -> Chart:
+def _calibration(classes: NDArray, labels: NDArray, probabilities: Matrix) -> Chart:
     """Observed frequency against stated probability: of the second of two classes, else of the answers."""
     happened, stated, what = labels == 1, probabilities[:, 1], f"class {classes[1]}"
     if len(classes) > 2:

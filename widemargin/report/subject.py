@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from widemargin._sklearn import num_samples
+from widemargin.estimators.fitted import is_training_data
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +57,7 @@ class Subject:
         """Number of training samples; None if it is not known, as of models from LIBSVM's files, which hold no others
         than support vectors.
         """
-        if not hasattr(self.model, "shape_fit_"):
-            return None
-        size = int(self.model.shape_fit_[0])
+        size = getattr(self.model, "shape_fit_", (None,))[0]
         only_support = size == len(getattr(self.model, "support_", ())) and not hasattr(self.model, "certificate_")
         return None if only_support else size
 
@@ -70,18 +69,8 @@ class Subject:
     @cached_property
     def is_training_data(self) -> bool | None:
         """Whether the model's support vectors are the rows of X at `support_`; None if that cannot be checked."""
-        model, n_training = self.model, self.n_training
-        if n_training is None or not hasattr(model, "support_") or not hasattr(model, "support_vectors_"):
-            return None
-        if self.n_samples != n_training:
-            return False
-        vectors = model.support_vectors_
-        if not (hasattr(self.X, "shape") and hasattr(vectors, "shape")) or vectors.shape[0] != len(model.support_):
-            return None
-        own = self.X[model.support_]
-        if sp.issparse(own) or sp.issparse(vectors):
-            return bool(abs(sp.csr_matrix(own) - sp.csr_matrix(vectors)).sum() == 0)
-        return bool(np.array_equal(own, vectors))
+        known = self.n_training is not None and hasattr(self.model, "support_")
+        return is_training_data(self.model, self.X) if known else None
 
 
 def as_matrix(X: Any) -> Any:
@@ -92,9 +81,9 @@ def as_matrix(X: Any) -> Any:
         array = np.asarray(X)
     except ValueError:
         return X
-    if array.ndim == 2 and array.dtype.kind in "biuf":
-        return array if array.dtype.kind == "f" else array.astype(np.float64)
-    return X
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        return X
+    return array if array.dtype.kind == "f" else array.astype(np.float64)
 
 
 def names_of(model: Any, X: Any, given: Any) -> list[str]:

@@ -1,27 +1,16 @@
-"""The exercises run, on small sizes, and show what they are about."""
+"""The examples run, on small sizes, and show what they are about."""
 
-import importlib.util
-from pathlib import Path
+from importlib import import_module
 
 import numpy as np
 import pytest
 
 from widemargin import Status
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-def example(name):
-    """Load an example as a module."""
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
 
 def test_exercise_1(tmp_path, capsys):
     pytest.importorskip("matplotlib")
-    passes = example("exercise_1_gradient_ascent").main(str(tmp_path), n=60)
+    passes = import_module("examples.exercise_1_gradient_ascent").main(str(tmp_path), n=60)
     printed = capsys.readouterr().out
     assert (tmp_path / "exercise_1_margin.png").stat().st_size > 10_000
     assert passes["ascending alpha"] < passes["sequential (Table 7.1)"]
@@ -33,7 +22,7 @@ def test_exercise_1(tmp_path, capsys):
 
 
 def test_exercise_2(capsys):
-    module = example("exercise_2_soft_margin")
+    module = import_module("examples.exercise_2_soft_margin")
     assert module.maximal_margin_fails(*module.overlapping_points(60)) is Status.UNBOUNDED
     module.CS = (0.1, 1.0)
     rows = module.main(n=80)
@@ -46,7 +35,7 @@ def test_exercise_2(capsys):
 def test_exercise_3(capsys, tmp_path):
     extra = tmp_path / "extra"
     extra.write_text("".join(f"{1 if i % 2 else -1} 1:{i % 2 + 0.1 * i / 40} 2:{i / 40}\n" for i in range(40)))
-    module = example("exercise_3_smo")
+    module = import_module("examples.exercise_3_smo")
     module.SECONDS = 120.0  # the first fit of each solver compiles it, and that counts
     duals = module.main([str(extra)])
     names = {name for name, _ in duals}
@@ -54,3 +43,24 @@ def test_exercise_3(capsys, tmp_path):
     for name in names:
         values = [duals[name, solver] for solver in module.SOLVERS]
         assert np.ptp(values) <= 2e-3 * abs(values[0])
+
+
+def test_relevance_vectors_are_fewer_and_as_good(capsys):
+    module = import_module("examples.relevance_vectors")
+    classes, curve = module.classification(n=150), module.regression(n=60)
+    assert classes["RVC"][0] < classes["SVC"][0] / 3 and classes["RVC"][1] > classes["SVC"][1] - 0.03
+    assert curve["RVR"][0] < curve["SVR"][0] and curve["RVR"][1] < 0.1
+    assert "log loss" in capsys.readouterr().out
+
+
+def test_bounds_close_in_on_the_truth(capsys):
+    rows = import_module("examples.bounds_closing_in").main(n=400, most_steps=16)
+    for _, bound, true in rows:
+        assert true <= bound + 1e-12
+    assert rows[-1][1] < 0.01 * rows[0][1]
+    assert "lower" in capsys.readouterr().out
+
+
+def test_the_demo_can_be_loaded():
+    """It is the first thing a newcomer runs: every name it imports must be there."""
+    assert callable(import_module("examples.demo").main)
