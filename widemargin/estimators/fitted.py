@@ -44,15 +44,16 @@ def support_in(model: Any, data: TrainingSet) -> NDArray[np.int64]:
 
 
 def is_training_data(model: Any, X: Any) -> bool | None:
-    """Whether the samples of X at `support_` are the model's support vectors; None if they cannot be compared."""
+    """Whether the samples of X at `support_` are the model's support vectors, which may be rounded to float32; None if
+    they cannot be compared."""
     if num_samples(X) != model.shape_fit_[0]:
         return False
-    return _are_support_vectors(model, safe_indexing(X, model.support_))
+    return _are_support_vectors(model, safe_indexing(X, model.support_), float(np.finfo(np.float32).eps))
 
 
-def _are_support_vectors(model: Any, rows: Any) -> bool | None:
-    """Whether samples are the model's support vectors, which may be rounded to float32; None if that cannot be said."""
-    vectors, rounding = model.support_vectors_, np.finfo(np.float32).eps
+def _are_support_vectors(model: Any, rows: Any, rounding: float = 0.0) -> bool | None:
+    """Whether samples are the model's support vectors, up to a relative rounding; None if that cannot be said."""
+    vectors = model.support_vectors_
     if is_precomputed(model.kernel) or num_samples(vectors) != num_samples(rows):
         return None
     if sp.issparse(rows) or sp.issparse(vectors):  # compared as they are: dense copies of texts do not fit in memory
