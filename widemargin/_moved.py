@@ -15,6 +15,8 @@ from types import ModuleType
 
 PREFIX = "widemargin."
 MOVED = {
+    "estimators.linear_svr": "estimators.linear_svc",
+    "estimators.nu_svc": "estimators.svc",
     "expansion": "models.expansion",
     "gaussian_process": "estimators",
     "gaussian_process.covariance": "training.gaussian_process.covariance",
@@ -32,7 +34,7 @@ MOVED = {
     "least_squares.lssvm": "estimators.lssvm",
     "linear": "estimators",
     "linear.svc": "estimators.linear_svc",
-    "linear.svr": "estimators.linear_svr",
+    "linear.svr": "estimators.linear_svc",
     "perceptron": "estimators",
     "perceptron.bound": "training.mistake_bound",
     "perceptron.estimator": "estimators.perceptron",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,7 +26,7 @@ from widemargin.certificate import Certificate
 from widemargin.certificate import combine as combine_certificates
 from widemargin.estimators.fitted import coefficients_of, rebuild_expansion, support_in
 from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel, Vector
-from widemargin.estimators.parameters import one_of, option
+from widemargin.estimators.parameters import estimator, one_of, option
 from widemargin.estimators.run import Answer, Run, Show
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.kernels import Kernel, Linear
@@ -44,9 +44,41 @@ from widemargin.training.fit import Training
 from widemargin.training.task import Task, Trained
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class KernelMachine(NamedKernel, LimitedFit):
-    """What SVC, NuSVC, SVR, NuSVR and OneClassSVM share."""
+    """What SVC, NuSVC, SVR, NuSVR and OneClassSVM share.
+
+    shrinking : bool, default True
+        Accepted for compatibility; the solver decides by itself.
+    tol : float, default 1e-3
+        Tolerance of the stop rule; see `stopping`.
+    cache_size : float or None, default None
+        Megabytes for rows of the kernel matrix; None sizes it to the free memory.
+    verbose : bool, default False
+        Show a progress bar.
+    max_iter : int, default -1
+        Largest number of steps, -1 for no limit.
+    solver : str or solver, default "auto"
+        "auto" is the fast block solver; "platt", "keerthi", "chunking", "qp" and others are those of the literature,
+        by name or as an object with options (`widemargin.solvers.reference`).
+    stopping : {"kkt", "gap", "objective"}, default "kkt"
+        What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth
+        of the dual objective. Kernels not known to be positive semi-definite are trained by the first in any case.
+    time_limit : float or None, default None
+        Seconds after which the best machine so far is returned, with a warning.
+    warm_start : bool, default False
+        Start from the multipliers of the previous fit when the number of samples is the same.
+    trace : bool, default False
+        Keep how the fit went in `history_`.
+
+    support_vectors_ : array or CSR matrix of shape (n_SV, n_features)
+    status_ : Status
+        How the solver ended; `fit_status_` is 0 if it met the tolerance, else 1.
+    diagnosis_ : str
+        Likely causes where the tolerance was not met, empty otherwise.
+    history_ : dict of arrays
+        With trace=True: objective, gap, violation and more after every round of the solver, one column each.
+    """
 
     shrinking: bool = option(True, "boolean")
     solver: Any = option("auto", str, callable)
@@ -63,9 +95,11 @@ class KernelMachine(NamedKernel, LimitedFit):
         """Train and expose the answer."""
 
     def _run(self, X: Any, y: Any, sample_weight: Any, before: Any = None, **budget: Any) -> None:
-        """One call of `fit` or, with the machine as it was `before`, of `resume`."""
+        """One call of `fit` or, with the machine as it was `before`, of `resume`; `budget` replaces limits not None."""
+        own = Stopping(self.tol, self.stopping, self.max_iter, self.time_limit)
+        stopping = replace(own, **{name: value for name, value in budget.items() if value is not None})
         with CtrlC() as ctrl_c, self._reporting(X, y, sample_weight) as steps:
-            self._fit(Run(self._stopping(**budget), ctrl_c.requested, steps, before), X, y, sample_weight)
+            self._fit(Run(stopping, ctrl_c.requested, steps, before), X, y, sample_weight)
         self._warn_unless_converged()
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -109,20 +143,9 @@ class KernelMachine(NamedKernel, LimitedFit):
             raise
         return self
 
-    def _stopping(
-        self, tol: float | None = None, max_iter: int | None = None, time_limit: float | None = None
-    ) -> Stopping:
-        """The machine's stop rule, or parts of it as given for one call."""
-        return Stopping(
-            self.tol if tol is None else tol,
-            self.stopping,
-            self.max_iter if max_iter is None else max_iter,
-            self.time_limit if time_limit is None else time_limit,
-        )
-
-    def _start_training(self, run: Run, kernel: Kernel, data: TrainingSet) -> Training:
+    def _start_training(self, run: Run, data: TrainingSet) -> Training:
         options = {"cache_size": self.cache_size, "n_jobs": self.n_jobs, "solver": self.solver}
-        return Training(kernel, data.X, **options, cancelled=run.cancelled)
+        return Training(self._make_kernel(data), data.X, **options, cancelled=run.cancelled)
 
     def _train(
         self,
@@ -235,9 +258,23 @@ class KernelMachine(NamedKernel, LimitedFit):
         return weights
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class SingleProblem(KernelMachine):
-    """A machine that is the answer to one problem: regression and one-class."""
+    """A machine that is the answer to one problem: regression and one-class.
+
+    support_ : int array of shape (n_SV,)
+        Places of the support vectors in the training data.
+    n_support_ : int array of shape (1,)
+    dual_coef_ : array or CSR matrix of shape (1, n_SV)
+        Coefficients in the decision function.
+    intercept_ : array of shape (1,)
+    coef_ : array of shape (1, n_features)
+        Weights of the features; only for a linear kernel.
+    n_iter_ : int
+        Steps of the solver.
+    certificate_ : Certificate
+        What is proven about the answer, rounding counted (see `SVC`).
+    """
 
     def _bias(self, level: Vector) -> float:
         """The bias from the levels of the groups."""
@@ -245,8 +282,7 @@ class SingleProblem(KernelMachine):
 
     def _fit_single(self, run: Run, data: TrainingSet, dual: SignedDual) -> Solution:
         """Train one problem on all samples and expose its answer."""
-        kernel = self._make_kernel(data)
-        training = self._start_training(run, kernel, data)
+        training = self._start_training(run, data)
 
         def show(machine: SingleProblem, answers: Sequence[Answer]) -> None:
             """Expose the answer."""
@@ -254,7 +290,7 @@ class SingleProblem(KernelMachine):
             coefficients = dual.per_sample(beta)
             support = np.flatnonzero(coefficients)
             bias = np.array([machine._bias(level)])
-            machine._expose(kernel, data, support, coefficients[None, support], bias)
+            machine._expose(training.source.kernel, data, support, coefficients[None, support], bias)
             machine.n_support_ = np.array([len(support)], np.int32)
 
         start = None if run.before is None else restart(dual, _multipliers_of(run.before, data, dual))

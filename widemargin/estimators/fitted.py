@@ -12,7 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin.estimators.training_set import FLOATS, TrainingSet
+from widemargin.estimators.plain_data import FLOATS
+from widemargin.estimators.training_set import TrainingSet
 from widemargin.kernels import Precomputed, make_kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.linalg.arrays import Vector

@@ -8,7 +8,6 @@ section 7.6, and Gibbs & MacKay (1997).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from widemargin._sklearn import fit_context, num_samples
 from widemargin.estimators.kernel_system_model import KernelSystemModel
-from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE, one_of, option, whole
+from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE, estimator, one_of, option, whole
 from widemargin.gram.tiles import cross_block
 from widemargin.kernels import BlockKernel, Kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
@@ -35,7 +34,7 @@ from widemargin.training.gaussian_process.translate import Model
 from widemargin.training.kernel_system import NotPositiveDefinite, SystemCertificate
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemModel):
     """Gaussian process regression: the parameters of scikit-learn's GaussianProcessRegressor, and some more.
 

@@ -7,7 +7,6 @@ Source: Saunders, Gammerman & Vovk (1998); Cristianini & Shawe-Taylor (2000), se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from inspect import isfunction
 from numbers import Integral
@@ -19,7 +18,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from widemargin._sklearn import fit_context
 from widemargin.estimators.kernel_estimator import WITHOUT_GAMMA
 from widemargin.estimators.kernel_system_model import KernelSystemModel
-from widemargin.estimators.parameters import FINITE, NOT_NEGATIVE, one_of, option
+from widemargin.estimators.parameters import FINITE, NOT_NEGATIVE, estimator, one_of, option
 from widemargin.estimators.training_set import TrainingSet, resolve_gamma
 from widemargin.kernels import KERNEL_NAMES, BlockKernel, Kernel, PairKernel, make_kernel
 from widemargin.kernels.names import is_precomputed
@@ -30,7 +29,7 @@ ALIASES = {"polynomial": "poly"}  # scikit-learn's KernelRidge knows it by both 
 THEIRS = ("additive_chi2",)  # kernels that scikit-learn evaluates for us
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
     """Kernel ridge regression: the parameters of scikit-learn's KernelRidge, and some more.
 

@@ -8,7 +8,6 @@ Nothing here solves a quadratic programme.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from widemargin.certificate.system_certificate import IF_PSD
 from widemargin.estimators.kernel_estimator import LimitedFit, Vector
-from widemargin.estimators.parameters import one_of, option
+from widemargin.estimators.parameters import estimator, one_of, option
 from widemargin.estimators.plain_data import are_plain_targets
 from widemargin.estimators.training_set import TrainingSet, as_targets
 from widemargin.linalg.arrays import Matrix
@@ -29,7 +28,7 @@ from widemargin.training.kernel_system import SOLVERS, KernelSystem, Rule, Solve
 Expose = Callable[[Any, Matrix], None]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class KernelSystemModel(LimitedFit):
     """Shared face of KernelRidge, LSSVC, LSSVR and GaussianProcessRegressor."""
 

@@ -15,7 +15,7 @@ and +1 as targets the classifier is the same problem, because y_i e_i has the sq
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +25,7 @@ from widemargin._sklearn import fit_context
 from widemargin.estimators.kernel_estimator import NamedKernel
 from widemargin.estimators.kernel_system_model import KernelSystemModel
 from widemargin.estimators.labels import OneAgainstRest
-from widemargin.estimators.parameters import POSITIVE, one_of, option
+from widemargin.estimators.parameters import POSITIVE, estimator, one_of, option
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.kernels import Kernel
@@ -36,7 +36,7 @@ from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite,
 from widemargin.training.kernel_system.bias import certificate_with_bias
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class LeastSquaresMachine(NamedKernel, KernelSystemModel):
     """Shared face of LSSVC and LSSVR."""
 
@@ -85,7 +85,7 @@ class LeastSquaresMachine(NamedKernel, KernelSystemModel):
         return self._evaluate(X, self._fitted_kernel, self._vectors, self._coefficients, self.intercept_)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     """Least-squares support vector regression: kernel ridge regression with a bias that is not penalised.
 
@@ -157,7 +157,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         return values[:, 0] if self._single else values
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class LSSVC(OneAgainstRest, LeastSquaresMachine):
     """Least-squares support vector classification; many classes one against the rest, all in one linear system.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.base import OutlierMixin
 from widemargin._sklearn import fit_context
 from widemargin.calibration.one_class import density_marks, probability_of_normal
 from widemargin.estimators.base import SingleProblem, Vector
-from widemargin.estimators.parameters import SHARE, option
+from widemargin.estimators.parameters import SHARE, estimator, option
 from widemargin.estimators.run import Run
 from widemargin.problems.one_class import one_class
 
@@ -21,7 +20,7 @@ ON_THE_BOUNDARY = (
 )
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class OneClassSVM(OutlierMixin, SingleProblem):
     """Detection of outliers: the parameters of scikit-learn's OneClassSVM, and some more.
 
@@ -29,67 +28,15 @@ class OneClassSVM(OutlierMixin, SingleProblem):
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "chi2", "cosine", "precomputed"}, Kernel or callable, \
-            default "rbf"
-        A `Kernel` carries its own parameters. A callable is a function of two sets of samples, m and n of them,
-        that returns an array of shape (m, n). With "precomputed" X is the kernel matrix itself.
-    degree : int, default 3
-        Degree of "poly".
-    gamma : {"scale", "auto"} or float, default "scale"
-        Scale of "rbf", "poly", "sigmoid", "laplacian" and "chi2". "scale" is 1 / (n_features * variance of X),
-        the variance counted with the sample weights; "auto" is 1 / n_features.
-    coef0 : float, default 0.0
-        Constant of "poly" and "sigmoid".
-    tol : float, default 1e-3
-        Tolerance of the stop rule; see `stopping`.
+    ... kernel, degree, gamma, coef0, tol
     nu : float in (0, 1], default 0.5
         Upper bound on the share of samples outside and lower bound on the share of support vectors.
-    shrinking : bool, default True
-        Accepted for compatibility; the solver decides by itself.
-    cache_size : float or None, default None
-        Megabytes for rows of the kernel matrix; None sizes it to the free memory.
-    verbose : bool, default False
-        Show a progress bar.
-    max_iter : int, default -1
-        Largest number of steps, -1 for no limit.
-    solver : str or solver, default "auto"
-        "auto" is the fast block solver; "platt", "keerthi", "chunking", "qp" and others are those of the literature,
-        by name or as an object with options (`widemargin.solvers.reference`).
-    stopping : {"kkt", "gap", "objective"}, default "kkt"
-        What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth
-        of the dual objective. Kernels not known to be positive semi-definite are trained by the first in any case.
-    time_limit : float or None, default None
-        Seconds after which the best machine so far is returned, with a warning.
-    n_jobs : int or None, default None
-        Threads; None means all cores.
-    warm_start : bool, default False
-        Start from the multipliers of the previous fit when the number of samples is the same.
-    trace : bool, default False
-        Keep how the fit went in `history_`.
+    ... shrinking, cache_size, verbose, max_iter, solver, stopping, time_limit, n_jobs, warm_start, trace
 
     Attributes
     ----------
-    support_ : int array of shape (n_SV,)
-        Places of the support vectors in the training data.
-    support_vectors_ : array or CSR matrix of shape (n_SV, n_features)
-    n_support_ : int array of shape (1,)
-    dual_coef_ : array or CSR matrix of shape (1, n_SV)
-        Coefficients in the decision function.
-    intercept_ : array of shape (1,)
-    coef_ : array of shape (1, n_features)
-        Weights of the features; only for a linear kernel.
-    n_iter_ : int
-        Steps of the solver.
-    n_features_in_, feature_names_in_, shape_fit_
-        As in scikit-learn.
-    certificate_ : Certificate
-        What is proven about the answer, rounding counted (see `SVC`).
-    status_ : Status
-        How the solver ended; `fit_status_` is 0 if it met the tolerance, else 1.
-    diagnosis_ : str
-        Likely causes where the tolerance was not met, empty otherwise.
-    history_ : dict of arrays
-        With trace=True: objective, gap, violation and more after every round of the solver, one column each.
+    ... support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, n_features_in_
+    ... certificate_, status_, diagnosis_, history_
     offset_ : array of shape (1,)
         rho: decision_function = score_samples - offset_.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from widemargin._sklearn import fit_context, num_samples, safe_indexing
 from widemargin.estimators.fitted import checked_vectors, finite_matrix
 from widemargin.estimators.kernel_estimator import NamedKernel
 from widemargin.estimators.labels import OneAgainstRest, checked_labels
-from widemargin.estimators.parameters import one_of, option, whole
+from widemargin.estimators.parameters import estimator, one_of, option, whole
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet, stack_samples
 from widemargin.gram.gram import kernel_product
@@ -29,7 +28,7 @@ from widemargin.training.mistake_bound import MistakeBound, bound_mistakes
 CHUNK = 512  # samples whose kernel values are held at a time
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class KernelPerceptron(OneAgainstRest, NamedKernel):
     """Learn from mistakes only: whenever a sample is on the wrong side, its feature vector is added to the weights.
 

@@ -9,7 +9,6 @@ relevance vectors. The kernel need not be positive semi-definite. Source: Tippin
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from sklearn.utils import check_random_state
 from widemargin._sklearn import fit_context, num_samples, safe_indexing
 from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel
 from widemargin.estimators.labels import OneAgainstRest
-from widemargin.estimators.parameters import option, whole
+from widemargin.estimators.parameters import estimator, option, whole
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.gram.budget import cache_budget
@@ -43,7 +42,7 @@ NO_FUNCTIONS = np.empty(0)
 NOT_BEGUN = SparseModel(np.empty(0, np.int64), NO_FUNCTIONS, np.empty((0, 0)), NO_FUNCTIONS, 1.0, 0, Status.STOPPED)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class RelevanceMachine(NamedKernel, LimitedFit):
     """Shared face of RVC and RVR."""
 
@@ -152,7 +151,7 @@ class RelevanceMachine(NamedKernel, LimitedFit):
         return means, variances
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class RVR(RegressorMixin, RelevanceMachine):
     """Relevance vector regression: a sparse kernel model with error bars and no C or epsilon to choose.
 
@@ -233,7 +232,7 @@ class RVR(RegressorMixin, RelevanceMachine):
         return means[:, 0], np.sqrt(self.noise_variance_ + variances[:, 0])
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class RVC(OneAgainstRest, RelevanceMachine):
     """Relevance vector classification: sparser than an SVM, with probabilities and no C to choose.
 

@@ -14,18 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.monitor.callbacks import StepListener, Steps
+from widemargin.monitor.callbacks import Steps
 from widemargin.monitor.history import History
 from widemargin.monitor.interrupt import StopSignal
-from widemargin.monitor.iteration import Iteration, Watch
-from widemargin.monitor.progress import watching
+from widemargin.monitor.iteration import Iteration
 from widemargin.monitor.stopping import Stopping
-from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import scan_groups, thresholds_of
 from widemargin.training.fit import Training
 from widemargin.training.task import Task, Trained
 
-#: multipliers and levels of one problem
+#: multipliers and thresholds of one problem
 Answer = tuple[NDArray[np.float64], NDArray[np.float64]]
 #: exposes the answers to all problems as fitted attributes of a machine
 Show = Callable[[Any, Sequence[Answer]], None]
@@ -58,14 +56,11 @@ class Run:
     ) -> list[Trained]:
         """Train, with all requested listeners; `classes` are the samples of each class, for tasks about class pairs."""
         history = History() if machine.trace else None
-        listeners: list[Watch] = [] if history is None else [history.note]
-        if self.steps is not None:
-            own = [task for task in tasks if task.neighbour is None]
-            starts = [task.dual.start if task.start is None else task.start for task in own]
-            answers = [(start, np.zeros(max(1, task.dual.n_groups))) for start, task in zip(starts, own)]
-            listeners.append(StepListener(self.steps, machine, show, answers, partial(answer_of, training)))
-        always = machine.verbose > 1
-        with watching(type(machine).__name__, machine.verbose, *listeners, always=always) as watch:
+        own = [task for task in tasks if task.neighbour is None]
+        starts = [task.dual.start if task.start is None else task.start for task in own]
+        answers = [(start, np.zeros(max(1, task.dual.n_groups))) for start, task in zip(starts, own)]
+        others = [] if history is None else [history.note]
+        with machine._watching(self.steps, show, answers, partial(answer_of, training), others) as watch:
             trained = training.train(tasks, self.stopping, watch, classes)
         if history is not None:
             machine.history_ = history.table()
@@ -73,16 +68,11 @@ class Run:
 
 
 def answer_of(training: Training, iteration: Iteration) -> Answer | None:
-    """Multipliers and levels of a problem as if the fit had stopped here; None where a solver does not report them."""
+    """Multipliers and thresholds of a problem at this moment of the fit; None where a solver does not report them."""
     if iteration.point is None:
         return None
-    beta, function = iteration.point()
-    _, level = training.split_bias(beta, function, _levels(iteration.dual, beta, function))
-    return beta.copy(), level
-
-
-def _levels(dual: SignedDual, beta: NDArray[np.float64], function: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Levels of the groups at a point with F = K b."""
-    f = dual.gradient(beta, function)
-    table = scan_groups(f, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups)
-    return thresholds_of(table, dual.n_groups)
+    (beta, Kb), dual = iteration.point(), iteration.dual
+    gradient = dual.gradient(beta, Kb)
+    table = scan_groups(gradient, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups)
+    _, thresholds = training.split_bias(beta, Kb, thresholds_of(table, dual.n_groups))
+    return beta.copy(), thresholds
