@@ -194,7 +194,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         if not np.array_equal(before.classes_, self.classes_):
             raise ValueError(f"y has other classes than the machine was fitted on: {list(before.classes_)}.")
         support, coefficients = support_in(before, data), coefficients_of(before)
-        return multiclass.read_out(problems, support, coefficients, data.y, len(self.classes_), self._scheme())
+        return multiclass.read_out(problems, support, coefficients, data.y)
 
     def _scheme(self) -> str:
         """How many classes become two: "ovo" or "ovr"."""
