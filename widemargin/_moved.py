@@ -17,6 +17,8 @@ PREFIX = "widemargin."
 MOVED = {
     "estimators.linear_svr": "estimators.linear_svc",
     "estimators.nu_svc": "estimators.svc",
+    "estimators.one_class": "estimators.single_problem",
+    "estimators.regressor": "estimators.single_problem",
     "expansion": "models.expansion",
     "gaussian_process": "estimators",
     "gaussian_process.covariance": "training.gaussian_process.covariance",

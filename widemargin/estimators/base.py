@@ -4,15 +4,19 @@
 
 A machine adds its labels or targets and its builder from `widemargin.problems`, in `_fit`; data are read in
 kernel_estimator.py, everything else is here.
-`fit` begins at zero and `resume` at the present answer; both are a `Run` (run.py).
+
+`fit` begins at zero and `resume` at the present answer; both are a `Run`. Its listeners are the progress bar
+(`verbose`), the history (`trace`) and scikit-learn's callbacks. All receive the same `watch` of the solvers
+(monitor/iteration.py), and nothing listens unless it was asked for.
 """
 
 from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,24 +28,49 @@ from sklearn.utils.validation import check_is_fitted
 from widemargin._sklearn import fit_context, num_samples, safe_indexing
 from widemargin.certificate import Certificate
 from widemargin.certificate import combine as combine_certificates
-from widemargin.estimators.fitted import coefficients_of, rebuild_expansion, support_in
+from widemargin.estimators.fitted import rebuild_expansion
 from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel, Vector
 from widemargin.estimators.parameters import estimator, one_of, option
-from widemargin.estimators.run import Answer, Run, Show
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.kernels import Kernel, Linear
 from widemargin.kernels.names import is_precomputed
 from widemargin.models.expansion import Expansion, rows_not_finite, warn_not_finite
-from widemargin.monitor.interrupt import CtrlC
+from widemargin.monitor.callbacks import Steps
+from widemargin.monitor.history import History
+from widemargin.monitor.interrupt import CtrlC, StopSignal
+from widemargin.monitor.iteration import Iteration
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import CRITERIA, Stopping
 from widemargin.monitor.user_warning import warn_user
 from widemargin.problems.dual import SignedDual
+from widemargin.problems.optimality import scan_groups, thresholds_of
 from widemargin.problems.warm_start import restart
-from widemargin.solvers.solution import Solution
 from widemargin.training.diagnosis import causes, meaning
 from widemargin.training.fit import Training
 from widemargin.training.task import Task, Trained
+
+#: multipliers and thresholds of one problem
+Answer = tuple[Vector, Vector]
+#: exposes the answers to all problems as fitted attributes of a machine
+Show = Callable[[Any, Sequence[Answer]], None]
+
+
+@dataclass
+class Run:
+    """One call of `fit` or `resume`.
+
+    Attributes
+    ----------
+    stopping : when to stop
+    cancelled : set by Ctrl-C, or by a callback that asks to stop
+    steps : the report to scikit-learn's callbacks, None where there are none
+    before : the machine as it was, where training goes on from it
+    """
+
+    stopping: Stopping
+    cancelled: StopSignal
+    steps: Steps | None = None
+    before: Any = None
 
 
 @estimator
@@ -166,7 +195,14 @@ class KernelMachine(NamedKernel, LimitedFit):
             replace(task, start=start) if task.start is None and start is not None else task
             for task, start in zip(tasks, self._restart(duals), strict=True)
         ]
-        answers = run.train(self, training, [*tasks, *more], show, classes)
+        history = History() if self.trace else None
+        starts = [task.dual.start if task.start is None else task.start for task in tasks]
+        begin = [(start, np.zeros(max(1, dual.n_groups))) for start, dual in zip(starts, duals)]
+        others = [] if history is None else [history.note]
+        with self._watching(run.steps, show, begin, partial(answer_of, training), others) as watch:
+            answers = training.train([*tasks, *more], run.stopping, watch, classes)
+        if history is not None:
+            self.history_ = history.table()
         trained = answers[: len(tasks)]
         self._note_certificates([answer.certificate for answer in trained], training, duals)
         if self.warm_start:
@@ -258,49 +294,12 @@ class KernelMachine(NamedKernel, LimitedFit):
         return weights
 
 
-@estimator
-class SingleProblem(KernelMachine):
-    """A machine that is the answer to one problem: regression and one-class.
-
-    support_ : int array of shape (n_SV,)
-        Places of the support vectors in the training data.
-    n_support_ : int array of shape (1,)
-    dual_coef_ : array or CSR matrix of shape (1, n_SV)
-        Coefficients in the decision function.
-    intercept_ : array of shape (1,)
-    coef_ : array of shape (1, n_features)
-        Weights of the features; only for a linear kernel.
-    n_iter_ : int
-        Steps of the solver.
-    certificate_ : Certificate
-        What is proven about the answer, rounding counted (see `SVC`).
-    """
-
-    def _bias(self, level: Vector) -> float:
-        """The bias from the levels of the groups."""
-        return -float(level[0])
-
-    def _fit_single(self, run: Run, data: TrainingSet, dual: SignedDual) -> Solution:
-        """Train one problem on all samples and expose its answer."""
-        training = self._start_training(run, data)
-
-        def show(machine: SingleProblem, answers: Sequence[Answer]) -> None:
-            """Expose the answer."""
-            beta, level = answers[0]
-            coefficients = dual.per_sample(beta)
-            support = np.flatnonzero(coefficients)
-            bias = np.array([machine._bias(level)])
-            machine._expose(training.source.kernel, data, support, coefficients[None, support], bias)
-            machine.n_support_ = np.array([len(support)], np.int32)
-
-        start = None if run.before is None else restart(dual, _multipliers_of(run.before, data, dual))
-        solution = self._train(run, training, [Task(dual, None, start)], show)[0].solution
-        self.n_iter_ = int(solution.iterations) + (0 if run.before is None else run.before.n_iter_)
-        return solution
-
-
-def _multipliers_of(before: Any, data: TrainingSet, dual: SignedDual) -> Vector:
-    """The multipliers of a fitted machine; of nu-regression both halves."""
-    signed = np.zeros(len(data))
-    signed[support_in(before, data)] = coefficients_of(before)[0]
-    return signed if dual.row is None else np.clip(signed[dual.row], dual.lower, dual.upper)
+def answer_of(training: Training, iteration: Iteration) -> Answer | None:
+    """Multipliers and thresholds of a problem at this moment of the fit; None where a solver does not report them."""
+    if iteration.point is None:
+        return None
+    (beta, Kb), dual = iteration.point(), iteration.dual
+    gradient = dual.gradient(beta, Kb)
+    table = scan_groups(gradient, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups)
+    _, thresholds = training.split_bias(beta, Kb, thresholds_of(table, dual.n_groups))
+    return beta.copy(), thresholds

@@ -17,12 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from widemargin._sklearn import Hidden, fit_context
 from widemargin.calibration.held_out import Folds
 from widemargin.calibration.sigmoid import agreeing_with, probabilities
-from widemargin.estimators.base import KernelMachine, Vector
+from widemargin.estimators.base import Answer, KernelMachine, Run, Vector
 from widemargin.estimators.fitted import coefficients_of, support_in
 from widemargin.estimators.labels import ReadsLabels
 from widemargin.estimators.parameters import estimator, one_of, option
 from widemargin.estimators.plain_data import are_plain_labels
-from widemargin.estimators.run import Answer, Run
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.gram.source import ClassPair
 from widemargin.models import multiclass

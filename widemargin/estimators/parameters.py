@@ -2,8 +2,8 @@
 
     tol: float = option(1e-3, POSITIVE)
 
-`estimator` makes the constructor of the fields and completes the docstring, `Constraints` is what scikit-learn checks
-before a fit. A subclass that changes the default alone writes a plain field, and the allowed values stay.
+`estimator` makes of the fields the constructor and what scikit-learn checks before a fit, and completes the docstring.
+A subclass that changes the default alone writes a plain field, and the allowed values stay.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import dataclass, field
-from functools import cache
 from numbers import Integral, Real
 from typing import Any, TypeVar, dataclass_transform
 
@@ -23,7 +22,7 @@ NOT_NEGATIVE = Interval(Real, 0.0, None, closed="left")
 FINITE = Interval(Real, None, None, closed="neither")
 SHARE = Interval(Real, 0.0, 1.0, closed="right")
 
-Class = TypeVar("Class", bound=type)
+Class = TypeVar("Class", bound=type[Any])
 
 
 def option(default: Any, *allowed: Any, kw_only: bool = True) -> Any:
@@ -41,13 +40,16 @@ def one_of(*words: str) -> StrOptions:
     return StrOptions(set(words))
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(option,))
+@dataclass_transform(kw_only_default=True, eq_default=False)
 def estimator(kind: Class) -> Class:
-    """Class decorator: a constructor with the fields as keywords, and a docstring completed from those of the bases.
+    """Class decorator: makes the constructor and scikit-learn's constraints of the fields, and completes the docstring.
 
     A line `... tol, max_iter` in the docstring stands for the paragraphs about these names in the bases' docstrings.
     """
-    kind = dataclass(kw_only=True, eq=False, repr=False)(kind)
+    dataclass(kw_only=True, eq=False, repr=False)(kind)  # adds to the class itself
+    declared = [vars(base).get("__dataclass_fields__", {}) for base in reversed(kind.__mro__)]
+    fields = [(name, each) for base in declared for name, each in base.items() if "allowed" in each.metadata]
+    kind._parameter_constraints = {name: list(each.metadata["allowed"]) for name, each in fields}
     known: dict[str, str] = {}
     for base in reversed(kind.__mro__[1:]):
         paragraphs = re.finditer(r"^(\w+)(, \w+)*( : .*)?(\n    .*)*$", inspect.cleandoc(base.__doc__ or ""), re.M)
@@ -58,18 +60,3 @@ def estimator(kind: Class) -> Class:
 
     kind.__doc__ = re.sub(r"^\.\.\. (.+)$", inherited, inspect.cleandoc(kind.__doc__ or ""), flags=re.M)
     return kind
-
-
-class Constraints:
-    """`_parameter_constraints` of scikit-learn, read off the fields of a class."""
-
-    def __get__(self, estimator: Any, kind: type) -> dict[str, list[Any]]:
-        return constraints_of(kind)
-
-
-@cache
-def constraints_of(kind: type) -> dict[str, list[Any]]:
-    """Constraints of all parameters of an estimator class."""
-    declared = [vars(parent).get("__dataclass_fields__", {}) for parent in reversed(kind.__mro__)]
-    fields = [(name, each) for parent in declared for name, each in parent.items() if "allowed" in each.metadata]
-    return {name: list(each.metadata["allowed"]) for name, each in fields}

@@ -19,7 +19,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from widemargin.estimators.notebook import ShowsCertificate
-from widemargin.estimators.parameters import Constraints
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps, iterate_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.progress import watching
@@ -32,8 +31,6 @@ class ReadsData(ShowsCertificate, CallbackMixin, BaseEstimator):
     """What all estimators share: validated data, and the listeners of a fit."""
 
     verbose: Any
-
-    _parameter_constraints = Constraints()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -72,7 +72,7 @@ class ClassPairs(Sequence[TwoClass]):
         segment_starts = np.concatenate([[0], np.cumsum(sizes)])
         places = np.arange(segment_starts[-1]) + np.repeat(begin - segment_starts[:-1], sizes)
         sign = np.repeat(np.tile([1.0, -1.0], len(pairs)), sizes)
-        row = np.repeat((pairs[:, ::-1] - [1, 0]).ravel(), sizes)
+        row = np.repeat((pairs[:, ::-1] - np.array([1, 0])).ravel(), sizes)
         return Variables(self.order[places], sign, segment_starts[::2], row)
 
 

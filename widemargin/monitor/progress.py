@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 SECONDS_PER_LINE = 5.0  # pace of the plain lines written where no live bar can be drawn: readable in a log, not a flood
-BAR_WIDTH = 12  # characters: the whole line then fits 110 columns
 
 
 class Approach:
@@ -166,7 +165,7 @@ def _new_progress(console: Console) -> Progress:
 
     return bar.Progress(
         bar.TextColumn("{task.description}"),
-        bar.BarColumn(bar_width=BAR_WIDTH, complete_style="cyan", finished_style="green"),
+        bar.BarColumn(bar_width=None, complete_style="cyan", finished_style="green"),
         bar.TaskProgressColumn(),
         bar.TextColumn("{task.fields[violation]}", style="cyan"),
         bar.TextColumn("{task.fields[values]}"),
