@@ -75,8 +75,7 @@ class Folds:
             fit_sigmoid(values, problem.sign, problem.of(self.weight))
             for values, problem in zip(self.values, self.problems, strict=True)
         ]
-        A, B = np.array(fitted).T
-        return A, B
+        return np.array([a for a, _ in fitted]), np.array([b for _, b in fitted])
 
 
 def assign_folds(labels: NDArray, seed: np.random.RandomState) -> NDArray[np.int64]:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator
-from sklearn.utils import column_or_1d, gen_batches
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._jit import REASSOCIATE, jit
@@ -191,7 +191,8 @@ def couple_pairs(pairwise: Vector, n_classes: int) -> Vector:
     result = np.empty((len(pairwise), n_classes))
     first, second = np.triu_indices(n_classes, 1)
     right = np.append(np.zeros(n_classes), 1.0)[:, None]
-    for rows in gen_batches(len(pairwise), ROW_TILE):
+    for start in range(0, len(pairwise), ROW_TILE):
+        rows = slice(start, start + ROW_TILE)
         value = np.clip(pairwise[rows], SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
         r = np.zeros((len(value), n_classes, n_classes))
         r[:, first, second], r[:, second, first] = value, 1.0 - value

@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -35,6 +35,7 @@ from widemargin.estimators.training_set import TrainingSet
 from widemargin.kernels import Kernel, Linear
 from widemargin.kernels.names import is_precomputed
 from widemargin.models.expansion import Expansion, rows_not_finite, warn_not_finite
+from widemargin.models.multiclass import Layout
 from widemargin.monitor.callbacks import Steps
 from widemargin.monitor.history import History
 from widemargin.monitor.interrupt import CtrlC, StopSignal
@@ -65,12 +66,15 @@ class Run:
     cancelled : set by Ctrl-C, or by a callback that asks to stop
     steps : the report to scikit-learn's callbacks, None where there are none
     before : the machine as it was, where training goes on from it
+    kernel, training : the kernel of the model and what the problems of the fit share, made when the data are read
     """
 
     stopping: Stopping
     cancelled: StopSignal
     steps: Steps | None = None
     before: Any = None
+    kernel: Kernel = field(init=False)
+    training: Training = field(init=False)
 
 
 @estimator
@@ -172,18 +176,13 @@ class KernelMachine(NamedKernel, LimitedFit):
             raise
         return self
 
-    def _start_training(self, run: Run, data: TrainingSet) -> Training:
+    def _start_training(self, run: Run, data: TrainingSet) -> None:
         options = {"cache_size": self.cache_size, "n_jobs": self.n_jobs, "solver": self.solver}
-        return Training(self._make_kernel(data), data.X, **options, cancelled=run.cancelled)
+        run.kernel = self._make_kernel(data)
+        run.training = Training(run.kernel, data.X, **options, cancelled=run.cancelled)
 
     def _train(
-        self,
-        run: Run,
-        training: Training,
-        tasks: Sequence[Task],
-        show: Show,
-        classes: Sequence[NDArray[np.int64]] = (),
-        more: Sequence[Task] = (),
+        self, run: Run, tasks: Sequence[Task], show: Show, classes: Sequence[NDArray] = (), more: Sequence[Task] = ()
     ) -> list[Trained]:
         """Solve all problems of the fit and keep their certificates; `show` exposes answers on a machine.
 
@@ -199,28 +198,26 @@ class KernelMachine(NamedKernel, LimitedFit):
         starts = [task.dual.start if task.start is None else task.start for task in tasks]
         begin = [(start, np.zeros(max(1, dual.n_groups))) for start, dual in zip(starts, duals)]
         others = [] if history is None else [history.note]
-        with self._watching(run.steps, show, begin, partial(answer_of, training), others) as watch:
-            answers = training.train([*tasks, *more], run.stopping, watch, classes)
+        with self._watching(run.steps, show, begin, partial(answer_of, run.training), others) as watch:
+            answers = run.training.train([*tasks, *more], run.stopping, watch, classes)
         if history is not None:
             self.history_ = history.table()
         trained = answers[: len(tasks)]
-        self._note_certificates([answer.certificate for answer in trained], training, duals)
+        self._note_certificates(run, [answer.certificate for answer in trained], duals)
         if self.warm_start:
             self._multipliers = [answer.solution.beta for answer in trained]
             self._multipliers_C = getattr(self, "C", 1.0)
         show(self, [(answer.solution.beta, answer.solution.thresholds) for answer in trained])
         return answers
 
-    def _note_certificates(
-        self, certificates: Sequence[Certificate], training: Training, duals: Sequence[SignedDual]
-    ) -> None:
+    def _note_certificates(self, run: Run, certificates: Sequence[Certificate], duals: Sequence[SignedDual]) -> None:
         """Set the attributes that say how the fit ended."""
         self.certificates_ = certificates
         self.certificate_ = combine_certificates(certificates)
         self.status_: Status = self.certificate_.status or Status.OPTIMAL
         self.fit_status_ = 0 if self.status_.converged else 1
         names = getattr(self, "feature_names_in_", None)
-        self.diagnosis_ = "" if self.fit_status_ == 0 else causes(self.certificate_, training.source, duals, names)
+        self.diagnosis_ = "" if self.fit_status_ == 0 else causes(self.certificate_, run.training.source, duals, names)
 
     def _restart(self, duals: Sequence[SignedDual]) -> list[Vector | None]:
         """Feasible starts from the previous fit; None where there is none of the same size."""
@@ -245,30 +242,23 @@ class KernelMachine(NamedKernel, LimitedFit):
 
     # ---- exposing
 
-    def _expose(
-        self,
-        kernel: Kernel,
-        data: TrainingSet,
-        support: NDArray[np.int64],
-        coefficients: Vector,
-        intercept: Vector,
-        class_starts: NDArray | None = None,
-    ) -> None:
+    def _expose(self, run: Run, data: TrainingSet, layout: Layout, intercept: Vector) -> None:
         """Set the attributes of the kernel expansion, with scikit-learn's names, shapes and signs."""
-        self.support_ = data.given_places(support)
-        self.dual_coef_ = coefficients
+        self.support_ = data.given_places(layout.support)
+        self.n_support_ = layout.n_support
+        self.dual_coef_ = layout.coefficients
         self.intercept_ = intercept
         if is_precomputed(self.kernel):
             self.support_vectors_ = np.empty((0, 0))
         elif isinstance(data.X, np.ndarray):
-            self.support_vectors_ = data.X[support]
+            self.support_vectors_ = data.X[layout.support]
         else:
-            self.support_vectors_ = safe_indexing(data.X, support)
+            self.support_vectors_ = safe_indexing(data.X, layout.support)
             if sp.issparse(data.X):
                 sparse = sp.csr_matrix if isinstance(data.X, sp.spmatrix) else sp.csr_array
-                self.dual_coef_ = sparse(coefficients)
+                self.dual_coef_ = sparse(layout.coefficients)
         vectors = self.support_ if is_precomputed(self.kernel) else self.support_vectors_
-        self._expansion = Expansion(kernel, vectors, coefficients, intercept, class_starts)
+        self._expansion = Expansion(run.kernel, vectors, layout.coefficients, intercept, layout.class_starts)
 
     def _rebuild(self) -> None:
         """Make the function of the machine from attributes that did not come from `fit`."""

@@ -32,7 +32,6 @@ from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.warm_start import restart
 from widemargin.training.class_pairs import train_class_pairs
-from widemargin.training.fit import Training
 from widemargin.training.task import Task, Trained
 
 
@@ -132,8 +131,8 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         self.__dict__.pop("tie_order_", None)  # of a model read from LIBSVM (io/libsvm_model.py), now trained anew
         problems = multiclass.two_class_problems(data.y, len(self.classes_), self._scheme())
         pairs = problems if isinstance(problems, ClassPairs) else None
-        training = self._start_training(run, data)
-        if pairs is not None and self._fit_class_pairs(run, training, pairs, data, weight):
+        self._start_training(run, data)
+        if pairs is not None and self._fit_class_pairs(run, pairs, data, weight):
             return
         tasks = [
             Task(self._build(p.sign, p.of(weight)), None if pairs is None else ClassPair(p.positive, p.negative))
@@ -149,44 +148,37 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         def show(machine: KernelClassifier, answers: Sequence[Answer]) -> None:
             """Expose the answers to all problems."""
             betas, biases = zip(*(self._coefficients(task.dual, *answer) for task, answer in zip(tasks, answers)))
-            machine._expose_problems(training, data, problems, np.concatenate(betas), np.array(biases))
+            layout = multiclass.lay_out(problems, np.concatenate(betas), data.y, len(self.classes_))
+            machine._expose(run, data, layout, np.array(biases))
 
         run.stopping = self._rule(run.stopping, weight)
         folds = None
         if self._offers_probability:
             folds = Folds(problems, data.y, weight, check_random_state(self.random_state))
         held_out = [] if folds is None else folds.tasks(tasks)
-        trained = self._train(run, training, tasks, show, () if pairs is None else pairs.members, held_out)
+        trained = self._train(run, tasks, show, () if pairs is None else pairs.members, held_out)
         self.n_iter_ = np.array([answer.solution.iterations for answer in trained[: len(tasks)]], np.int32)
         if run.before is not None:
             self.n_iter_ += run.before.n_iter_
         self._calibrate(folds, tasks, trained[len(tasks) :])
 
-    def _fit_class_pairs(
-        self, run: Run, training: Training, pairs: ClassPairs, data: TrainingSet, weight: Vector
-    ) -> bool:
+    def _fit_class_pairs(self, run: Run, pairs: ClassPairs, data: TrainingSet, weight: Vector) -> bool:
         """Fit all pairs of many small classes at once, where nothing needs them one by one; False where it does."""
         watched = self.trace or self.verbose or self.warm_start or run.steps is not None or run.before is not None
         if watched or run.stopping.time_limit is not None or self._offers_probability or not self._builds_by_sample:
             return False
-        answers = train_class_pairs(training, pairs, lambda sign, index: self._build(sign, weight[index]), run.stopping)
+        answers = train_class_pairs(
+            run.training, pairs, lambda sign, index: self._build(sign, weight[index]), run.stopping
+        )
         if answers is None:
             return False
         boxes = self._build(np.ones(len(weight)), weight)  # of all samples, for the causes of a failure
-        self._note_certificates(answers.certificates, training, [boxes])
-        self._expose_problems(training, data, pairs, answers.beta, -answers.thresholds)
+        self._note_certificates(run, answers.certificates, [boxes])
+        layout = multiclass.lay_out(pairs, answers.beta, data.y, len(self.classes_))
+        self._expose(run, data, layout, -answers.thresholds)
         self.n_iter_ = answers.iterations.astype(np.int32)
         self._probA, self._probB = np.empty(0), np.empty(0)
         return True
-
-    def _expose_problems(
-        self, training: Training, data: TrainingSet, problems: Sequence[TwoClass], beta: Vector, bias: Vector
-    ) -> None:
-        """Set the attributes of the kernel expansion; `beta` holds the coefficients of one problem after the other."""
-        layout = multiclass.lay_out(problems, beta, data.y, len(self.classes_))
-        kernel = training.source.kernel
-        self._expose(kernel, data, layout.support, layout.coefficients, bias, layout.class_starts)
-        self.n_support_ = layout.n_support
 
     def _present(self, before: Any, data: TrainingSet, problems: Sequence[TwoClass]) -> list[Vector]:
         """Coefficients per sample of each two-class problem of the machine as it was."""

@@ -115,23 +115,13 @@ class LinearMachine(ReadsData):
             None if problem.squared else partial(solve_from_zero, problem),
         )
 
-    def _train(
-        self,
-        rows: Design,
-        tasks: Sequence[LinearTask],
-        steps: Steps | None,
-        stack: Callable[[Sequence[Vector]], Vector] = np.array,
-        shape: tuple[int, ...] = (),
-    ) -> None:
-        """Solve and certify every task, and set the fitted attributes; warns where the tolerance is not proven.
-
-        stack : makes of the weights of all tasks one row per model; shape : of the weights of a feature
-        """
-        weights = [np.zeros((rows.d + 1, *shape))] * len(tasks)
+    def _train(self, rows: Design, tasks: Sequence[LinearTask], steps: Steps | None) -> None:
+        """Solve and certify every task, and set the fitted attributes; warns where the tolerance is not proven."""
+        weights = [np.zeros(rows.d + 1)] * len(tasks)
         certificates: list[Any] = [None] * len(tasks)
 
         def expose(machine: LinearMachine, found: Sequence[Vector]) -> None:
-            machine._expose(stack(found), rows)
+            machine._expose(np.array(found), rows)
 
         stopping = Stopping(float(self.tol), "gap", int(self.max_iter), self.time_limit)
         seed, start = self._seed(), time.perf_counter()

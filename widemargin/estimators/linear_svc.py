@@ -4,7 +4,6 @@ SVC(kernel="linear") and SVR(kernel="linear").
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -114,13 +113,12 @@ class LinearSVC(OneAgainstRest, LinearMachine):
             if not cost.min() > 0.0:
                 raise ValueError("class_weight must give every class a positive weight: leave the class out instead.")
             if self.multi_class == "crammer_singer":
-                K = len(self.classes_)
-                solve = partial(solve_crammer_singer, rows, labels, K, cost)
-                joint = LinearTask(solve, partial(prove_joint, rows.as_sparse(), labels, cost))
-                self._train(rows, [joint], steps, _rows_per_class, (K,))
+                solve = partial(solve_crammer_singer, rows, labels, len(self.classes_), cost)
+                tasks = [LinearTask(solve, partial(prove_joint, rows.as_sparse(), labels, cost))]
             else:
                 signs = np.ascontiguousarray(self._signs(labels).T)
-                self._train(rows, [self._two_class_task(rows, sign, cost) for sign in signs], steps)
+                tasks = [self._two_class_task(rows, sign, cost) for sign in signs]
+            self._train(rows, tasks, steps)
         return self
 
     def _two_class_task(self, rows: Design, sign: Vector, cost: Vector) -> LinearTask:
@@ -130,6 +128,12 @@ class LinearSVC(OneAgainstRest, LinearMachine):
         if self.loss == "hinge":
             return self._task(rows, hinge(sign, cost))
         return self._task(rows, squared_hinge(sign, 2.0 * cost))  # LIBLINEAR charges C xi^2, not half of it
+
+    def _expose(self, weights: Vector, rows: Design) -> None:
+        if self.multi_class == "crammer_singer":  # one column per class; of two their difference says the same
+            joint = weights[0].T
+            weights = joint[1:] - joint[:1] if len(joint) == 2 else joint
+        super()._expose(weights, rows)
 
     def _check_combination(self) -> None:
         """Refuse what LIBLINEAR has no solver for, as scikit-learn does, and what has no meaning."""
@@ -182,12 +186,6 @@ class LinearSVC(OneAgainstRest, LinearMachine):
         if sp.issparse(self.coef_):
             self.coef_ = self.coef_.toarray()  # type: ignore[attr-defined]
         return self
-
-
-def _rows_per_class(weights: Sequence[Vector]) -> Vector:
-    """One row of weights per class of the joint model; for two classes their difference, which says the same."""
-    W = weights[0].T
-    return W[1:] - W[:1] if len(W) == 2 else W
 
 
 @estimator

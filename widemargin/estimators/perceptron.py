@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_consistent_length
 
 from widemargin._sklearn import fit_context, num_samples, safe_indexing
@@ -194,8 +194,8 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
             for _ in range(n_passes):
                 order = own if random is None else random.permutation(own)
                 mistakes = 0
-                for start in range(0, len(order), CHUNK):
-                    chunk = order[start : start + CHUNK]
+                for place in gen_batches(len(order), CHUNK):
+                    chunk = order[place]
                     few = samples.take(chunk)
                     K = kernel.block(few, few, np.empty((len(chunk), len(chunk))))
                     for history, sign in zip(self._histories, signs, strict=True):
@@ -262,8 +262,7 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
         if not num_samples(self.support_vectors_):
             return values
         kernel = self._full_kernel()
-        for start in range(0, n, CHUNK):
-            rows = slice(start, start + CHUNK)
+        for rows in gen_batches(n, CHUNK):
             K = kernel(safe_indexing(X, rows), self.support_vectors_)
             for number, history in enumerate(self._histories):
                 values[rows, number] = history.votes(K)

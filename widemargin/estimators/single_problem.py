@@ -20,6 +20,7 @@ from widemargin.estimators.base import Answer, KernelMachine, Run, Vector
 from widemargin.estimators.fitted import coefficients_of, support_in
 from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE_OR_INFINITE, SHARE, estimator, one_of, option
 from widemargin.estimators.training_set import TrainingSet
+from widemargin.models.multiclass import Layout
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.one_class import one_class
 from widemargin.problems.regression import epsilon_insensitive, nu_regression, nu_tube, squared_epsilon_insensitive
@@ -54,19 +55,19 @@ class SingleProblem(KernelMachine):
 
     def _fit_single(self, run: Run, data: TrainingSet, dual: SignedDual) -> Solution:
         """Train one problem on all samples and expose its answer."""
-        training = self._start_training(run, data)
+        self._start_training(run, data)
 
         def show(machine: SingleProblem, answers: Sequence[Answer]) -> None:
             """Expose the answer."""
             beta, level = answers[0]
             coefficients = dual.per_sample(beta)
             support = np.flatnonzero(coefficients)
-            bias = np.array([machine._bias(level)])
-            machine._expose(training.source.kernel, data, support, coefficients[None, support], bias)
-            machine.n_support_ = np.array([len(support)], np.int32)
+            n_support = np.array([len(support)], np.int32)
+            layout = Layout(support, n_support, coefficients[None, support], None)
+            machine._expose(run, data, layout, np.array([machine._bias(level)]))
 
         start = None if run.before is None else restart(dual, _multipliers_of(run.before, data, dual))
-        solution = self._train(run, training, [Task(dual, None, start)], show)[0].solution
+        solution = self._train(run, [Task(dual, None, start)], show)[0].solution
         self.n_iter_ = int(solution.iterations) + (0 if run.before is None else run.before.n_iter_)
         return solution
 

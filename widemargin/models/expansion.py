@@ -25,7 +25,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import gen_batches
 
 from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.gram.accumulate import add_row_products
@@ -129,10 +128,11 @@ class Expansion:
 
     def _in_batches(self, X: Any, n_rows: int, values_of: Callable[[Any], Matrix]) -> Matrix:
         """Decision values some hundred samples at a time, so that features or columns are never held for all."""
-        values = np.empty((n_rows, len(self.intercept)))
+        values, step = np.empty((n_rows, len(self.intercept))), TASKS * ROW_TILE
         with np.errstate(over="ignore", invalid="ignore"):
-            for rows in gen_batches(n_rows, TASKS * ROW_TILE):
-                values[rows] = values_of(X if n_rows <= TASKS * ROW_TILE else safe_indexing(X, rows))
+            for start in range(0, n_rows, step):
+                rows = slice(start, start + step)
+                values[rows] = values_of(X if n_rows <= step else safe_indexing(X, rows))
         return values
 
     def _from_weights(self, X: Any) -> Matrix:
@@ -184,13 +184,14 @@ class Expansion:
         buffer = np.empty((len(left), min(n_support, COLUMN_TILE)), dtype)
         sums = self._zero_sums(len(left))
         single = len(self.coefficients) == 1 and self.class_starts is None
-        for columns in gen_batches(n_support, COLUMN_TILE):
-            tile = right if n_support <= COLUMN_TILE else right.tile(columns.start, columns.stop)
-            block = self.kernel.block(left, tile, buffer[:, : columns.stop - columns.start])
+        for start in range(0, n_support, COLUMN_TILE):
+            stop = min(start + COLUMN_TILE, n_support)
+            tile = right if n_support <= COLUMN_TILE else right.tile(start, stop)
+            block = self.kernel.block(left, tile, buffer[:, : stop - start])
             if single:  # without a copy of the block in float64
-                add_row_products(buffer, self.coefficients[0, columns], sums[:, 0])
+                add_row_products(buffer, self.coefficients[0, start:stop], sums[:, 0])
             else:
-                self._add(block, columns.start, sums)
+                self._add(block, start, sums)
         return self._finish(sums)
 
     def pieces(self, X: Any, dtype: Any) -> list[Piece]:
