@@ -4,7 +4,7 @@ Estimators of scikit-learn and of others use them, but they may move without not
 other; `tests/project/test_private_names.py` names the versions they hold for, and says which one is missing.
 
 Estimators also inherit private methods from scikit-learn. Three modules call some, for lack of a public way:
-`estimators/notebook.py` (the picture in a notebook), `io/model_file.py` (the check of parameters) and
+`estimators/plain_data.py` (the picture in a notebook), `io/model_file.py` (the check of parameters) and
 `monitor/callbacks.py` (callbacks, from 1.9 on). `io/sklearn_models.py` reads and writes attributes of fitted machines.
 """
 

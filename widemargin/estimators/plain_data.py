@@ -8,8 +8,8 @@ real floating point, no NaN or infinity, targets of the right length. Whatever i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
@@ -18,7 +18,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from widemargin.estimators.notebook import ShowsCertificate
+from widemargin.estimators.notebook import certificate_block
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps, iterate_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.progress import watching
@@ -27,8 +27,8 @@ FLOATS = (np.float64, np.float32)  # float32 stays as it is: no second copy of t
 INTEGERS = frozenset("iub")  # kinds of dtype whose values are class labels without a further look
 
 
-class ReadsData(ShowsCertificate, CallbackMixin, BaseEstimator):
-    """What all estimators share: validated data, and the listeners of a fit."""
+class ReadsData(CallbackMixin, BaseEstimator):
+    """What all estimators share: validated data, the listeners of a fit, and the certificate in notebooks."""
 
     verbose: Any
 
@@ -42,6 +42,10 @@ class ReadsData(ShowsCertificate, CallbackMixin, BaseEstimator):
     def _get_param_names(cls) -> list[str]:
         """Read off the signature once per class: on small data reading it again is a tenth of a fit."""
         return super()._get_param_names()
+
+    def _html_repr(self) -> str:
+        """scikit-learn's diagram, and the certificate of a fitted estimator."""
+        return super()._html_repr() + certificate_block(getattr(self, "certificate_", None))
 
     def _takes_sparse(self) -> bool:
         return True
@@ -73,14 +77,6 @@ class ReadsData(ShowsCertificate, CallbackMixin, BaseEstimator):
         return is_plain_matrix(X) or (self._takes_sparse() and is_plain_sparse(X))
 
     # ---- listeners
-
-    @contextmanager
-    def _reporting(self, X: Any, y: Any = None, sample_weight: Any = None) -> Iterator[Steps | None]:
-        """Context of a fit that scikit-learn's callbacks follow; yields None where there are none."""
-        steps = self._begin_steps(X, y, sample_weight)
-        yield steps
-        if steps is not None:
-            steps.finish()
 
     def _watching(
         self,
