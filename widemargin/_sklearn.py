@@ -1,4 +1,4 @@
-"""The one door to names of scikit-learn that are not public: every other module imports them from here.
+"""Private names of scikit-learn: imported here, and by every other module from here.
 
 Estimators of scikit-learn and of others use them, but they may move without notice. Then this file changes, and no
 other; `tests/project/test_private_names.py` names the versions they hold for, and says which one is missing.

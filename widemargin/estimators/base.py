@@ -233,7 +233,7 @@ class KernelMachine(NamedKernel, LimitedFit):
         if self.fit_status_ == 0 or self.status_ is Status.STOPPED:
             return
         ended = self.status_.value
-        if self.diagnosis_:  # causes that were found stand in the place of the usual ones
+        if self.diagnosis_:  # causes that were found replace the usual ones
             ended = ended.split(" Usual causes:")[0]
         parts = [ended, self.diagnosis_, meaning(self.certificate_)]
         if self.status_ in (Status.MAX_ITER, Status.TIME_LIMIT, Status.INTERRUPTED, Status.TOO_SLOW):

@@ -300,7 +300,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         return self.classes_.take(numbers)
 
     def _class_numbers(self, values: Vector) -> NDArray[np.intp]:
-        """Number of the class that decision values of all two-class machines speak for."""
+        """Class number of each row, from the decision values of all two-class machines."""
         n_classes = len(self.classes_)
         if n_classes == 2:
             return (values[:, 0] >= 0).astype(np.intp)  # at zero LIBSVM answers the second class
@@ -311,7 +311,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         return multiclass.votes(values, n_classes, getattr(self, "tie_order_", None))
 
     def _sure_class_numbers(self, values: Vector, errors: Vector) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """The same for all decision values within `errors` of the given ones, and where there is such a class."""
+        """The class number common to all decision values within `errors` of the given ones, and where there is one."""
         n_classes = len(self.classes_)
         if n_classes == 2:
             return multiclass.sure_sign(values, errors)

@@ -149,6 +149,6 @@ class LimitedFit(KernelEstimator):
 
 
 def refuse_sparse_kernel(X: Any) -> None:
-    """Say that the matrix itself is the trouble: general validation would speak of data."""
+    """Refuse a sparse kernel matrix with a sentence of its own: general validation would complain about data."""
     if sp.issparse(X):
         raise TypeError("Sparse precomputed kernels are not supported: give the dense matrix, X.toarray().")

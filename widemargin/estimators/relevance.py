@@ -69,7 +69,7 @@ class RelevanceMachine(NamedKernel, LimitedFit):
     _kept_private = ("_gamma", "_fitted_kernel", "_used", "_models")
 
     def _basis(self, data: TrainingSet) -> tuple[Matrix, NDArray[np.int64]]:
-        """Phi, a constant first if there is an intercept, and the samples that its other columns stand for."""
+        """Phi, a constant first if there is an intercept, and the samples of its other columns."""
         n = len(data)
         places = np.arange(n)
         if self.n_candidates is not None and self.n_candidates < n:

@@ -1,6 +1,6 @@
 """C-classification (soft margin, its hard-margin limit, 2-norm soft margin), and nu-classification.
 
-Of nu-classification the share of support vectors is set instead of the penalty C.
+In nu-classification, nu bounds the share of support vectors and replaces the penalty C.
 """
 
 from __future__ import annotations

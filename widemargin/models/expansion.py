@@ -11,7 +11,7 @@ any other     tiles of rows x support vectors, each kernel block multiplied by i
 All in float64. How a row is evaluated depends on the row and the support vectors only: in another batch its value
 differs by the order of sums inside BLAS and nothing else. Labels alone can be had faster: models/single_precision.py.
 
-Many classes, one against one: support vectors stand class by class and each carries n_classes - 1 coefficients
+Many classes, one against one: support vectors are ordered by class and each has n_classes - 1 coefficients
 (LIBSVM's layout; Chang & Lin 2011, section 7). Multiplying class by class costs n_SV (n_classes - 1) per row instead of
 n_SV n_classes (n_classes - 1) / 2 with one coefficient row per pair.
 """

@@ -5,7 +5,7 @@ one against rest  a machine for each class k on all samples, class k positive; t
                   (Cristianini & Shawe-Taylor 2000, section 5.1)
 two classes       one machine on all samples, class 1 positive
 
-Support vectors stand class by class, in the order of the data within a class. One against one follows LIBSVM's layout
+Support vectors are ordered by class, in the order of the data within a class. One against one follows LIBSVM's layout
 (Chang & Lin 2011, section 7): a support vector of class i has n_classes - 1 coefficients, the one against class j in
 row j - 1 if j > i and in row j if j < i.
 """
@@ -91,7 +91,7 @@ class Variables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where the coefficients of all two-class problems stand.
+    """The coefficients of all two-class problems in one matrix.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ def _count(first: NDArray[np.bool_], second: NDArray[np.bool_], n_classes: int) 
     count = np.zeros((n_classes, len(first)), np.int32)
     won, lost = first.T.astype(np.int32, order="C"), second.T.astype(np.int32, order="C")
     start = 0
-    for k in range(n_classes - 1):  # the pairs of k with all classes after it stand side by side
+    for k in range(n_classes - 1):  # the pairs of k with all later classes are adjacent
         stop = start + n_classes - 1 - k
         count[k] += won[start:stop].sum(axis=0, dtype=np.int32)
         count[k + 1 :] += lost[start:stop]

@@ -31,7 +31,7 @@ from widemargin.models.expansion import Expansion, Piece, combine, rows_not_fini
 from widemargin.parallel.tiles import single_threaded_blas
 
 WORTH_SINGLE = 1024  # rows and support vectors from which float32 blocks save more than the proof about them costs
-TRIED_ROWS = 64  # rows from all over X that tell beforehand how many will be in doubt
+TRIED_ROWS = 64  # rows from all over X, to estimate the share that will be in doubt
 
 Numbers = NDArray[np.intp]
 Mask = NDArray[np.bool_]
