@@ -112,10 +112,11 @@ def resolve_gamma(gamma: Any, X: Any, weight: Vector | None) -> float:
 def variance_of_entries(X: Any, weight: Vector | None) -> float:
     """Variance of all entries of X, each sample counted with its weight."""
     if sp.issparse(X):
-        share = np.ones(X.shape[0]) if weight is None else weight
-        counts, total = np.repeat(share, np.diff(X.indptr)), X.shape[1] * share.sum()
+        counts = None if weight is None else np.repeat(weight, np.diff(X.indptr))
+        total = X.shape[1] * (X.shape[0] if weight is None else weight.sum())
         values = X.data.astype(np.float64, copy=False)
-        first, second = values @ counts, (values * values) @ counts
+        first = values.sum() if counts is None else values @ counts
+        second = values @ values if counts is None else (values * values) @ counts
         return float(second / total - (first / total) ** 2)
     if weight is None and X.size <= VARIANCE_CHUNK:
         return float(X.var(dtype=np.float64))
