@@ -12,15 +12,12 @@ if TYPE_CHECKING:
     from widemargin.estimators.gaussian_process import GaussianProcessRegressor
     from widemargin.estimators.kernel_lms import KernelLMS
     from widemargin.estimators.kernel_ridge import KernelRidge
-    from widemargin.estimators.linear_svc import LinearSVC
-    from widemargin.estimators.linear_svr import LinearSVR
+    from widemargin.estimators.linear_svc import LinearSVC, LinearSVR
     from widemargin.estimators.lssvm import LSSVC, LSSVR
-    from widemargin.estimators.nu_svc import NuSVC
-    from widemargin.estimators.one_class import OneClassSVM
     from widemargin.estimators.perceptron import KernelPerceptron
-    from widemargin.estimators.regressor import SVR, NuSVR
     from widemargin.estimators.relevance import RVC, RVR
-    from widemargin.estimators.svc import SVC
+    from widemargin.estimators.single_problem import SVR, NuSVR, OneClassSVM
+    from widemargin.estimators.svc import SVC, NuSVC
     from widemargin.kernels.validity import KernelCheck, check_kernel
     from widemargin.models.margins import margins
     from widemargin.monitor.status import Status

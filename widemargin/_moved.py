@@ -15,6 +15,10 @@ from types import ModuleType
 
 PREFIX = "widemargin."
 MOVED = {
+    "estimators.linear_svr": "estimators.linear_svc",
+    "estimators.nu_svc": "estimators.svc",
+    "estimators.one_class": "estimators.single_problem",
+    "estimators.regressor": "estimators.single_problem",
     "expansion": "models.expansion",
     "gaussian_process": "estimators",
     "gaussian_process.covariance": "training.gaussian_process.covariance",
@@ -32,7 +36,7 @@ MOVED = {
     "least_squares.lssvm": "estimators.lssvm",
     "linear": "estimators",
     "linear.svc": "estimators.linear_svc",
-    "linear.svr": "estimators.linear_svr",
+    "linear.svr": "estimators.linear_svc",
     "perceptron": "estimators",
     "perceptron.bound": "training.mistake_bound",
     "perceptron.estimator": "estimators.perceptron",

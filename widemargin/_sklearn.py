@@ -1,10 +1,10 @@
-"""The one door to names of scikit-learn that are not public: every other module imports them from here.
+"""Private names of scikit-learn: imported here, and by every other module from here.
 
 Estimators of scikit-learn and of others use them, but they may move without notice. Then this file changes, and no
 other; `tests/project/test_private_names.py` names the versions they hold for, and says which one is missing.
 
 Estimators also inherit private methods from scikit-learn. Three modules call some, for lack of a public way:
-`estimators/notebook.py` (the picture in a notebook), `io/model_file.py` (the check of parameters) and
+`estimators/plain_data.py` (the picture in a notebook), `io/model_file.py` (the check of parameters) and
 `monitor/callbacks.py` (callbacks, from 1.9 on). `io/sklearn_models.py` reads and writes attributes of fitted machines.
 """
 
@@ -14,6 +14,10 @@ from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split as safe_split
+from sklearn.utils.multiclass import _ovr_decision_function as ovr_decision_function
 from sklearn.utils.validation import _num_samples as num_samples
 
-__all__ = ["Hidden", "Interval", "StrOptions", "fit_context", "num_samples", "safe_indexing", "safe_split"]
+__all__ = [
+    "Hidden", "Interval", "StrOptions", "fit_context", "num_samples", "ovr_decision_function", "safe_indexing",
+    "safe_split",
+]  # fmt: skip

@@ -135,7 +135,7 @@ def _verify_classifier(
     if machine == "SVC" or hasattr(model, "certificate_"):  # scikit-learn's NuSVC ignores class_weight
         weight = weight * model.class_weight_[labels]
     pairs = two_class_problems(labels, n_classes, scheme)
-    betas = read_out(pairs, support_in(model, data), coefficients_of(model), labels, n_classes, scheme)
+    betas = read_out(pairs, support_in(model, data), coefficients_of(model), labels)
     certificates = []
     for problem, coefficients, bias in zip(pairs, betas, model.intercept_, strict=True):
         own = problem.of(weight)

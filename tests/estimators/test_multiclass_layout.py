@@ -27,9 +27,8 @@ def test_layout_by_hand():
     assert layout.support.tolist() == [1, 2, 0, 4]  # class 0, class 1, class 2, in the order of the data
     assert layout.n_support.tolist() == [1, 1, 2]
     assert layout.coefficients.tolist() == [[1.0, -1.0, -0.5, -1.5], [2.0, 3.0, -3.0, 0.0]]
-    for scheme in ("ovo",):
-        back = read_out(problems, layout.support, layout.coefficients, labels, 3, scheme)
-        assert all(np.array_equal(a, b) for a, b in zip(back, betas, strict=True))
+    back = read_out(problems, layout.support, layout.coefficients, labels)
+    assert all(np.array_equal(a, b) for a, b in zip(back, betas, strict=True))
 
 
 def test_class_by_class_product_equals_one_row_per_pair():

@@ -61,7 +61,7 @@ def test_what_the_door_to_scikit_learn_imports_is_there(path):
 
 
 METHODS = {
-    "_html_repr": "estimators/notebook.py",
+    "_html_repr": "estimators/plain_data.py",
     "_validate_params": "io/model_file.py",
     "_get_param_names": "io/sklearn_models.py",
 }

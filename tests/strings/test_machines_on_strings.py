@@ -152,3 +152,12 @@ def test_numbers_and_strings_do_not_mix(data):
         SVC().fit(np.array(strings)[:, None], y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         SVC(kernel=Spectrum(2)).fit(strings, y[:-1])
+
+
+def test_many_classes_of_strings_are_trained_at_once_and_predicted():
+    rng = np.random.default_rng(3)
+    strings, labels = ["".join(rng.choice(list("ACGT"), 30)) for _ in range(60)], np.arange(60) % 12
+    kernel = Spectrum(3)
+    on_strings = SVC(kernel=kernel, C=10.0).fit(strings, labels)
+    on_matrix = SVC(kernel="precomputed", C=10.0).fit(kernel(strings), labels)
+    np.testing.assert_array_equal(on_strings.predict(strings), on_matrix.predict(kernel(strings)))

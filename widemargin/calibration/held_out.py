@@ -15,15 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.calibration.sigmoid import fit_sigmoid
-from widemargin.models.multiclass import TwoClass
+from widemargin.models.multiclass import TwoClass, Vector
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.warm_start import nearest_feasible, sums_of
 from widemargin.training.task import Task
 
 N_FOLDS = 5  # as LIBSVM; Platt's experiments used three
-NO_FOLD = -1  # of a sample that cannot be held out
-
-Vector = NDArray[np.float64]
+NO_FOLD = N_FOLDS  # of a sample that cannot be held out
 
 
 class Folds:
@@ -42,7 +40,7 @@ class Folds:
     ) -> None:
         self.problems = problems
         self.left_out: list[tuple[int, int]] = []  # problem and fold of each task
-        self.weights = [problem.of(weight) for problem in problems]
+        self.weight = weight
         self.values = [np.zeros(len(problem.sign)) for problem in problems]
         everywhere = assign_folds(labels, seed)
         self.fold = [problem.of(everywhere).copy() for problem in problems]
@@ -59,7 +57,7 @@ class Folds:
         """Each problem again without each of its folds, beginning at its answer; `left_out` says which is which."""
         tasks = []
         for number, task in enumerate(whole):
-            for fold in range(int(self.fold[number].max(initial=-1)) + 1):
+            for fold in np.setdiff1d(self.fold[number], [NO_FOLD]):
                 dual = without_samples(task.dual, self.fold[number] == fold)
                 if dual is not None:
                     self.left_out.append((number, fold))
@@ -74,8 +72,8 @@ class Folds:
     def fit_sigmoids(self) -> tuple[Vector, Vector]:
         """A and B of each problem, two arrays of shape (n_problems,)."""
         fitted = [
-            fit_sigmoid(values, problem.sign, weight)
-            for values, problem, weight in zip(self.values, self.problems, self.weights, strict=True)
+            fit_sigmoid(values, problem.sign, problem.of(self.weight))
+            for values, problem in zip(self.values, self.problems, strict=True)
         ]
         return np.array([a for a, _ in fitted]), np.array([b for _, b in fitted])
 

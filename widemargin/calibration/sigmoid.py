@@ -25,6 +25,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._jit import REASSOCIATE, jit
+from widemargin.gram.gram import ROW_TILE
 from widemargin.kernels.exponential import exp_nonpositive
 from widemargin.linalg.arrays import Vector
 
@@ -34,7 +35,6 @@ HESSIAN_RIDGE = 1e-12  # keeps H positive definite when all decision values are 
 GRADIENT_TOL = 1e-5  # of the likelihood per unit of A and B
 LARGE_PRODUCT = 1e300  # factors are at most 2
 SMALLEST_PROBABILITY = 1e-7  # pairwise probabilities keep this distance from 0 and 1, so that coupling has a solution
-COUPLED_ROWS = 1024  # samples whose systems are held at a time
 AHEAD = 1e-9  # by which the predicted class leads where it had to be put first: no tie, and no visible difference
 
 
@@ -190,19 +190,18 @@ def couple_pairs(pairwise: Vector, n_classes: int) -> Vector:
     """Class probabilities, shape (n, n_classes), from P(i | i or j), pairs in the order (0, 1), (0, 2), ..."""
     result = np.empty((len(pairwise), n_classes))
     first, second = np.triu_indices(n_classes, 1)
-    system = np.ones((min(len(pairwise), COUPLED_ROWS), n_classes + 1, n_classes + 1))
-    system[:, -1, -1] = 0.0
-    right = np.zeros((n_classes + 1, 1))
-    right[-1] = 1.0
-    for start in range(0, len(pairwise), COUPLED_ROWS):
-        value = np.clip(pairwise[start : start + COUPLED_ROWS], SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
+    right = np.append(np.zeros(n_classes), 1.0)[:, None]
+    for start in range(0, len(pairwise), ROW_TILE):
+        rows = slice(start, start + ROW_TILE)
+        value = np.clip(pairwise[rows], SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
         r = np.zeros((len(value), n_classes, n_classes))
         r[:, first, second], r[:, second, first] = value, 1.0 - value
-        Q = system[: len(value), :-1, :-1]
-        np.multiply(-r, r.transpose(0, 2, 1), out=Q)
+        Q = -r * r.transpose(0, 2, 1)
         Q[:, range(n_classes), range(n_classes)] = np.square(r).sum(axis=1)
-        p = np.maximum(np.linalg.solve(system[: len(value)], right)[:, :-1, 0], 0.0)
-        result[start : start + len(value)] = p / p.sum(axis=1, keepdims=True)
+        system = np.pad(Q, ((0, 0), (0, 1), (0, 1)), constant_values=1.0)
+        system[:, -1, -1] = 0.0
+        p = np.maximum(np.linalg.solve(system, right)[:, :-1, 0], 0.0)
+        result[rows] = p / p.sum(axis=1, keepdims=True)
     return result
 
 

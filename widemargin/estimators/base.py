@@ -4,15 +4,19 @@
 
 A machine adds its labels or targets and its builder from `widemargin.problems`, in `_fit`; data are read in
 kernel_estimator.py, everything else is here.
-`fit` begins at zero and `resume` at the present answer; both are a `Run` (run.py).
+
+`fit` begins at zero and `resume` at the present answer; both are a `Run`. Its listeners are the progress bar
+(`verbose`), the history (`trace`) and scikit-learn's callbacks. All receive the same `watch` of the solvers
+(monitor/iteration.py), and nothing listens unless it was asked for.
 """
 
 from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,29 +28,90 @@ from sklearn.utils.validation import check_is_fitted
 from widemargin._sklearn import fit_context, num_samples, safe_indexing
 from widemargin.certificate import Certificate
 from widemargin.certificate import combine as combine_certificates
-from widemargin.estimators.fitted import coefficients_of, rebuild_expansion, support_in
+from widemargin.estimators.fitted import rebuild_expansion
 from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel, Vector
-from widemargin.estimators.parameters import one_of, option
-from widemargin.estimators.run import Answer, Run, Show
+from widemargin.estimators.parameters import estimator, one_of, option
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.kernels import Kernel, Linear
 from widemargin.kernels.names import is_precomputed
 from widemargin.models.expansion import Expansion, rows_not_finite, warn_not_finite
-from widemargin.monitor.interrupt import CtrlC
+from widemargin.models.multiclass import Layout
+from widemargin.monitor.callbacks import Steps
+from widemargin.monitor.history import History
+from widemargin.monitor.interrupt import CtrlC, StopSignal
+from widemargin.monitor.iteration import Iteration
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import CRITERIA, Stopping
 from widemargin.monitor.user_warning import warn_user
 from widemargin.problems.dual import SignedDual
+from widemargin.problems.optimality import scan_groups, thresholds_of
 from widemargin.problems.warm_start import restart
-from widemargin.solvers.solution import Solution
 from widemargin.training.diagnosis import causes, meaning
 from widemargin.training.fit import Training
 from widemargin.training.task import Task, Trained
 
+#: multipliers and thresholds of one problem
+Answer = tuple[Vector, Vector]
+#: exposes the answers to all problems as fitted attributes of a machine
+Show = Callable[[Any, Sequence[Answer]], None]
 
-@dataclass(kw_only=True, eq=False, repr=False)
+
+@dataclass
+class Run:
+    """One call of `fit` or `resume`.
+
+    Attributes
+    ----------
+    stopping : when to stop
+    cancelled : set by Ctrl-C, or by a callback that asks to stop
+    steps : the report to scikit-learn's callbacks, None where there are none
+    before : the machine as it was, where training goes on from it
+    kernel, training : the kernel of the model and what the problems of the fit share, made when the data are read
+    """
+
+    stopping: Stopping
+    cancelled: StopSignal
+    steps: Steps | None = None
+    before: Any = None
+    kernel: Kernel = field(init=False)
+    training: Training = field(init=False)
+
+
+@estimator
 class KernelMachine(NamedKernel, LimitedFit):
-    """What SVC, NuSVC, SVR, NuSVR and OneClassSVM share."""
+    """What SVC, NuSVC, SVR, NuSVR and OneClassSVM share.
+
+    shrinking : bool, default True
+        Accepted for compatibility; the solver decides by itself.
+    tol : float, default 1e-3
+        Tolerance of the stop rule; see `stopping`.
+    cache_size : float or None, default None
+        Megabytes for rows of the kernel matrix; None sizes it to the free memory.
+    verbose : bool, default False
+        Show a progress bar.
+    max_iter : int, default -1
+        Largest number of steps, -1 for no limit.
+    solver : str or solver, default "auto"
+        "auto" is the fast block solver; "platt", "keerthi", "chunking", "qp" and others are those of the literature,
+        by name or as an object with options (`widemargin.solvers.reference`).
+    stopping : {"kkt", "gap", "objective"}, default "kkt"
+        What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth
+        of the dual objective. Kernels not known to be positive semi-definite are trained by the first in any case.
+    time_limit : float or None, default None
+        Seconds after which the best machine so far is returned, with a warning.
+    warm_start : bool, default False
+        Start from the multipliers of the previous fit when the number of samples is the same.
+    trace : bool, default False
+        Keep how the fit went in `history_`.
+
+    support_vectors_ : array or CSR matrix of shape (n_SV, n_features)
+    status_ : Status
+        How the solver ended; `fit_status_` is 0 if it met the tolerance, else 1.
+    diagnosis_ : str
+        Likely causes where the tolerance was not met, empty otherwise.
+    history_ : dict of arrays
+        With trace=True: objective, gap, violation and more after every round of the solver, one column each.
+    """
 
     shrinking: bool = option(True, "boolean")
     solver: Any = option("auto", str, callable)
@@ -63,9 +128,11 @@ class KernelMachine(NamedKernel, LimitedFit):
         """Train and expose the answer."""
 
     def _run(self, X: Any, y: Any, sample_weight: Any, before: Any = None, **budget: Any) -> None:
-        """One call of `fit` or, with the machine as it was `before`, of `resume`."""
+        """One call of `fit` or, with the machine as it was `before`, of `resume`; `budget` replaces limits not None."""
+        own = Stopping(self.tol, self.stopping, self.max_iter, self.time_limit)
+        stopping = replace(own, **{name: value for name, value in budget.items() if value is not None})
         with CtrlC() as ctrl_c, self._reporting(X, y, sample_weight) as steps:
-            self._fit(Run(self._stopping(**budget), ctrl_c.requested, steps, before), X, y, sample_weight)
+            self._fit(Run(stopping, ctrl_c.requested, steps, before), X, y, sample_weight)
         self._warn_unless_converged()
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -109,29 +176,13 @@ class KernelMachine(NamedKernel, LimitedFit):
             raise
         return self
 
-    def _stopping(
-        self, tol: float | None = None, max_iter: int | None = None, time_limit: float | None = None
-    ) -> Stopping:
-        """The machine's stop rule, or parts of it as given for one call."""
-        return Stopping(
-            self.tol if tol is None else tol,
-            self.stopping,
-            self.max_iter if max_iter is None else max_iter,
-            self.time_limit if time_limit is None else time_limit,
-        )
-
-    def _start_training(self, run: Run, kernel: Kernel, data: TrainingSet) -> Training:
+    def _start_training(self, run: Run, data: TrainingSet) -> None:
         options = {"cache_size": self.cache_size, "n_jobs": self.n_jobs, "solver": self.solver}
-        return Training(kernel, data.X, **options, cancelled=run.cancelled)
+        run.kernel = self._make_kernel(data)
+        run.training = Training(run.kernel, data.X, **options, cancelled=run.cancelled)
 
     def _train(
-        self,
-        run: Run,
-        training: Training,
-        tasks: Sequence[Task],
-        show: Show,
-        classes: Sequence[NDArray[np.int64]] = (),
-        more: Sequence[Task] = (),
+        self, run: Run, tasks: Sequence[Task], show: Show, classes: Sequence[NDArray] = (), more: Sequence[Task] = ()
     ) -> list[Trained]:
         """Solve all problems of the fit and keep their certificates; `show` exposes answers on a machine.
 
@@ -143,25 +194,30 @@ class KernelMachine(NamedKernel, LimitedFit):
             replace(task, start=start) if task.start is None and start is not None else task
             for task, start in zip(tasks, self._restart(duals), strict=True)
         ]
-        answers = run.train(self, training, [*tasks, *more], show, classes)
+        history = History() if self.trace else None
+        starts = [task.dual.start if task.start is None else task.start for task in tasks]
+        begin = [(start, np.zeros(max(1, dual.n_groups))) for start, dual in zip(starts, duals)]
+        others = [] if history is None else [history.note]
+        with self._watching(run.steps, show, begin, partial(answer_of, run.training), others) as watch:
+            answers = run.training.train([*tasks, *more], run.stopping, watch, classes)
+        if history is not None:
+            self.history_ = history.table()
         trained = answers[: len(tasks)]
-        self._note_certificates([answer.certificate for answer in trained], training, duals)
+        self._note_certificates(run, [answer.certificate for answer in trained], duals)
         if self.warm_start:
             self._multipliers = [answer.solution.beta for answer in trained]
             self._multipliers_C = getattr(self, "C", 1.0)
         show(self, [(answer.solution.beta, answer.solution.thresholds) for answer in trained])
         return answers
 
-    def _note_certificates(
-        self, certificates: Sequence[Certificate], training: Training, duals: Sequence[SignedDual]
-    ) -> None:
+    def _note_certificates(self, run: Run, certificates: Sequence[Certificate], duals: Sequence[SignedDual]) -> None:
         """Set the attributes that say how the fit ended."""
         self.certificates_ = certificates
         self.certificate_ = combine_certificates(certificates)
         self.status_: Status = self.certificate_.status or Status.OPTIMAL
         self.fit_status_ = 0 if self.status_.converged else 1
         names = getattr(self, "feature_names_in_", None)
-        self.diagnosis_ = "" if self.fit_status_ == 0 else causes(self.certificate_, training.source, duals, names)
+        self.diagnosis_ = "" if self.fit_status_ == 0 else causes(self.certificate_, run.training.source, duals, names)
 
     def _restart(self, duals: Sequence[SignedDual]) -> list[Vector | None]:
         """Feasible starts from the previous fit; None where there is none of the same size."""
@@ -177,7 +233,7 @@ class KernelMachine(NamedKernel, LimitedFit):
         if self.fit_status_ == 0 or self.status_ is Status.STOPPED:
             return
         ended = self.status_.value
-        if self.diagnosis_:  # causes that were found stand in the place of the usual ones
+        if self.diagnosis_:  # causes that were found replace the usual ones
             ended = ended.split(" Usual causes:")[0]
         parts = [ended, self.diagnosis_, meaning(self.certificate_)]
         if self.status_ in (Status.MAX_ITER, Status.TIME_LIMIT, Status.INTERRUPTED, Status.TOO_SLOW):
@@ -186,30 +242,23 @@ class KernelMachine(NamedKernel, LimitedFit):
 
     # ---- exposing
 
-    def _expose(
-        self,
-        kernel: Kernel,
-        data: TrainingSet,
-        support: NDArray[np.int64],
-        coefficients: Vector,
-        intercept: Vector,
-        class_starts: NDArray | None = None,
-    ) -> None:
+    def _expose(self, run: Run, data: TrainingSet, layout: Layout, intercept: Vector) -> None:
         """Set the attributes of the kernel expansion, with scikit-learn's names, shapes and signs."""
-        self.support_ = data.given_places(support)
-        self.dual_coef_ = coefficients
+        self.support_ = data.given_places(layout.support)
+        self.n_support_ = layout.n_support
+        self.dual_coef_ = layout.coefficients
         self.intercept_ = intercept
         if is_precomputed(self.kernel):
             self.support_vectors_ = np.empty((0, 0))
         elif isinstance(data.X, np.ndarray):
-            self.support_vectors_ = data.X[support]
+            self.support_vectors_ = data.X[layout.support]
         else:
-            self.support_vectors_ = safe_indexing(data.X, support)
+            self.support_vectors_ = safe_indexing(data.X, layout.support)
             if sp.issparse(data.X):
                 sparse = sp.csr_matrix if isinstance(data.X, sp.spmatrix) else sp.csr_array
-                self.dual_coef_ = sparse(coefficients)
+                self.dual_coef_ = sparse(layout.coefficients)
         vectors = self.support_ if is_precomputed(self.kernel) else self.support_vectors_
-        self._expansion = Expansion(kernel, vectors, coefficients, intercept, class_starts)
+        self._expansion = Expansion(run.kernel, vectors, layout.coefficients, intercept, layout.class_starts)
 
     def _rebuild(self) -> None:
         """Make the function of the machine from attributes that did not come from `fit`."""
@@ -235,36 +284,12 @@ class KernelMachine(NamedKernel, LimitedFit):
         return weights
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class SingleProblem(KernelMachine):
-    """A machine that is the answer to one problem: regression and one-class."""
-
-    def _bias(self, level: Vector) -> float:
-        """The bias from the levels of the groups."""
-        return -float(level[0])
-
-    def _fit_single(self, run: Run, data: TrainingSet, dual: SignedDual) -> Solution:
-        """Train one problem on all samples and expose its answer."""
-        kernel = self._make_kernel(data)
-        training = self._start_training(run, kernel, data)
-
-        def show(machine: SingleProblem, answers: Sequence[Answer]) -> None:
-            """Expose the answer."""
-            beta, level = answers[0]
-            coefficients = dual.per_sample(beta)
-            support = np.flatnonzero(coefficients)
-            bias = np.array([machine._bias(level)])
-            machine._expose(kernel, data, support, coefficients[None, support], bias)
-            machine.n_support_ = np.array([len(support)], np.int32)
-
-        start = None if run.before is None else restart(dual, _multipliers_of(run.before, data, dual))
-        solution = self._train(run, training, [Task(dual, None, start)], show)[0].solution
-        self.n_iter_ = int(solution.iterations) + (0 if run.before is None else run.before.n_iter_)
-        return solution
-
-
-def _multipliers_of(before: Any, data: TrainingSet, dual: SignedDual) -> Vector:
-    """The multipliers of a fitted machine; of nu-regression both halves."""
-    signed = np.zeros(len(data))
-    signed[support_in(before, data)] = coefficients_of(before)[0]
-    return signed if dual.row is None else np.clip(signed[dual.row], dual.lower, dual.upper)
+def answer_of(training: Training, iteration: Iteration) -> Answer | None:
+    """Multipliers and thresholds of a problem at this moment of the fit; None where a solver does not report them."""
+    if iteration.point is None:
+        return None
+    (beta, Kb), dual = iteration.point(), iteration.dual
+    gradient = dual.gradient(beta, Kb)
+    table = scan_groups(gradient, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups)
+    _, thresholds = training.split_bias(beta, Kb, thresholds_of(table, dual.n_groups))
+    return beta.copy(), thresholds

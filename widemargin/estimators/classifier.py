@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,33 +17,21 @@ from sklearn.utils.validation import check_is_fitted
 from widemargin._sklearn import Hidden, fit_context
 from widemargin.calibration.held_out import Folds
 from widemargin.calibration.sigmoid import agreeing_with, probabilities
-from widemargin.estimators.base import KernelMachine, Vector
+from widemargin.estimators.base import Answer, KernelMachine, Run, Vector
 from widemargin.estimators.fitted import coefficients_of, support_in
 from widemargin.estimators.labels import ReadsLabels
-from widemargin.estimators.parameters import one_of, option
+from widemargin.estimators.parameters import estimator, one_of, option
 from widemargin.estimators.plain_data import are_plain_labels
-from widemargin.estimators.run import Answer, Run
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.gram.source import ClassPair
+from widemargin.models import multiclass
 from widemargin.models.expansion import warn_not_finite
-from widemargin.models.multiclass import (
-    ClassPairs,
-    TwoClass,
-    lay_out,
-    one_against_rest_confidence,
-    read_out,
-    sure_largest,
-    sure_sign,
-    sure_votes,
-    two_class_problems,
-    votes,
-)
+from widemargin.models.multiclass import ClassPairs, TwoClass
 from widemargin.models.single_precision import find_classes
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.warm_start import restart
 from widemargin.training.class_pairs import train_class_pairs
-from widemargin.training.fit import Training
 from widemargin.training.task import Task, Trained
 
 
@@ -54,14 +42,37 @@ def _offers_probabilities(machine: Any) -> bool:
     return True
 
 
-def samples_of(problems: Sequence[TwoClass], problem: TwoClass) -> ClassPair | None:
-    """How training names the samples of a problem: two classes, or all samples."""
-    return ClassPair(problem.positive, problem.negative) if isinstance(problems, ClassPairs) else None
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class KernelClassifier(ReadsLabels, KernelMachine):
-    """Shared face of SVC and NuSVC."""
+    """Shared face of SVC and NuSVC.
+
+    probability : bool, default "deprecated", which means False
+        Fit sigmoids for `predict_proba` by five-fold cross-validation.
+    decision_function_shape : {"ovr", "ovo"}, default "ovr"
+        Shape of `decision_function` for more than two classes.
+    break_ties : bool, default False
+        Break ties between votes by the decision values.
+    random_state : int, RandomState instance or None, default None
+        Folds of `probability=True`.
+    multi_class : {"ovo", "ovr"}, default "ovo"
+        Train a machine for each pair of classes, or one for each class against the rest.
+
+    support_ : int array of shape (n_SV,)
+        Places of the support vectors in the training data, class by class.
+    n_support_ : int array of shape (n_classes,)
+    dual_coef_ : array or CSR matrix of shape (n_classes - 1, n_SV)
+        Coefficients in the decision function, in LIBSVM's layout for more than two classes; (n_classes, n_SV) with
+        multi_class="ovr". Positive for classes_[1] when there are two.
+    intercept_ : array of shape (n_classes * (n_classes - 1) / 2,), or (n_classes,) with multi_class="ovr"
+    coef_ : array of shape (n_machines, n_features)
+        Weights of the features; only for a linear kernel.
+    classes_, class_weight_ : arrays of shape (n_classes,)
+    n_iter_ : int array of shape (n_machines,)
+        Steps of the solver.
+    probA_, probB_ : arrays of shape (n_machines,)
+        Sigmoids of `predict_proba`, empty without probability=True. For two classes they belong to the negative of
+        `decision_function`, as in scikit-learn.
+    """
 
     probability: bool | str = option("deprecated", "boolean", Hidden(one_of("deprecated")))
     class_weight: dict | str | None = option(None, one_of("balanced"), dict, None)
@@ -116,17 +127,19 @@ class KernelClassifier(ReadsLabels, KernelMachine):
 
     def _fit(self, run: Run, X: Any, y: Any, sample_weight: Any) -> None:
         data = self._read(X, y, sample_weight, are_plain_labels)
-        labels, weight = self._read_labels(data)
+        data.y, weight = self._read_labels(data)
         self.__dict__.pop("tie_order_", None)  # of a model read from LIBSVM (io/libsvm_model.py), now trained anew
-        n_classes, scheme = len(self.classes_), self._scheme()
-        problems = two_class_problems(labels, n_classes, scheme)
-        kernel = self._make_kernel(data)
-        training = self._start_training(run, kernel, data)
-        if isinstance(problems, ClassPairs) and self._fit_class_pairs(run, training, problems, data, labels, weight):
+        problems = multiclass.two_class_problems(data.y, len(self.classes_), self._scheme())
+        pairs = problems if isinstance(problems, ClassPairs) else None
+        self._start_training(run, data)
+        if pairs is not None and self._fit_class_pairs(run, pairs, data, weight):
             return
-        tasks = [Task(self._build(p.sign, p.of(weight)), samples_of(problems, p)) for p in problems]
+        tasks = [
+            Task(self._build(p.sign, p.of(weight)), None if pairs is None else ClassPair(p.positive, p.negative))
+            for p in problems
+        ]
         if run.before is not None:
-            betas = self._present(run.before, data, problems, labels)
+            betas = self._present(run.before, data, problems)
             tasks = [
                 replace(task, start=restart(task.dual, self._multipliers_from(task.dual, beta)))
                 for task, beta in zip(tasks, betas, strict=True)
@@ -134,48 +147,45 @@ class KernelClassifier(ReadsLabels, KernelMachine):
 
         def show(machine: KernelClassifier, answers: Sequence[Answer]) -> None:
             """Expose the answers to all problems."""
-            pairs = [self._coefficients(task.dual, *answer) for task, answer in zip(tasks, answers)]
-            layout = lay_out(problems, np.concatenate([beta for beta, _ in pairs]), labels, n_classes)
-            intercept = np.array([bias for _, bias in pairs])
-            machine._expose(kernel, data, layout.support, layout.coefficients, intercept, layout.class_starts)
-            machine.n_support_ = layout.n_support
+            betas, biases = zip(*(self._coefficients(task.dual, *answer) for task, answer in zip(tasks, answers)))
+            layout = multiclass.lay_out(problems, np.concatenate(betas), data.y, len(self.classes_))
+            machine._expose(run, data, layout, np.array(biases))
 
         run.stopping = self._rule(run.stopping, weight)
-        folds = self._hold_out(problems, labels, weight)
+        folds = None
+        if self._offers_probability:
+            folds = Folds(problems, data.y, weight, check_random_state(self.random_state))
         held_out = [] if folds is None else folds.tasks(tasks)
-        classes = problems.members if isinstance(problems, ClassPairs) else ()
-        trained = self._train(run, training, tasks, show, classes, held_out)
+        trained = self._train(run, tasks, show, () if pairs is None else pairs.members, held_out)
         self.n_iter_ = np.array([answer.solution.iterations for answer in trained[: len(tasks)]], np.int32)
         if run.before is not None:
             self.n_iter_ += run.before.n_iter_
         self._calibrate(folds, tasks, trained[len(tasks) :])
 
-    def _fit_class_pairs(
-        self, run: Run, training: Training, pairs: ClassPairs, data: TrainingSet, labels: NDArray, weight: Vector
-    ) -> bool:
+    def _fit_class_pairs(self, run: Run, pairs: ClassPairs, data: TrainingSet, weight: Vector) -> bool:
         """Fit all pairs of many small classes at once, where nothing needs them one by one; False where it does."""
         watched = self.trace or self.verbose or self.warm_start or run.steps is not None or run.before is not None
         if watched or run.stopping.time_limit is not None or self._offers_probability or not self._builds_by_sample:
             return False
-        answers = train_class_pairs(training, pairs, lambda sign, index: self._build(sign, weight[index]), run.stopping)
+        answers = train_class_pairs(
+            run.training, pairs, lambda sign, index: self._build(sign, weight[index]), run.stopping
+        )
         if answers is None:
             return False
         boxes = self._build(np.ones(len(weight)), weight)  # of all samples, for the causes of a failure
-        self._note_certificates(answers.certificates, training, [boxes])
-        layout = lay_out(pairs, answers.beta, labels, len(self.classes_))
-        self._expose(
-            training.source.kernel, data, layout.support, layout.coefficients, -answers.thresholds, layout.class_starts
-        )
-        self.n_support_, self.n_iter_ = layout.n_support, answers.iterations.astype(np.int32)
+        self._note_certificates(run, answers.certificates, [boxes])
+        layout = multiclass.lay_out(pairs, answers.beta, data.y, len(self.classes_))
+        self._expose(run, data, layout, -answers.thresholds)
+        self.n_iter_ = answers.iterations.astype(np.int32)
         self._probA, self._probB = np.empty(0), np.empty(0)
         return True
 
-    def _present(self, before: Any, data: TrainingSet, problems: Sequence[TwoClass], labels: NDArray) -> list[Vector]:
+    def _present(self, before: Any, data: TrainingSet, problems: Sequence[TwoClass]) -> list[Vector]:
         """Coefficients per sample of each two-class problem of the machine as it was."""
         if not np.array_equal(before.classes_, self.classes_):
             raise ValueError(f"y has other classes than the machine was fitted on: {list(before.classes_)}.")
         support, coefficients = support_in(before, data), coefficients_of(before)
-        return read_out(problems, support, coefficients, labels, len(self.classes_), self._scheme())
+        return multiclass.read_out(problems, support, coefficients, data.y)
 
     def _scheme(self) -> str:
         """How many classes become two: "ovo" or "ovr"."""
@@ -191,12 +201,6 @@ class KernelClassifier(ReadsLabels, KernelMachine):
     @property
     def _offers_probability(self) -> bool:
         return self.probability != "deprecated" and bool(self.probability)
-
-    def _hold_out(self, problems: Sequence[TwoClass], labels: NDArray, weight: Vector) -> Folds | None:
-        """The folds behind probabilities, if those are asked for."""
-        if not self._offers_probability:
-            return None
-        return Folds(problems, labels, weight, check_random_state(self.random_state))
 
     def _calibrate(self, folds: Folds | None, tasks: Sequence[Task], held_out: Sequence[Trained]) -> None:
         """Fit the sigmoids of predict_proba on the values of held-out samples."""
@@ -271,7 +275,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
             return values[:, 0]
         if self.multi_class == "ovr" or self.decision_function_shape == "ovo":
             return values
-        return one_against_rest_confidence(values, n_classes)
+        return multiclass.one_against_rest_confidence(values, n_classes)
 
     def predict(self, X: Any) -> NDArray:
         """Class of each sample in X.
@@ -296,21 +300,21 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         return self.classes_.take(numbers)
 
     def _class_numbers(self, values: Vector) -> NDArray[np.intp]:
-        """Number of the class that decision values of all two-class machines speak for."""
+        """Class number of each row, from the decision values of all two-class machines."""
         n_classes = len(self.classes_)
         if n_classes == 2:
             return (values[:, 0] >= 0).astype(np.intp)  # at zero LIBSVM answers the second class
         if self.multi_class == "ovr":
             return values.argmax(axis=1)
         if self.break_ties and self.decision_function_shape == "ovr":
-            return one_against_rest_confidence(values, n_classes).argmax(axis=1)
-        return votes(values, n_classes, getattr(self, "tie_order_", None))
+            return multiclass.one_against_rest_confidence(values, n_classes).argmax(axis=1)
+        return multiclass.votes(values, n_classes, getattr(self, "tie_order_", None))
 
     def _sure_class_numbers(self, values: Vector, errors: Vector) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """The same for all decision values within `errors` of the given ones, and where there is such a class."""
+        """The class number common to all decision values within `errors` of the given ones, and where there is one."""
         n_classes = len(self.classes_)
         if n_classes == 2:
-            return sure_sign(values, errors)
+            return multiclass.sure_sign(values, errors)
         if self.multi_class == "ovr":
-            return sure_largest(values, errors)
-        return sure_votes(values, errors, n_classes, getattr(self, "tie_order_", None))
+            return multiclass.sure_largest(values, errors)
+        return multiclass.sure_votes(values, errors, n_classes, getattr(self, "tie_order_", None))

@@ -13,8 +13,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin._sklearn import num_samples, safe_indexing
-from widemargin.estimators.training_set import FLOATS, TrainingSet
-from widemargin.kernels import Precomputed, make_kernel
+from widemargin.estimators.plain_data import FLOATS
+from widemargin.estimators.training_set import TrainingSet
+from widemargin.kernels import Precomputed
 from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.linalg.arrays import Vector
 from widemargin.models.expansion import Expansion
@@ -73,11 +74,11 @@ def coefficients_of(model: Any) -> Vector:
 
 def rebuild_expansion(machine: Any) -> Expansion:
     """The kernel expansion of a fitted machine; ValueError where its attributes do not fit together."""
-    kernel = make_kernel(machine.kernel, gamma=machine._gamma, degree=machine.degree, coef0=machine.coef0)
+    kernel = machine._kernel_of_fit()
     coefficients = finite_matrix("dual_coef_", machine.dual_coef_)
     n_support = coefficients.shape[1]
     vectors = _columns(machine) if isinstance(kernel, Precomputed) else checked_vectors(machine)
-    count = vectors.shape[0] if hasattr(vectors, "shape") else len(vectors)
+    count = num_samples(vectors)
     if not len(machine.support_) == count == n_support:
         raise ValueError(
             f"there are {len(machine.support_)} numbers and {count} support vectors for {n_support} coefficients, "
@@ -88,9 +89,8 @@ def rebuild_expansion(machine: Any) -> Expansion:
         raise ValueError(f"classes_ has {n_classes} class, a classifier has at least 2")
     pairs = n_classes > 2 and machine.multi_class == "ovo"
     outputs = 1 if n_classes == 2 else n_classes
-    rows = n_classes - 1 if pairs else outputs
+    rows, wanted = (n_classes - 1, n_classes * (n_classes - 1) // 2) if pairs else (outputs, outputs)
     intercept = finite_matrix("intercept_", np.atleast_2d(machine.intercept_))[0]
-    wanted = n_classes * (n_classes - 1) // 2 if pairs else outputs
     if coefficients.shape[0] != rows or len(intercept) != wanted:
         raise ValueError(
             f"{coefficients.shape[0]} rows of coefficients and {len(intercept)} intercepts are not the {rows} and "

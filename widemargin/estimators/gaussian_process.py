@@ -8,7 +8,6 @@ section 7.6, and Gibbs & MacKay (1997).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._sklearn import fit_context, num_samples
-from widemargin.estimators.kernel_system_model import KernelSystemModel
-from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE, one_of, option, whole
+from widemargin.estimators.kernel_system_model import KernelSystemModel, read_alpha
+from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE, estimator, one_of, option, whole
 from widemargin.gram.tiles import cross_block
 from widemargin.kernels import BlockKernel, Kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
@@ -35,7 +34,7 @@ from widemargin.training.gaussian_process.translate import Model
 from widemargin.training.kernel_system import NotPositiveDefinite, SystemCertificate
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemModel):
     """Gaussian process regression: the parameters of scikit-learn's GaussianProcessRegressor, and some more.
 
@@ -133,9 +132,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         return isinstance(self.kernel, Kernel) and not takes_objects(self.kernel)
 
     def _takes_objects(self) -> bool:
-        if self.kernel is None or isinstance(self.kernel, Kernel):
-            return self.kernel is not None and takes_objects(self.kernel)
-        return not getattr(self.kernel, "requires_vector_input", False)
+        if isinstance(self.kernel, Kernel):
+            return takes_objects(self.kernel)
+        return self.kernel is not None and not getattr(self.kernel, "requires_vector_input", False)
 
     # ---- fitting
 
@@ -156,7 +155,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
             rng = check_random_state(self.random_state)
             self._model = Model(self._given_kernel(), self.noise_variance)
             data, targets, single = self._read_targets(X, y)
-            self._targets, self._alpha = self._normalised(targets), self._read_alpha(len(targets))
+            mismatch = "alpha must be a scalar or an array with same number of entries as y"
+            self._alpha = read_alpha(self.alpha, len(targets), mismatch)
+            self._targets = self._normalised(targets)
             self.X_train_ = data.X.copy() if self.copy_X_train and hasattr(data.X, "copy") else data.X
             self._theta = self._model.start
             if self.optimizer is not None and len(self._theta):
@@ -226,18 +227,6 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
             spread = np.where(spread < 10 * np.finfo(float).eps * np.maximum(np.abs(mean), 1.0), 1.0, spread)
         self._y_train_mean, self._y_train_std = mean, spread
         return (targets - mean) / spread
-
-    def _read_alpha(self, n_samples: int) -> Vector:
-        """The noise variance of each sample."""
-        alpha = np.atleast_1d(np.asarray(self.alpha, np.float64))
-        if alpha.shape not in ((1,), (n_samples,)):
-            raise ValueError(
-                "alpha must be a scalar or an array with same number of entries as y. "
-                f"({alpha.shape[0]} != {n_samples})"
-            )
-        if not (np.isfinite(alpha).all() and alpha.min() >= 0):
-            raise ValueError("alpha must be 0 or more and finite: it is a variance of noise.")
-        return np.array(np.broadcast_to(alpha, (n_samples,)))
 
     def _fit_theta(self, rng: np.random.RandomState, steps: Steps | None) -> Vector:
         """The parameters of largest likelihood, on all samples or on some drawn at random."""

@@ -6,7 +6,6 @@ added with coefficient rate * error (Liu, Pokharel & Principe 2008).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from widemargin._sklearn import fit_context
 from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel
-from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE, one_of, option, whole
+from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE, estimator, one_of, option, whole
 from widemargin.estimators.training_set import as_targets, stack_samples
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Vector
@@ -27,7 +26,7 @@ from widemargin.training.kernel_system import KernelSystem, Rule
 from widemargin.training.least_mean_squares import safe_rate, sweep, walk
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class KernelLMS(RegressorMixin, NamedKernel, LimitedFit):
     """Kernel least mean squares: gradient steps in the dual, all samples at once or one by one.
 

@@ -7,7 +7,6 @@ Source: Saunders, Gammerman & Vovk (1998); Cristianini & Shawe-Taylor (2000), se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from inspect import isfunction
 from numbers import Integral
@@ -18,8 +17,8 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from widemargin._sklearn import fit_context
 from widemargin.estimators.kernel_estimator import WITHOUT_GAMMA
-from widemargin.estimators.kernel_system_model import KernelSystemModel
-from widemargin.estimators.parameters import FINITE, NOT_NEGATIVE, one_of, option
+from widemargin.estimators.kernel_system_model import KernelSystemModel, read_alpha
+from widemargin.estimators.parameters import FINITE, NOT_NEGATIVE, estimator, one_of, option
 from widemargin.estimators.training_set import TrainingSet, resolve_gamma
 from widemargin.kernels import KERNEL_NAMES, BlockKernel, Kernel, PairKernel, make_kernel
 from widemargin.kernels.names import is_precomputed
@@ -30,7 +29,7 @@ ALIASES = {"polynomial": "poly"}  # scikit-learn's KernelRidge knows it by both 
 THEIRS = ("additive_chi2",)  # kernels that scikit-learn evaluates for us
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
     """Kernel ridge regression: the parameters of scikit-learn's KernelRidge, and some more.
 
@@ -120,7 +119,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
         """
         with self._reporting(X, y, sample_weight) as steps:
             data, targets, single = self._read_targets(X, y, sample_weight)
-            alphas = self._read_alphas(targets.shape[1])
+            mismatch = "Number of targets and number of penalties do not correspond"
+            alphas = read_alpha(self.alpha, targets.shape[1], mismatch)
             self._fitted_kernel = self._make_kernel(data)
             system = KernelSystem(self._fitted_kernel, data.X, self.cache_size, self.n_jobs)
             coefficients = np.zeros_like(targets)
@@ -135,7 +135,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
 
                 noise = alpha / data.weights()
                 try:
-                    solved = self._solve(system, noise, targets[:, chosen], steps, expose)
+                    solved = self._solve(system, noise, targets[:, chosen], steps, expose, self.solver)
                 except NotPositiveDefinite as why:
                     solved = system.least_squares(noise, targets[:, chosen], self._rule(), why)
                 coefficients[:, chosen] = solved.coefficients
@@ -163,18 +163,6 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
             X = X[:, self._kept]
         values = self._evaluate(X, self._fitted_kernel, self._vectors, self._coefficients)
         return values[:, 0] if self.dual_coef_.ndim == 1 else values
-
-    def _read_alphas(self, n_targets: int) -> Vector:
-        """One penalty per target."""
-        alphas = np.atleast_1d(np.asarray(self.alpha, np.float64))
-        if alphas.shape not in ((1,), (n_targets,)):
-            raise ValueError(
-                f"Number of targets and number of penalties do not correspond: alpha has shape {alphas.shape} and y "
-                f"has {n_targets} target(s). Give one alpha, or one per target."
-            )
-        if not (np.isfinite(alphas).all() and alphas.min() >= 0):
-            raise ValueError(f"alpha must be 0 or more and finite; got {self.alpha!r}.")
-        return np.broadcast_to(alphas, (n_targets,))
 
     def _make_kernel(self, data: TrainingSet) -> Kernel:
         """The kernel with its numbers; a function takes two samples, as in scikit-learn's KernelRidge."""

@@ -8,7 +8,6 @@ Nothing here solves a quadratic programme.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from widemargin.certificate.system_certificate import IF_PSD
 from widemargin.estimators.kernel_estimator import LimitedFit, Vector
-from widemargin.estimators.parameters import one_of, option
+from widemargin.estimators.parameters import estimator, one_of, option
 from widemargin.estimators.plain_data import are_plain_targets
 from widemargin.estimators.training_set import TrainingSet, as_targets
 from widemargin.linalg.arrays import Matrix
@@ -29,7 +28,7 @@ from widemargin.training.kernel_system import SOLVERS, KernelSystem, Rule, Solve
 Expose = Callable[[Any, Matrix], None]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class KernelSystemModel(LimitedFit):
     """Shared face of KernelRidge, LSSVC, LSSVR and GaussianProcessRegressor."""
 
@@ -45,17 +44,11 @@ class KernelSystemModel(LimitedFit):
         return Rule(self.tol, self.max_iter, self.time_limit)
 
     def _solve(
-        self,
-        system: KernelSystem,
-        noise: Vector,
-        targets: Matrix,
-        steps: Steps | None,
-        expose: Expose,
-        solver: str | None = None,
+        self, system: KernelSystem, noise: Vector, targets: Matrix, steps: Steps | None, expose: Expose, solver: str
     ) -> Solved:
         """Solve one system, with progress where it is asked for; `expose` makes a machine of coefficients."""
         with self._watching(steps, lambda shadow, answers: expose(shadow, answers[0])) as watch:
-            return system.solve(noise, targets, self._rule(), solver or self.solver, watch)
+            return system.solve(noise, targets, self._rule(), solver, watch)
 
     def _publish(self, certificate: SystemCertificate) -> None:
         """Set the certificate, and warn in a sentence unless it holds: why, how far the answer is, what to do."""
@@ -70,6 +63,16 @@ class KernelSystemModel(LimitedFit):
             general = ADVICE_FOR_ALL.get(self.status_, self.status_.value)
             reasons.append(ADVICE.get((certificate.method, self.status_), general))
         warn_user(" ".join([*reasons, proven(certificate)]), UserWarning if singular else ConvergenceWarning)
+
+
+def read_alpha(alpha: Any, n_wanted: int, mismatch: str) -> Vector:
+    """alpha as so many numbers, one for all or one for each; `mismatch` begins the sentence about any other shape."""
+    alphas = np.atleast_1d(np.asarray(alpha, np.float64))
+    if alphas.shape not in ((1,), (n_wanted,)):
+        raise ValueError(f"{mismatch}: alpha has shape {alphas.shape}. Give one number, or {n_wanted}.")
+    if not (np.isfinite(alphas).all() and alphas.min() >= 0):
+        raise ValueError(f"alpha must be 0 or more and finite, as a penalty or a variance of noise; got {alpha!r}.")
+    return np.array(np.broadcast_to(alphas, (n_wanted,)))
 
 
 def proven(certificate: SystemCertificate) -> str:

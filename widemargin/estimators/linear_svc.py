@@ -1,14 +1,16 @@
-"""Linear classification: the machine of LIBLINEAR, or with an unpenalised intercept that of SVC(kernel="linear")."""
+"""Linear classification and regression: the machines of LIBLINEAR, or with an unpenalised intercept those of
+SVC(kernel="linear") and SVR(kernel="linear").
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import RegressorMixin
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._sklearn import fit_context
@@ -16,15 +18,16 @@ from widemargin.certificate.linear_joint import prove_joint
 from widemargin.certificate.linear_l1 import prove_l1
 from widemargin.estimators.labels import OneAgainstRest
 from widemargin.estimators.linear_model import LinearMachine, LinearTask, Vector
-from widemargin.estimators.parameters import one_of, option
-from widemargin.estimators.plain_data import are_plain_labels
+from widemargin.estimators.parameters import NOT_NEGATIVE, estimator, one_of, option
+from widemargin.estimators.plain_data import are_plain_labels, are_plain_targets
 from widemargin.linalg.design import Design
 from widemargin.problems.classification import hinge, squared_hinge
+from widemargin.problems.regression import epsilon_insensitive, squared_epsilon_insensitive
 from widemargin.solvers.linear.crammer_singer import solve_crammer_singer
 from widemargin.solvers.linear.l1 import solve_l1
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class LinearSVC(OneAgainstRest, LinearMachine):
     """Linear support vector classification: the parameters of scikit-learn's LinearSVC, and some more.
 
@@ -42,30 +45,18 @@ class LinearSVC(OneAgainstRest, LinearMachine):
     dual : bool or "auto", default "auto"
         Accepted for compatibility: primal and dual are solved together. Combinations that scikit-learn refuses are
         refused here too.
-    tol : float, default 1e-4
-        Largest relative duality gap, (primal - dual) / primal, proven with rounding errors counted. (scikit-learn's
-        limits a projected gradient.)
-    C : float, default 1.0
-        Weight of the errors.
+    ... tol, C
     multi_class : {"ovr", "crammer_singer"}, default "ovr"
         One machine for each class against the rest, or one joint problem, min 1/2 sum_k |w_k|^2 + C sum_i
         max_k(1 - delta_k,y_i + (w_k - w_y_i)'x_i); `loss` and `penalty` are then ignored.
-    fit_intercept : bool, default True
-    intercept_scaling : float, default 1.0
-        Value of the constant column whose weight carries a penalised intercept; larger penalises it less.
+    ... fit_intercept, intercept_scaling
     class_weight : dict, "balanced" or None, default None
         Factor on C of each class. "balanced" is n_samples / (n_classes * count of the class), with weights.
-    verbose : bool or int, default 0
-        Show a progress bar.
-    random_state : int, RandomState instance or None, default None
-        Order in which coordinate descent visits the samples; None always takes the same.
-    max_iter : int, default 1000
-        Largest number of Newton steps or passes over the data.
+    ... verbose, random_state, max_iter
     penalize_intercept : bool, default True
         False leaves the intercept out of |w|^2: then loss="hinge" gives exactly the machine of SVC(kernel="linear"),
         and the answer does not change when a constant is added to a feature.
-    time_limit : float or None, default None
-        Seconds after which the best machine so far is returned, with a warning.
+    ... time_limit
     n_jobs : int or None, default None
         Threads for several classes; None means all cores.
 
@@ -76,12 +67,10 @@ class LinearSVC(OneAgainstRest, LinearMachine):
     classes_, class_weight_ : arrays of shape (n_classes,)
     n_iter_ : int
         Steps of the problem that took most.
-    n_features_in_, feature_names_in_
-        As in scikit-learn.
+    ... n_features_in_
     certificate_ : Certificate
         Bounds on the distance from the optimum; `certificates_` has one per machine.
-    status_ : Status
-        How the solver ended; `fit_status_` is 0 if the tolerance is proven to be met, else 1.
+    ... status_
 
     Examples
     --------
@@ -117,33 +106,34 @@ class LinearSVC(OneAgainstRest, LinearMachine):
         self
         """
         self._check_combination()
-        steps = self._begin_steps(X, y, sample_weight)
-        data = self._read(X, y, sample_weight, are_plain_labels)
-        labels, weight = self._read_labels(data)
-        rows, cost = self._rows(data.X), self.C * weight
-        if not cost.min() > 0.0:
-            raise ValueError("class_weight must give every class a positive weight: leave the class out instead.")
-        if self.multi_class == "crammer_singer":
-            K = len(self.classes_)
-            joint = LinearTask(
-                partial(solve_crammer_singer, rows, labels, K, cost),
-                partial(prove_joint, rows.as_sparse(), labels, cost),
-            )
-            self._train(rows, [joint], steps, _rows_per_class, (K,))
-            return self
-        signs = np.ascontiguousarray(self._signs(labels).T)
-        if self.penalty == "l1":
-            tasks = [LinearTask(partial(solve_l1, rows, y, cost), partial(prove_l1, rows, y, cost)) for y in signs]
-        elif self.loss == "hinge":
-            tasks = [self._task(rows, hinge(y, cost)) for y in signs]
-        else:  # LIBLINEAR charges C xi^2, not half of it
-            tasks = [self._task(rows, squared_hinge(y, 2.0 * cost)) for y in signs]
-        self._train(rows, tasks, steps)
+        with self._reporting(X, y, sample_weight) as steps:
+            data = self._read(X, y, sample_weight, are_plain_labels)
+            labels, weight = self._read_labels(data)
+            rows, cost = self._rows(data.X), self.C * weight
+            if not cost.min() > 0.0:
+                raise ValueError("class_weight must give every class a positive weight: leave the class out instead.")
+            if self.multi_class == "crammer_singer":
+                solve = partial(solve_crammer_singer, rows, labels, len(self.classes_), cost)
+                tasks = [LinearTask(solve, partial(prove_joint, rows.as_sparse(), labels, cost))]
+            else:
+                signs = np.ascontiguousarray(self._signs(labels).T)
+                tasks = [self._two_class_task(rows, sign, cost) for sign in signs]
+            self._train(rows, tasks, steps)
         return self
 
+    def _two_class_task(self, rows: Design, sign: Vector, cost: Vector) -> LinearTask:
+        """The task of one class against the rest."""
+        if self.penalty == "l1":
+            return LinearTask(partial(solve_l1, rows, sign, cost), partial(prove_l1, rows, sign, cost))
+        if self.loss == "hinge":
+            return self._task(rows, hinge(sign, cost))
+        return self._task(rows, squared_hinge(sign, 2.0 * cost))  # LIBLINEAR charges C xi^2, not half of it
+
     def _expose(self, weights: Vector, rows: Design) -> None:
-        self.coef_ = np.ascontiguousarray(weights[:, :-1])
-        self.intercept_ = self._intercepts(weights, rows)
+        if self.multi_class == "crammer_singer":  # one column per class; of two their difference says the same
+            joint = weights[0].T
+            weights = joint[1:] - joint[:1] if len(joint) == 2 else joint
+        super()._expose(weights, rows)
 
     def _check_combination(self) -> None:
         """Refuse what LIBLINEAR has no solver for, as scikit-learn does, and what has no meaning."""
@@ -198,7 +188,89 @@ class LinearSVC(OneAgainstRest, LinearMachine):
         return self
 
 
-def _rows_per_class(weights: Sequence[Vector]) -> Vector:
-    """One row of weights per class of the joint model; for two classes their difference, which says the same."""
-    W = weights[0].T
-    return W[1:] - W[:1] if len(W) == 2 else W
+@estimator
+class LinearSVR(RegressorMixin, LinearMachine):
+    """Linear support vector regression: the parameters of scikit-learn's LinearSVR, and some more.
+
+        minimise  1/2 |w|^2 + C sum_i max(0, |y_i - w'x_i - b| - epsilon)^p
+
+    with p = 1 for "epsilon_insensitive" and 2 for "squared_epsilon_insensitive", and with a certificate of how close
+    the answer is to the optimum.
+
+    Parameters
+    ----------
+    epsilon : float, default 0.0
+        Errors up to this size cost nothing.
+    ... tol, C
+    loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
+    ... fit_intercept, intercept_scaling
+    dual : bool or "auto", default "auto"
+        Accepted for compatibility: primal and dual are solved together. dual=False with the linear loss is refused, as
+        in scikit-learn.
+    ... verbose, random_state, max_iter
+    penalize_intercept : bool, default True
+        False leaves the intercept out of |w|^2: then the linear loss gives exactly the machine of SVR(kernel="linear").
+    ... time_limit
+    n_jobs : int or None, default None
+        Accepted as in LinearSVC; a regression is a single problem.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    intercept_ : array of shape (1,); 0.0 without intercept
+    n_iter_ : int
+    ... n_features_in_
+    certificate_ : Certificate
+        Bounds on the distance from the optimum.
+    ... status_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import LinearSVR
+    >>> X = np.arange(5.0)[:, None]
+    >>> LinearSVR(C=10, penalize_intercept=False).fit(X, 2 * X[:, 0] + 1).predict([[10.0]]).round(1).tolist()
+    [21.0]
+    """
+
+    epsilon: float = option(0.0, NOT_NEGATIVE)
+    loss: str = option("epsilon_insensitive", one_of("epsilon_insensitive", "squared_epsilon_insensitive"))
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
+        """Train on samples with real targets.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default None
+            Multiplies C of each sample: weight 2 equals the sample given twice, weight 0 the sample left out.
+
+        Returns
+        -------
+        self
+        """
+        if self.loss == "epsilon_insensitive" and self.dual is False:
+            raise ValueError(
+                f"Unsupported set of arguments: penalty='l2', loss={self.loss!r}, dual=False. Use dual=True or "
+                "dual='auto' with this loss, or loss='squared_epsilon_insensitive'."
+            )
+        with self._reporting(X, y, sample_weight) as steps:
+            data = self._read(X, y, sample_weight, are_plain_targets, y_numeric=True)
+            targets = column_or_1d(data.y, warn=True).astype(np.float64, copy=False)
+            rows, cost = self._rows(data.X), self.C * data.weights()
+            if self.loss == "epsilon_insensitive":
+                problem = epsilon_insensitive(targets, cost, self.epsilon)
+            else:  # LIBLINEAR charges C times the square, not half of it
+                problem = squared_epsilon_insensitive(targets, 2.0 * cost, self.epsilon)
+            self._train(rows, [self._task(rows, problem)], steps)
+        return self
+
+    def _expose(self, weights: Vector, rows: Design) -> None:
+        super()._expose(weights, rows)
+        self.coef_ = self.coef_[0]
+
+    def predict(self, X: Any) -> Vector:
+        """Predicted targets of the samples in X, shape (n_samples,)."""
+        return self._values(X)

@@ -15,7 +15,7 @@ and +1 as targets the classifier is the same problem, because y_i e_i has the sq
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +25,7 @@ from widemargin._sklearn import fit_context
 from widemargin.estimators.kernel_estimator import NamedKernel
 from widemargin.estimators.kernel_system_model import KernelSystemModel
 from widemargin.estimators.labels import OneAgainstRest
-from widemargin.estimators.parameters import POSITIVE, one_of, option
+from widemargin.estimators.parameters import POSITIVE, estimator, one_of, option
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.kernels import Kernel
@@ -36,9 +36,26 @@ from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite,
 from widemargin.training.kernel_system.bias import certificate_with_bias
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class LeastSquaresMachine(NamedKernel, KernelSystemModel):
-    """Shared face of LSSVC and LSSVR."""
+    """Shared face of LSSVC and LSSVR.
+
+    C : float, default 1.0
+        Weight of the squared errors.
+    solver : {"auto", "cholesky", "cg"}, default "auto"
+        How the linear system is solved.
+    max_iter, time_limit : limits of conjugate gradients; -1 and None for none
+    cache_size : float or None, default None
+        Megabytes for the kernel matrix; None takes a share of the free memory.
+    n_jobs : int or None, default None
+        Threads; None means all cores.
+    verbose : bool, default False
+
+    support_, support_vectors_ : all samples of positive weight: squared errors leave no coefficient at zero
+    certificate_ : SystemCertificate
+        Bounds on the error of the machine, bias included, from a fresh residual.
+    n_iter_ : int
+    """
 
     C: float = option(1.0, POSITIVE)
 
@@ -57,7 +74,7 @@ class LeastSquaresMachine(NamedKernel, KernelSystemModel):
         system = KernelSystem(kernel, data.X, self.cache_size, self.n_jobs)
         noise, ones = 1.0 / (self.C * weight), np.ones((len(targets), 1))
         try:
-            solved = self._solve(system, noise, np.hstack([targets, ones]), steps, expose)
+            solved = self._solve(system, noise, np.hstack([targets, ones]), steps, expose, self.solver)
         except NotPositiveDefinite as error:
             raise NotPositiveDefinite(
                 f"K + 1/C has no Cholesky factor ({error}): the kernel is not positive semi-definite on these data, or "
@@ -85,7 +102,7 @@ class LeastSquaresMachine(NamedKernel, KernelSystemModel):
         return self._evaluate(X, self._fitted_kernel, self._vectors, self._coefficients, self.intercept_)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     """Least-squares support vector regression: kernel ridge regression with a bias that is not penalised.
 
@@ -93,33 +110,23 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
 
     Parameters
     ----------
-    C : float, default 1.0
-        Weight of the squared errors.
+    ... C
     kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "chi2", "cosine", "precomputed"}, Kernel or callable, \
             default "rbf"
         As in SVR.
     degree, gamma, coef0 : numbers
         Of the named kernels, as in SVR.
-    solver : {"auto", "cholesky", "cg"}, default "auto"
-        How the linear system is solved.
+    ... solver
     tol : float, default 1e-6
         Largest error of any prediction, relative to the targets' root mean square, that `certificate_` is to prove and
         conjugate gradients stop at.
-    max_iter, time_limit : limits of conjugate gradients; -1 and None for none
-    cache_size : float or None, default None
-        Megabytes for the kernel matrix; None takes a share of the free memory.
-    n_jobs : int or None, default None
-        Threads; None means all cores.
-    verbose : bool, default False
+    ... max_iter, cache_size, n_jobs, verbose
 
     Attributes
     ----------
     dual_coef_ : array of shape (n_targets, n_samples)
     intercept_ : array of shape (n_targets,)
-    support_, support_vectors_ : all samples of positive weight: squared errors leave no coefficient at zero
-    certificate_ : SystemCertificate
-        Bounds on the error of the machine, bias included, from a fresh residual.
-    n_iter_ : int
+    ... support_, certificate_, n_iter_
 
     Examples
     --------
@@ -157,7 +164,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
         return values[:, 0] if self._single else values
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class LSSVC(OneAgainstRest, LeastSquaresMachine):
     """Least-squares support vector classification; many classes one against the rest, all in one linear system.
 
@@ -165,8 +172,7 @@ class LSSVC(OneAgainstRest, LeastSquaresMachine):
 
     Parameters
     ----------
-    C : float, default 1.0
-        Weight of the squared errors.
+    ... C
     kernel : {"rbf", "linear", "poly", "sigmoid", "laplacian", "chi2", "cosine", "precomputed"}, Kernel or callable, \
             default "rbf"
         As in SVC.
@@ -174,26 +180,17 @@ class LSSVC(OneAgainstRest, LeastSquaresMachine):
         Of the named kernels, as in SVC.
     class_weight : dict, "balanced" or None, default None
         Multiplies C of the samples of a class.
-    solver : {"auto", "cholesky", "cg"}, default "auto"
-        How the linear system is solved.
+    ... solver
     tol : float, default 1e-6
         Largest error of any decision value that `certificate_` is to prove and conjugate gradients stop at.
-    max_iter, time_limit : limits of conjugate gradients; -1 and None for none
-    cache_size : float or None, default None
-        Megabytes for the kernel matrix; None takes a share of the free memory.
-    n_jobs : int or None, default None
-        Threads; None means all cores.
-    verbose : bool, default False
+    ... max_iter, cache_size, n_jobs, verbose
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
     dual_coef_ : array of shape (1, n_samples) for two classes, else (n_classes, n_samples)
     intercept_ : array of shape (1,) or (n_classes,)
-    support_, support_vectors_ : all samples of positive weight: squared errors leave no coefficient at zero
-    certificate_ : SystemCertificate
-        Bounds on the error of the machine, bias included, from a fresh residual.
-    n_iter_ : int
+    ... support_, certificate_, n_iter_
 
     Examples
     --------

@@ -10,15 +10,6 @@ CERTIFIED, NOT_CERTIFIED = "#2da44e", "#e5534b"
 STYLE = "margin:.4em 0;padding:.5em .8em;border:1px solid currentColor;border-radius:.4em;width:fit-content"
 
 
-class ShowsCertificate:
-    """Mixin for estimators with a `certificate_`: list it before BaseEstimator among the bases."""
-
-    def _html_repr(self) -> str:
-        """scikit-learn's diagram, and the certificate of a fitted estimator."""
-        diagram: str = super()._html_repr()  # type: ignore[misc]
-        return diagram + certificate_block(getattr(self, "certificate_", None))
-
-
 def certificate_block(certificate: Any) -> str:
     """A certificate as a small table that unfolds; nothing for None."""
     if certificate is None:

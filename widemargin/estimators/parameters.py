@@ -2,16 +2,17 @@
 
     tol: float = option(1e-3, POSITIVE)
 
-A dataclass makes the constructor of the fields, and `Constraints` what scikit-learn checks before a fit. A subclass
-that changes the default alone writes a plain field, and the allowed values stay.
+`estimator` makes of the fields the constructor and what scikit-learn checks before a fit, and completes the docstring.
+A subclass that changes the default alone writes a plain field, and the allowed values stay.
 """
 
 from __future__ import annotations
 
-from dataclasses import field
-from functools import cache
+import inspect
+import re
+from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeVar, dataclass_transform
 
 from widemargin._sklearn import Interval, StrOptions
 
@@ -20,6 +21,8 @@ POSITIVE_OR_INFINITE = Interval(Real, 0.0, None, closed="right")
 NOT_NEGATIVE = Interval(Real, 0.0, None, closed="left")
 FINITE = Interval(Real, None, None, closed="neither")
 SHARE = Interval(Real, 0.0, 1.0, closed="right")
+
+Class = TypeVar("Class", bound=type[Any])
 
 
 def option(default: Any, *allowed: Any, kw_only: bool = True) -> Any:
@@ -37,16 +40,23 @@ def one_of(*words: str) -> StrOptions:
     return StrOptions(set(words))
 
 
-class Constraints:
-    """`_parameter_constraints` of scikit-learn, read off the fields of a class."""
+@dataclass_transform(kw_only_default=True, eq_default=False)
+def estimator(kind: Class) -> Class:
+    """Class decorator: makes the constructor and scikit-learn's constraints of the fields, and completes the docstring.
 
-    def __get__(self, estimator: Any, kind: type) -> dict[str, list[Any]]:
-        return constraints_of(kind)
+    A line `... tol, max_iter` in the docstring stands for the paragraphs about these names in the bases' docstrings.
+    """
+    dataclass(kw_only=True, eq=False, repr=False)(kind)  # adds to the class itself
+    declared = [vars(base).get("__dataclass_fields__", {}) for base in reversed(kind.__mro__)]
+    fields = [(name, each) for base in declared for name, each in base.items() if "allowed" in each.metadata]
+    kind._parameter_constraints = {name: list(each.metadata["allowed"]) for name, each in fields}
+    known: dict[str, str] = {}
+    for base in reversed(kind.__mro__[1:]):
+        paragraphs = re.finditer(r"^(\w+)(, \w+)*( : .*)?(\n    .*)*$", inspect.cleandoc(base.__doc__ or ""), re.M)
+        known |= {paragraph[1]: paragraph[0] for paragraph in paragraphs}
 
+    def inherited(line: re.Match) -> str:
+        return "\n".join(known[name] for name in line[1].split(", "))
 
-@cache
-def constraints_of(kind: type) -> dict[str, list[Any]]:
-    """Constraints of all parameters of an estimator class."""
-    declared = [vars(parent).get("__dataclass_fields__", {}) for parent in reversed(kind.__mro__)]
-    fields = [(name, each) for parent in declared for name, each in parent.items() if "allowed" in each.metadata]
-    return {name: list(each.metadata["allowed"]) for name, each in fields}
+    kind.__doc__ = re.sub(r"^\.\.\. (.+)$", inherited, inspect.cleandoc(kind.__doc__ or ""), flags=re.M)
+    return kind

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_consistent_length
 
 from widemargin._sklearn import fit_context, num_samples, safe_indexing
 from widemargin.estimators.fitted import checked_vectors, finite_matrix
 from widemargin.estimators.kernel_estimator import NamedKernel
 from widemargin.estimators.labels import OneAgainstRest, checked_labels
-from widemargin.estimators.parameters import one_of, option, whole
+from widemargin.estimators.parameters import estimator, one_of, option, whole
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet, stack_samples
 from widemargin.gram.gram import kernel_product
@@ -29,7 +28,7 @@ from widemargin.training.mistake_bound import MistakeBound, bound_mistakes
 CHUNK = 512  # samples whose kernel values are held at a time
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class KernelPerceptron(OneAgainstRest, NamedKernel):
     """Learn from mistakes only: whenever a sample is on the wrong side, its feature vector is added to the weights.
 
@@ -195,8 +194,8 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
             for _ in range(n_passes):
                 order = own if random is None else random.permutation(own)
                 mistakes = 0
-                for start in range(0, len(order), CHUNK):
-                    chunk = order[start : start + CHUNK]
+                for place in gen_batches(len(order), CHUNK):
+                    chunk = order[place]
                     few = samples.take(chunk)
                     K = kernel.block(few, few, np.empty((len(chunk), len(chunk))))
                     for history, sign in zip(self._histories, signs, strict=True):
@@ -263,8 +262,7 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
         if not num_samples(self.support_vectors_):
             return values
         kernel = self._full_kernel()
-        for start in range(0, n, CHUNK):
-            rows = slice(start, start + CHUNK)
+        for rows in gen_batches(n, CHUNK):
             K = kernel(safe_indexing(X, rows), self.support_vectors_)
             for number, history in enumerate(self._histories):
                 values[rows, number] = history.votes(K)

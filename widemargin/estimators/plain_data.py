@@ -1,4 +1,4 @@
-"""Arrays that need no conversion skip scikit-learn's general validation, which costs more than a small fit.
+"""Reading data: arrays that need no conversion skip scikit-learn's validation, which costs more than a small fit.
 
 What general validation would have checked is checked here as well: two dimensions, at least one sample and one feature,
 real floating point, no NaN or infinity, targets of the right length. Whatever is not plainly right goes to
@@ -8,33 +8,102 @@ real floating point, no NaN or infinity, targets of the right length. Whatever i
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
+from widemargin.estimators.notebook import certificate_block
+from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps, iterate_of
+from widemargin.monitor.iteration import Iteration, Watch
+from widemargin.monitor.progress import watching
+
+FLOATS = (np.float64, np.float32)  # float32 stays as it is: no second copy of the data in double precision
 INTEGERS = frozenset("iub")  # kinds of dtype whose values are class labels without a further look
+
+
+class ReadsData(CallbackMixin, BaseEstimator):
+    """What all estimators share: validated data, the listeners of a fit, and the certificate in notebooks."""
+
+    verbose: Any
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse()
+        return tags
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """Read off the signature once per class: on small data reading it again is a tenth of a fit."""
+        return super()._get_param_names()
+
+    def _html_repr(self) -> str:
+        """scikit-learn's diagram, and the certificate of a fitted estimator."""
+        return super()._html_repr() + certificate_block(getattr(self, "certificate_", None))
+
+    def _takes_sparse(self) -> bool:
+        return True
+
+    # ---- data
+
+    def _validated(self, X: Any, y: Any, plain_targets: Any = None, **checks: Any) -> tuple[Any, Any]:
+        """Samples and targets of a fit.
+
+        `plain_targets(y, n)` tells whether y can be used as it is; None means there are no targets. `checks` go to
+        scikit-learn's validation of all other data.
+        """
+        if self._is_plain(X) and (plain_targets is None or plain_targets(y, X.shape[0])):
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            return X, y
+        targets = {} if plain_targets is None else {"y": y, **checks}
+        checked = validate_data(self, X, dtype=FLOATS, accept_sparse=self._takes_sparse() and "csr", **targets)
+        return checked if targets else (checked, None)
+
+    def _validated_to_predict(self, X: Any) -> Any:
+        """New samples; plain ones of the right width pass unless there are feature names to compare."""
+        same_width = self._is_plain(X) and X.shape[1] == getattr(self, "n_features_in_", None)
+        if same_width and "feature_names_in_" not in self.__dict__:
+            return X
+        return validate_data(self, X, dtype=FLOATS, accept_sparse=self._takes_sparse() and "csr", reset=False)
+
+    def _is_plain(self, X: Any) -> bool:
+        return is_plain_matrix(X) or (self._takes_sparse() and is_plain_sparse(X))
+
+    # ---- listeners
+
+    def _watching(
+        self,
+        steps: Steps | None,
+        expose: Callable[[Any, list[Any]], None],
+        start: Sequence[Any] = (None,),
+        answer_of: Callable[[Iteration], Any] = iterate_of,
+        others: Sequence[Watch] = (),
+    ) -> AbstractContextManager[Watch | None]:
+        """Context manager yielding the listener of a fit, or None: progress bar, callbacks (`StepListener`), others."""
+        callbacks = [] if steps is None else [StepListener(steps, self, expose, start, answer_of)]
+        return watching(type(self).__name__, self.verbose, [*others, *callbacks])
 
 
 def is_plain_matrix(X: Any) -> bool:
     """Whether X is an ordinary float array of samples with finite entries."""
-    return (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and (X.dtype == np.float64 or X.dtype == np.float32)
-        and X.size > 0
-        and _is_finite(X)
-    )
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS and X.size > 0 and _is_finite(X)
 
 
 def is_plain_sparse(X: Any) -> bool:
     """The same for sparse data in rows."""
     return (
         type(X) in (sparse.csr_matrix, sparse.csr_array)
-        and (X.dtype == np.float64 or X.dtype == np.float32)
+        and X.dtype in FLOATS
         and X.indices.dtype == np.int32
         and X.ndim == 2
-        and X.shape[0] > 0
+        and min(X.shape) > 0
         and _is_finite(X.data)
     )
 

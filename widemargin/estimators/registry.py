@@ -22,12 +22,12 @@ class Entry(NamedTuple):
 
 ESTIMATORS = {
     "SVC": Entry("svc", "c_svc", in_sklearn=True),
-    "NuSVC": Entry("nu_svc", "nu_svc", in_sklearn=True),
-    "OneClassSVM": Entry("one_class", "one_class", in_sklearn=True),
-    "SVR": Entry("regressor", "epsilon_svr", in_sklearn=True),
-    "NuSVR": Entry("regressor", "nu_svr", in_sklearn=True),
+    "NuSVC": Entry("svc", "nu_svc", in_sklearn=True),
+    "OneClassSVM": Entry("single_problem", "one_class", in_sklearn=True),
+    "SVR": Entry("single_problem", "epsilon_svr", in_sklearn=True),
+    "NuSVR": Entry("single_problem", "nu_svr", in_sklearn=True),
     "LinearSVC": Entry("linear_svc", in_sklearn=True),
-    "LinearSVR": Entry("linear_svr", in_sklearn=True),
+    "LinearSVR": Entry("linear_svc", in_sklearn=True),
     "KernelRidge": Entry("kernel_ridge"),
     "LSSVC": Entry("lssvm"),
     "LSSVR": Entry("lssvm"),

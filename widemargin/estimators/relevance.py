@@ -8,8 +8,6 @@ relevance vectors. The kernel need not be positive semi-definite. Source: Tippin
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,7 @@ from sklearn.utils import check_random_state
 from widemargin._sklearn import fit_context, num_samples, safe_indexing
 from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel
 from widemargin.estimators.labels import OneAgainstRest
-from widemargin.estimators.parameters import option, whole
+from widemargin.estimators.parameters import estimator, option, whole
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.gram.budget import cache_budget
@@ -32,6 +30,7 @@ from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.callbacks import Steps
 from widemargin.monitor.iteration import of_problem
 from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
 from widemargin.monitor.user_warning import warn_user
 from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas
 from widemargin.solvers.evidence import SparseModel, maximise_evidence
@@ -43,9 +42,24 @@ NO_FUNCTIONS = np.empty(0)
 NOT_BEGUN = SparseModel(np.empty(0, np.int64), NO_FUNCTIONS, np.empty((0, 0)), NO_FUNCTIONS, 1.0, 0, Status.STOPPED)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class RelevanceMachine(NamedKernel, LimitedFit):
-    """Shared face of RVC and RVR."""
+    """Shared face of RVC and RVR.
+
+    fit_intercept : bool, default True
+        Offer a constant among the basis functions.
+    n_candidates : int or None, default None
+        Samples, drawn at random, that may become relevance vectors; None means all.
+    tol : float, default 1e-3
+        Stop when no logarithm of a precision would change by more.
+    time_limit : float or None, default None
+        Seconds after which the model so far is returned, with a warning.
+    random_state : int, RandomState instance or None, default None
+        Of the candidates.
+    cache_size : float or None, default None
+        Megabytes for the matrix of basis functions; None takes a share of the free memory.
+    relevance_vectors_ : array or sparse matrix of shape (n_relevant, n_features)
+    """
 
     fit_intercept: bool = option(True, "boolean")
     n_candidates: int | None = option(None, whole(1), None)
@@ -55,7 +69,7 @@ class RelevanceMachine(NamedKernel, LimitedFit):
     _kept_private = ("_gamma", "_fitted_kernel", "_used", "_models")
 
     def _basis(self, data: TrainingSet) -> tuple[Matrix, NDArray[np.int64]]:
-        """Phi, a constant first if there is an intercept, and the samples that its other columns stand for."""
+        """Phi, a constant first if there is an intercept, and the samples of its other columns."""
         n = len(data)
         places = np.arange(n)
         if self.n_candidates is not None and self.n_candidates < n:
@@ -82,8 +96,7 @@ class RelevanceMachine(NamedKernel, LimitedFit):
         def expose(machine: RelevanceMachine, models: list[SparseModel]) -> None:
             machine._expose_models(data, places, models)
 
-        started = time.perf_counter()
-        deadline = float("inf") if self.time_limit is None else started + self.time_limit
+        deadline = Stopping(time_limit=self.time_limit).deadline()
         models = [NOT_BEGUN] * columns.shape[1]
         with self._watching(steps, expose, models) as watch, single_threaded_blas():
             for number, column in enumerate(columns.T):
@@ -96,17 +109,21 @@ class RelevanceMachine(NamedKernel, LimitedFit):
                     deadline=deadline,
                     watch=of_problem(watch, number, len(models)),
                 )
-        self._expose_models(data, places, models)
-        self._say_how_it_ended()
+        expose(self, models)
+        if self.status_ not in (Status.OPTIMAL, Status.STALLED, Status.STOPPED):
+            warn_user(
+                f"{self.status_.name} after {self.n_iter_} steps, before no precision would change by more than tol="
+                f"{self.tol:g}: raise max_iter, time_limit or tol.",
+                ConvergenceWarning,
+            )
 
     def _expose_models(self, data: TrainingSet, places: NDArray[np.int64], models: list[SparseModel]) -> None:
         """Relevance vectors of all models together, and each model's weights on them."""
         shift = int(self.fit_intercept)
         kept = np.unique(np.concatenate([model.active[model.active >= shift] - shift for model in models]))
-        self.relevance_ = data.given_places(places[kept])
         index = places[kept]
-        precomputed = is_precomputed(self.kernel)
-        self.relevance_vectors_ = np.empty((0, 0)) if precomputed else safe_indexing(data.X, index)
+        self.relevance_ = data.given_places(index)
+        self.relevance_vectors_ = np.empty((0, 0)) if is_precomputed(self.kernel) else safe_indexing(data.X, index)
         self.dual_coef_ = np.zeros((len(models), len(kept)))
         self.intercept_ = np.zeros(len(models))
         self._used: list[NDArray[np.int64]] = []  # columns of the design of new samples that each model reads
@@ -118,17 +135,8 @@ class RelevanceMachine(NamedKernel, LimitedFit):
             self._used.append(np.concatenate([np.zeros(is_constant.sum(), int), columns + 1]))
         self._models = models
         self.n_iter_ = max(1, max(model.iterations for model in models))
-        statuses = [model.status for model in models]
-        self.status_ = next((status for status in statuses if status is not Status.OPTIMAL), Status.OPTIMAL)
-
-    def _say_how_it_ended(self) -> None:
-        """Warn unless the evidence has its maximum."""
-        if self.status_ not in (Status.OPTIMAL, Status.STALLED, Status.STOPPED):
-            warn_user(
-                f"{self.status_.name} after {self.n_iter_} steps, before no precision would change by more than tol="
-                f"{self.tol:g}: raise max_iter, time_limit or tol.",
-                ConvergenceWarning,
-            )
+        others = (model.status for model in models if model.status is not Status.OPTIMAL)
+        self.status_ = next(others, Status.OPTIMAL)
 
     def _design(self, X: Any) -> Matrix:
         """A constant and the kernel with every relevance vector."""
@@ -152,7 +160,7 @@ class RelevanceMachine(NamedKernel, LimitedFit):
         return means, variances
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class RVR(RegressorMixin, RelevanceMachine):
     """Relevance vector regression: a sparse kernel model with error bars and no C or epsilon to choose.
 
@@ -163,27 +171,17 @@ class RVR(RegressorMixin, RelevanceMachine):
         As in SVR; it need not be positive semi-definite.
     degree, gamma, coef0 : numbers
         Of the named kernels, as in SVR.
-    fit_intercept : bool, default True
-        Offer a constant among the basis functions.
-    n_candidates : int or None, default None
-        Samples, drawn at random, that may become relevance vectors; None means all.
-    tol : float, default 1e-3
-        Stop when no logarithm of a precision would change by more.
+    ... fit_intercept, n_candidates, tol
     max_iter : int, default 1000
         Largest number of steps.
-    time_limit : float or None, default None
-        Seconds after which the model so far is returned, with a warning.
-    random_state : int, RandomState instance or None, default None
-        Of the candidates.
-    cache_size : float or None, default None
-        Megabytes for the matrix of basis functions; None takes a share of the free memory.
+    ... time_limit, random_state, cache_size
     n_jobs, verbose : as in SVR
 
     Attributes
     ----------
     relevance_ : int array of shape (n_relevant,)
         Places of the relevance vectors in the training data.
-    relevance_vectors_ : array or sparse matrix of shape (n_relevant, n_features)
+    ... relevance_vectors_
     dual_coef_ : array of shape (1, n_relevant)
     intercept_ : array of shape (1,)
     noise_variance_ : float
@@ -233,7 +231,7 @@ class RVR(RegressorMixin, RelevanceMachine):
         return means[:, 0], np.sqrt(self.noise_variance_ + variances[:, 0])
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@estimator
 class RVC(OneAgainstRest, RelevanceMachine):
     """Relevance vector classification: sparser than an SVM, with probabilities and no C to choose.
 
@@ -246,20 +244,10 @@ class RVC(OneAgainstRest, RelevanceMachine):
         As in SVC; it need not be positive semi-definite.
     degree, gamma, coef0 : numbers
         Of the named kernels, as in SVC.
-    fit_intercept : bool, default True
-        Offer a constant among the basis functions.
-    n_candidates : int or None, default None
-        Samples, drawn at random, that may become relevance vectors; None means all.
-    tol : float, default 1e-3
-        Stop when no logarithm of a precision would change by more.
+    ... fit_intercept, n_candidates, tol
     max_iter : int, default 1000
         Largest number of steps per class.
-    time_limit : float or None, default None
-        Seconds after which the model so far is returned, with a warning.
-    random_state : int, RandomState instance or None, default None
-        Of the candidates.
-    cache_size : float or None, default None
-        Megabytes for the matrix of basis functions; None takes a share of the free memory.
+    ... time_limit, random_state, cache_size
     n_jobs, verbose : as in SVC
 
     Attributes
@@ -267,7 +255,7 @@ class RVC(OneAgainstRest, RelevanceMachine):
     classes_ : array of shape (n_classes,)
     relevance_ : int array of shape (n_relevant,)
         Places of the relevance vectors of all classes in the training data.
-    relevance_vectors_ : array or sparse matrix of shape (n_relevant, n_features)
+    ... relevance_vectors_
     dual_coef_ : array of shape (1, n_relevant) for two classes, else (n_classes, n_relevant)
     intercept_ : array of shape (1,) or (n_classes,)
     n_iter_ : int

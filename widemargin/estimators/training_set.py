@@ -21,7 +21,6 @@ from widemargin._sklearn import safe_indexing
 from widemargin.linalg.arrays import Vector
 from widemargin.monitor.user_warning import warn_user
 
-FLOATS = (np.float64, np.float32)  # float32 stays as it is: no second copy of the data in double precision
 VARIANCE_CHUNK = 1 << 20  # entries per chunk of the variance: X.var() would make a float64 copy of all of X
 
 

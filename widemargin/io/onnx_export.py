@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 import widemargin
 from widemargin.estimators import OneClassSVM
 from widemargin.estimators.base import KernelMachine
-from widemargin.estimators.one_class import ON_THE_BOUNDARY
+from widemargin.estimators.single_problem import ON_THE_BOUNDARY
 from widemargin.io.onnx_kernels import Graph, Tensor, kernel_matrix
 from widemargin.kernels import Linear, Precomputed
 from widemargin.models.expansion import combine

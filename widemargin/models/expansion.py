@@ -11,7 +11,7 @@ any other     tiles of rows x support vectors, each kernel block multiplied by i
 All in float64. How a row is evaluated depends on the row and the support vectors only: in another batch its value
 differs by the order of sums inside BLAS and nothing else. Labels alone can be had faster: models/single_precision.py.
 
-Many classes, one against one: support vectors stand class by class and each carries n_classes - 1 coefficients
+Many classes, one against one: support vectors are ordered by class and each has n_classes - 1 coefficients
 (LIBSVM's layout; Chang & Lin 2011, section 7). Multiplying class by class costs n_SV (n_classes - 1) per row instead of
 n_SV n_classes (n_classes - 1) / 2 with one coefficient row per pair.
 """
@@ -19,13 +19,14 @@ n_SV n_classes (n_classes - 1) / 2 with one coefficient row per pair.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin._sklearn import safe_indexing
+from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.gram.accumulate import add_row_products
 from widemargin.gram.gram import COLUMN_TILE, ROW_TILE
 from widemargin.kernels import FeatureKernel, Linear, Precomputed
@@ -37,12 +38,9 @@ from widemargin.models.two_value_rows import rows_of_two_values, with_third_valu
 from widemargin.monitor.user_warning import warn_user
 from widemargin.parallel.tiles import resolve_n_jobs, run_tiles, single_threaded_blas
 
-TASKS = (
-    4  # tiles of rows prepared at once, if as many tasks are left for each thread that all end at about the same time
-)
+TASKS = 4  # tiles of rows prepared at once, and tasks per thread where there are rows enough, so that all end together
 FEW_ROWS = 16  # up to here threads and the BLAS limit cost more (about 100 us) than they bring
-FEATURE_ROWS = 16_384  # samples whose features are written out at a time
-COLLAPSE_LIMIT = 32_000_000  # largest number of entries of w for which a linear machine is collapsed (256 MB)
+COLLAPSE_LIMIT = 32_000_000  # largest number of entries of w for which a linear model is collapsed (256 MB)
 
 
 class Piece(NamedTuple):
@@ -95,13 +93,13 @@ class Expansion:
 
     def decision(self, X: Any, n_jobs: int | None = None) -> Matrix:
         """Decision values of the samples in X, shape (n_samples, n_outputs) or (n_samples, n_pairs)."""
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        n_rows = num_samples(X)
         if self.coefficients.shape[1] == 0:
             return np.repeat(self.intercept[None, :], n_rows, axis=0)
         if isinstance(self.kernel, Precomputed):
-            return self._from_columns(X)
+            return self._in_batches(X, n_rows, self._from_columns)
         if self.may_collapse():
-            return self._from_weights(X, n_rows)
+            return self._in_batches(X, n_rows, self._from_weights)
         return self._from_blocks(X, n_rows, n_jobs)
 
     def weights(self) -> Matrix:
@@ -128,24 +126,22 @@ class Expansion:
             return False
         return len(self.intercept) * self._features().shape[1] <= COLLAPSE_LIMIT
 
-    def _from_weights(self, X: Any, n_rows: int) -> Matrix:
-        """Decision values of a machine that is linear in explicit features, some thousand samples at a time."""
-        values, weights = np.empty((n_rows, len(self.intercept))), self.weights().T
+    def _in_batches(self, X: Any, n_rows: int, values_of: Callable[[Any], Matrix]) -> Matrix:
+        """Decision values some hundred samples at a time, so that features or columns are never held for all."""
+        values, step = np.empty((n_rows, len(self.intercept))), TASKS * ROW_TILE
         with np.errstate(over="ignore", invalid="ignore"):
-            for start in range(0, n_rows, FEATURE_ROWS):
-                rows = slice(start, start + FEATURE_ROWS)
-                part = X if n_rows <= FEATURE_ROWS else safe_indexing(X, rows)
-                values[rows] = self._features(part) @ weights + self.intercept
+            for start in range(0, n_rows, step):
+                rows = slice(start, start + step)
+                values[rows] = values_of(X if n_rows <= step else safe_indexing(X, rows))
         return values
+
+    def _from_weights(self, X: Any) -> Matrix:
+        """Decision values of a model that is linear in explicit features."""
+        return self._features(X) @ self.weights().T + self.intercept
 
     def _from_columns(self, K: Any) -> Matrix:
         """Decision values from rows of a kernel matrix against all training samples."""
-        values = np.empty((K.shape[0], len(self.intercept)))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for start in range(0, K.shape[0], 4 * ROW_TILE):
-                rows = slice(start, start + 4 * ROW_TILE)
-                values[rows] = self._finish(self._multiply(K[rows][:, self.vectors], 0, None))
-        return values
+        return self._finish(self._add(K[:, self.vectors], 0, self._zero_sums(len(K))))
 
     def _from_blocks(self, X: Any, n_rows: int, n_jobs: int | None) -> Matrix:
         """Decision values tile by tile, on threads."""
@@ -186,20 +182,17 @@ class Expansion:
         """Decision values of prepared rows, block by block of the support vectors."""
         n_support = self.coefficients.shape[1]
         buffer = np.empty((len(left), min(n_support, COLUMN_TILE)), dtype)
-        total: NDArray | None = None
-        one = None
-        if len(self.coefficients) == 1 and self.class_starts is None:  # summed in float64 whatever the blocks are
-            total = np.zeros((len(left), 1))
-            one = total[:, 0]
+        sums = self._zero_sums(len(left))
+        single = len(self.coefficients) == 1 and self.class_starts is None
         for start in range(0, n_support, COLUMN_TILE):
             stop = min(start + COLUMN_TILE, n_support)
-            tile = right if stop - start == n_support else right.tile(start, stop)
+            tile = right if n_support <= COLUMN_TILE else right.tile(start, stop)
             block = self.kernel.block(left, tile, buffer[:, : stop - start])
-            if one is None:
-                total = self._multiply(block, start, total)
+            if single:  # without a copy of the block in float64
+                add_row_products(buffer, self.coefficients[0, start:stop], sums[:, 0])
             else:
-                add_row_products(buffer, self.coefficients[0, start:stop], one)
-        return self._finish(total)
+                self._add(block, start, sums)
+        return self._finish(sums)
 
     def pieces(self, X: Any, dtype: Any) -> list[Piece]:
         """Rows of X and the support vectors in one representation, chosen row by row.
@@ -234,30 +227,31 @@ class Expansion:
 
         return self.once((dtype, "general"), make)
 
-    def _multiply(self, block: NDArray, start: int, total: NDArray | None) -> NDArray:
+    def _zero_sums(self, n_rows: int) -> NDArray:
+        """Sums of a tile to begin with: (n_rows, n_outputs), or one such matrix for each class of support vectors."""
+        shape = (n_rows, len(self.coefficients))
+        return np.zeros(shape if self.class_starts is None else (len(self.class_starts) - 1, *shape))
+
+    def _add(self, block: NDArray, start: int, sums: NDArray) -> NDArray:
         """Add the contribution of the support vectors start: ... to the sums of a tile."""
         stop = start + block.shape[1]
         coefficients = self.coefficients
         block = block.astype(np.float64, copy=False)  # sums of float32 products lose more than the blocks' own rounding
         if self.class_starts is None:
-            if total is None:
-                total = np.zeros((block.shape[0], coefficients.shape[0]))
-            return np.add(total, block @ coefficients[:, start:stop].T, out=total)
-        if total is None:
-            total = np.zeros((len(self.class_starts) - 1, block.shape[0], coefficients.shape[0]))
+            sums += block @ coefficients[:, start:stop].T
+            return sums
         for number in range(len(self.class_starts) - 1):
             first, last = max(self.class_starts[number], start), min(self.class_starts[number + 1], stop)
             if first < last:
-                total[number] += block[:, first - start : last - start] @ coefficients[:, first:last].T
-        return total
+                sums[number] += block[:, first - start : last - start] @ coefficients[:, first:last].T
+        return sums
 
-    def _finish(self, total: NDArray | None) -> Matrix:
+    def _finish(self, sums: NDArray) -> Matrix:
         """From sums to decision values: add the intercept, and join the two halves of each pair of classes."""
-        assert total is not None  # there is at least one support vector
         if self.class_starts is None:
-            return total + self.intercept
+            return sums + self.intercept
         first, second = np.triu_indices(len(self.class_starts) - 1, 1)
-        return (total[first, :, second - 1] + total[second, :, first]).T + self.intercept
+        return (sums[first, :, second - 1] + sums[second, :, first]).T + self.intercept
 
 
 def rows_not_finite(values: Matrix) -> NDArray[np.intp]:
@@ -282,13 +276,9 @@ def combine(coefficients: Matrix, vectors: Any, class_starts: Any = None) -> Mat
     """The vectors w = coefficients @ vectors, dense; pair by pair when `class_starts` is given."""
     if class_starts is None:
         return np.asarray(_product(coefficients, vectors))
-    n_classes = len(class_starts) - 1
-    parts = [
-        _product(coefficients[:, class_starts[k] : class_starts[k + 1]], vectors[class_starts[k] : class_starts[k + 1]])
-        for k in range(n_classes)
-    ]
-    pairs = [parts[i][j - 1] + parts[j][i] for i in range(n_classes) for j in range(i + 1, n_classes)]
-    return np.asarray(pairs)
+    parts = [_product(coefficients[:, start:stop], vectors[start:stop]) for start, stop in pairwise(class_starts)]
+    first, second = np.triu_indices(len(parts), 1)
+    return np.asarray([parts[i][j - 1] + parts[j][i] for i, j in zip(first, second)])
 
 
 def _product(coefficients: Matrix, vectors: Any) -> Matrix:

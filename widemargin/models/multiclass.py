@@ -5,7 +5,7 @@ one against rest  a machine for each class k on all samples, class k positive; t
                   (Cristianini & Shawe-Taylor 2000, section 5.1)
 two classes       one machine on all samples, class 1 positive
 
-Support vectors stand class by class, in the order of the data within a class. One against one follows LIBSVM's layout
+Support vectors are ordered by class, in the order of the data within a class. One against one follows LIBSVM's layout
 (Chang & Lin 2011, section 7): a support vector of class i has n_classes - 1 coefficients, the one against class j in
 row j - 1 if j > i and in row j if j < i.
 """
@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from widemargin._sklearn import ovr_decision_function
 
 Indices = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -70,34 +72,26 @@ class ClassPairs(Sequence[TwoClass]):
         segment_starts = np.concatenate([[0], np.cumsum(sizes)])
         places = np.arange(segment_starts[-1]) + np.repeat(begin - segment_starts[:-1], sizes)
         sign = np.repeat(np.tile([1.0, -1.0], len(pairs)), sizes)
-        return Variables(self.order[places], sign, segment_starts[::2])
-
-    def matrix_of(self, beta: Vector) -> Vector:
-        """The multipliers of all pairs in the rows of LIBSVM's layout, shape (n_classes - 1, n_samples)."""
-        matrix = np.zeros((len(self.members) - 1, len(self.order)))
-        in_class, start = np.diff(self.class_starts), 0
-        for i, own in enumerate(self.members[:-1]):  # all pairs of class i with a later one stand side by side
-            later = in_class[i + 1 :]
-            begin = start + np.concatenate([[0], np.cumsum(len(own) + later)])
-            matrix[i:, own] = beta[begin[:-1, None] + np.arange(len(own))]
-            others = self.order[self.class_starts[i + 1] :]
-            shift = begin[:-1] + len(own) - (self.class_starts[i + 1 : -1] - self.class_starts[i + 1])
-            matrix[i, others] = beta[np.repeat(shift, later) + np.arange(len(others))]
-            start = begin[-1]
-        return matrix
+        row = np.repeat((pairs[:, ::-1] - np.array([1, 0])).ravel(), sizes)
+        return Variables(self.order[places], sign, segment_starts[::2], row)
 
 
 class Variables(NamedTuple):
-    """Samples and signs of several two-class problems in a row; `starts` are the boundaries of the problems."""
+    """Samples and signs of several two-class problems in a row.
+
+    starts : the boundaries of the problems
+    row : where the coefficient of a variable is in LIBSVM's layout
+    """
 
     samples: Indices
     sign: Vector
     starts: Indices
+    row: Indices
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where the coefficients of all two-class problems stand.
+    """The coefficients of all two-class problems in one matrix.
 
     Attributes
     ----------
@@ -124,30 +118,27 @@ def two_class_problems(labels: Indices, n_classes: int, scheme: str) -> Sequence
 
 def lay_out(problems: Sequence[TwoClass], beta: Vector, labels: Indices, n_classes: int) -> Layout:
     """Gather the signed multipliers of all problems, one after the other, into one coefficient matrix."""
-    is_pairs = isinstance(problems, ClassPairs)
-    given = problems.matrix_of(beta) if isinstance(problems, ClassPairs) else beta.reshape(len(problems), len(labels))
+    if isinstance(problems, ClassPairs):
+        variables = problems.variables()
+        given = np.zeros((n_classes - 1, len(labels)))
+        given[variables.row, variables.samples] = beta
+    else:
+        given = beta.reshape(len(problems), len(labels))
     used = np.flatnonzero(given.any(axis=0))
     support = used[np.argsort(labels[used], kind="stable")]
     n_support = np.bincount(labels[support], minlength=n_classes).astype(np.int32)
-    starts = np.concatenate([[0], np.cumsum(n_support)]) if is_pairs else None
+    starts = np.concatenate([[0], np.cumsum(n_support)]) if isinstance(problems, ClassPairs) else None
     return Layout(support, n_support, given[:, support], starts)
 
 
-def read_out(
-    problems: Sequence[TwoClass], support: Indices, coefficients: Vector, labels: Indices, n_classes: int, scheme: str
-) -> list[Vector]:
+def read_out(problems: Sequence[TwoClass], support: Indices, coefficients: Vector, labels: Indices) -> list[Vector]:
     """The inverse of `lay_out`: the signed multipliers of each problem from a fitted coefficient matrix."""
-    betas = []
-    for number, problem in enumerate(problems):
-        beta = np.zeros(len(labels))
-        if n_classes == 2 or scheme == "ovr":
-            beta[support] = coefficients[number]
-        else:
-            for own, row in ((problem.positive, problem.negative - 1), (problem.negative, problem.positive)):
-                mine = labels[support] == own
-                beta[support[mine]] = coefficients[row, mine]
-        betas.append(problem.of(beta))
-    return betas
+    given = np.zeros((len(coefficients), len(labels)))
+    given[:, support] = coefficients
+    if not isinstance(problems, ClassPairs):
+        return list(given)
+    variables = problems.variables()
+    return np.split(given[variables.row, variables.samples], variables.starts[1:-1])
 
 
 def votes(values: Vector, n_classes: int, tie_order: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
@@ -207,7 +198,7 @@ def _count(first: NDArray[np.bool_], second: NDArray[np.bool_], n_classes: int) 
     count = np.zeros((n_classes, len(first)), np.int32)
     won, lost = first.T.astype(np.int32, order="C"), second.T.astype(np.int32, order="C")
     start = 0
-    for k in range(n_classes - 1):  # the pairs of k with all classes after it stand side by side
+    for k in range(n_classes - 1):  # the pairs of k with all later classes are adjacent
         stop = start + n_classes - 1 - k
         count[k] += won[start:stop].sum(axis=0, dtype=np.int32)
         count[k + 1 :] += lost[start:stop]
@@ -221,16 +212,5 @@ def one_against_rest_confidence(values: Vector, n_classes: int) -> Vector:
     scikit-learn's convention: votes + s / (3 (|s| + 1)), s the sum of the margins in favour of the class, so that
     margins only break ties.
     """
-    first, second = np.triu_indices(n_classes, 1)
-    score = np.zeros((len(values), n_classes))
-    margin = np.zeros((len(values), n_classes))
-    for number in range(values.shape[1]):
-        i, j, value = first[number], second[number], values[:, number]
-        margin[:, i] += value
-        margin[:, j] -= value
-        # scikit-learn counts a value of exactly zero for class i here
-        score[:, i] += value >= 0
-        score[:, j] += value < 0
     with np.errstate(invalid="ignore"):  # of infinite margins
-        score += margin / (3.0 * (np.abs(margin) + 1.0))
-    return score
+        return ovr_decision_function(values < 0, -values, n_classes)

@@ -9,7 +9,7 @@ the bounds of kernels/errors.py on the kernel values and, with n support vectors
 products and sums in any order: one rounding of a product, at most n + 1 of additions within blocks, across blocks and
 of the two halves of a pair of classes. Beyond that
 
-    b_k         adding it rounds once, relative to the result: LAST_ADDITION
+    b_k         adding it rounds once, relative to the result: u / (1 - u)
     underflow   of a product c_j k_j: at most the smallest normal number each
 """
 
@@ -21,8 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin._sklearn import num_samples
 from widemargin.kernels import FeatureKernel, Precomputed
-from widemargin.kernels.errors import SECOND_ORDER, UNIT, rounding_of_sum
+from widemargin.kernels.errors import SECOND_ORDER, rounding_of_sum
 from widemargin.kernels.kernel import Samples
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.linalg.arrays import Matrix
@@ -30,9 +31,7 @@ from widemargin.models.expansion import Expansion, Piece, combine, rows_not_fini
 from widemargin.parallel.tiles import single_threaded_blas
 
 WORTH_SINGLE = 1024  # rows and support vectors from which float32 blocks save more than the proof about them costs
-TRIED_ROWS = 64  # rows from all over X that tell beforehand how many will be in doubt
-MOST_DOUBTFUL = 0.3  # share of rows in doubt up to which float32, at half the time of float64, is worth trying
-LAST_ADDITION = 4.0 * UNIT  # of |f~|: u / (1 - u), and as much again for comparing f~ with e in floating point
+TRIED_ROWS = 64  # rows from all over X, to estimate the share that will be in doubt
 
 Numbers = NDArray[np.intp]
 Mask = NDArray[np.bool_]
@@ -48,7 +47,7 @@ def find_classes(
     choose : class numbers from decision values
     choose_surely : class numbers from decision values and bounds on their errors, and where they are certain
     """
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    n_rows = num_samples(X)
     if not _may_pay(f, n_rows):
         values = f.decision(X, n_jobs)
         return choose(values), rows_not_finite(values)
@@ -60,7 +59,7 @@ def find_classes(
     def task(rows: slice) -> None:
         numbers[rows], certain[rows] = _by_single_precision(f, X[rows], choose_surely)
 
-    if sure.mean() >= 1.0 - MOST_DOUBTFUL:
+    if sure.sum() > TRIED_ROWS / 2:  # float32 takes half the time of float64
         f.run(task, n_rows, n_jobs)
     others = np.flatnonzero(~certain)
     if not len(others):
@@ -90,7 +89,7 @@ def _by_single_precision(f: Expansion, X: Any, choose_surely: ChooseSurely) -> t
         return np.zeros(n_rows, np.intp), np.zeros(n_rows, bool)
     values = f.rows(pieces, n_rows, np.float32)
     with np.errstate(invalid="ignore"):
-        errors += LAST_ADDITION * np.abs(values)
+        errors += rounding_of_sum(4) * np.abs(values)  # one addition, and as much for comparing f~ with e
         return choose_surely(values, errors)
 
 

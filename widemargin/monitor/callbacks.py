@@ -1,15 +1,12 @@
-"""scikit-learn's callbacks (`sklearn.callback`, new in 1.9) for iterative estimators: one mixin, three calls.
+"""scikit-learn's callbacks (`sklearn.callback`, new in 1.9) for iterative estimators: one mixin, two calls.
 
     class Machine(CallbackMixin, BaseEstimator):
         @_fit_context(prefer_skip_nested_validation=True)   # tears callbacks down, whatever happens
         def fit(self, X, y, sample_weight=None):
-            steps = self._begin_steps(X, y, sample_weight)  # None unless the user has set callbacks
-            for ...:
-                if steps is not None and steps.done(lambda: {"coef_": w, "intercept_": b}):
-                    break                                   # a callback asks to stop
-            ...
-            if steps is not None:
-                steps.finish()
+            with self._reporting(X, y, sample_weight) as steps:  # None unless the user has set callbacks
+                for ...:
+                    if steps is not None and steps.done(lambda: {"coef_": w, "intercept_": b}):
+                        break                               # a callback asks to stop
 
 Each step is a task of the fit. The function given to `done` returns the fitted attributes of a half-trained machine; it
 is called only if a callback wants one (ScoringMonitor does). With an older scikit-learn the mixin does nothing.
@@ -21,7 +18,9 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,11 +42,15 @@ Attributes = dict[str, Any]
 class CallbackMixin(CallbackSupportMixin):
     """Gives an estimator `set_callbacks`, and its fit the means to report."""
 
-    def _begin_steps(self, X: Any, y: Any = None, sample_weight: Any = None) -> Steps | None:
-        """Tell the callbacks that a fit begins; None where there are none, so that a fit without them costs nothing."""
+    @contextmanager
+    def _reporting(self, X: Any, y: Any = None, sample_weight: Any = None) -> Iterator[Steps | None]:
+        """Context of a fit that the callbacks follow; yields None where there are none, which costs nothing."""
         if not getattr(self, "_skl_callbacks", None):
-            return None
-        return Steps(self, X, y, sample_weight)
+            yield None
+            return
+        steps = Steps(self, X, y, sample_weight)
+        yield steps
+        steps.finish()
 
 
 class Steps:
@@ -80,6 +83,7 @@ def iterate_of(iteration: Iteration) -> Any:
     return None if iteration.iterate is None else iteration.iterate()
 
 
+@dataclass(eq=False)
 class StepListener:
     """Listener that reports every round as a step of the fit, and raises StopRequested where a callback asks to stop.
 
@@ -89,16 +93,14 @@ class StepListener:
     answer_of : returns the answer so far; a round where it is None is not reported
     """
 
-    def __init__(
-        self,
-        steps: Steps,
-        machine: Any,
-        expose: Callable[[Any, list[Any]], None],
-        start: Sequence[Any] = (None,),
-        answer_of: Callable[[Iteration], Any] = iterate_of,
-    ) -> None:
-        self.steps, self.machine, self.expose, self.answer_of = steps, machine, expose, answer_of
-        self.answers = list(start)
+    steps: Steps
+    machine: Any
+    expose: Callable[[Any, list[Any]], None]
+    start: Sequence[Any]
+    answer_of: Callable[[Iteration], Any]
+
+    def __post_init__(self) -> None:
+        self.answers = list(self.start)
 
     def __call__(self, iteration: Iteration) -> None:
         """Take one call of `watch`, possibly from several threads; once stopped, all problems end at their next."""

@@ -49,10 +49,9 @@ class History:
 
     def note(self, iteration: Iteration) -> None:
         """Take one call of `watch`; problems on several threads have a record each."""
-        for record in self.records:
-            if record.dual is iteration.dual:
-                break
-        else:
+        known = (record for record in self.records if record.dual is iteration.dual)
+        record = next(known, None)
+        if record is None:
             record = Record(iteration.dual, iteration.task)
             self.records.append(record)
         record.note(iteration)

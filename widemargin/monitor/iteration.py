@@ -69,8 +69,8 @@ Watch = Callable[[Iteration], Any]
 
 def tell_all(listeners: Sequence[Watch]) -> Watch | None:
     """Combine listeners into one; None where there are none, so that nothing is called."""
-    if len(listeners) <= 1:
-        return listeners[0] if listeners else None
+    if not listeners:
+        return None
 
     def tell(iteration: Iteration) -> None:
         for listener in listeners:

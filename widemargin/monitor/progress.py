@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 SECONDS_PER_LINE = 5.0  # pace of the plain lines written where no live bar can be drawn: readable in a log, not a flood
-BAR_WIDTH = 12  # characters: the whole line then fits 110 columns
 
 
 class Approach:
@@ -136,17 +135,16 @@ class ProgressBar:
 
 
 @contextmanager
-def watching(label: str, verbose: Any, *listeners: Watch | None, always: bool = False) -> Iterator[Watch | None]:
-    """Context manager that combines the progress bar (if `verbose`) and other listeners into one.
+def watching(label: str, verbose: Any, listeners: Sequence[Watch]) -> Iterator[Watch | None]:
+    """Context manager that combines the progress bar (if `verbose`; from 2 on also in logs) and other listeners.
 
     The bar comes before the others: it shows also the step at which one of them asks to stop.
     """
-    present = [listener for listener in listeners if listener is not None]
     if not verbose:
-        yield tell_all(present)
+        yield tell_all(listeners)
         return
-    with ProgressBar(label, always=always) as bar:
-        yield tell_all([bar, *present])
+    with ProgressBar(label, always=verbose > 1) as bar:
+        yield tell_all([bar, *listeners])
 
 
 def _values(now: Iteration) -> str:
@@ -163,24 +161,17 @@ def _values(now: Iteration) -> str:
 
 def _new_progress(console: Console) -> Progress:
     """The columns of the bar; apart from the class because rich is imported only when something is drawn."""
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich import progress as bar
 
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=BAR_WIDTH, complete_style="cyan", finished_style="green"),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[violation]}", style="cyan"),
-        TextColumn("{task.fields[values]}"),
-        TextColumn("{task.fields[support]}", style="dim"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(compact=True),
+    return bar.Progress(
+        bar.TextColumn("{task.description}"),
+        bar.BarColumn(bar_width=None, complete_style="cyan", finished_style="green"),
+        bar.TaskProgressColumn(),
+        bar.TextColumn("{task.fields[violation]}", style="cyan"),
+        bar.TextColumn("{task.fields[values]}"),
+        bar.TextColumn("{task.fields[support]}", style="dim"),
+        bar.TimeElapsedColumn(),
+        bar.TextColumn("left"),
+        bar.TimeRemainingColumn(compact=True),
         console=console,
     )

@@ -137,7 +137,7 @@ def _of_classifier(machine: Any, X: Any, labels: NDArray[np.int64], weight: Vect
     """All two-class problems of a classifier, one after the other."""
     n_classes, scheme = len(machine.classes_), getattr(machine, "multi_class", "ovo")
     problems = two_class_problems(labels, n_classes, scheme)
-    betas = read_out(problems, np.asarray(machine.support_), coefficients_of(machine), labels, n_classes, scheme)
+    betas = read_out(problems, np.asarray(machine.support_), coefficients_of(machine), labels)
     by_problem = copy.copy(machine)
     by_problem.decision_function_shape = "ovo"
     values = np.asarray(by_problem.decision_function(X)).reshape(len(labels), -1)
