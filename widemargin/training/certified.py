@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.certificate import Certificate, certify_function
+from widemargin.certificate.certificate import price
 from widemargin.certificate.in_memory import certify_rows, takes
 from widemargin.certificate.prove import settle
 from widemargin.gram import Gram
@@ -154,10 +155,10 @@ class CertifiedSolver:
             self.cancelled.request(status_of(interrupt))
             solution = replace(solution, status=self.cancelled.status)
         certificate = certify_function(
-            task.dual, solution.beta, scores.values, stopping.tol,
-            error=scores.error, criterion=stopping.criterion, is_psd=self.source.kernel.is_psd,
-            diagonal=float(gram.diag.max(initial=0.0)), solution=solution, drift=float(np.fmax(drift, seen)),
+            task.dual, solution.beta, scores, stopping.tol, criterion=stopping.criterion,
+            is_psd=self.source.kernel.is_psd, diagonal=float(gram.diag.max(initial=0.0)),
         )  # fmt: skip
+        certificate = replace(certificate, drift=float(np.fmax(drift, seen)), **price(solution))
         return with_scores(solution, scores, certificate), certificate
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.certificate import certify_function
+from widemargin.certificate.certificate import price
 from widemargin.costs import COSTS, threads_for
 from widemargin.gram import Gram
 from widemargin.gram.full import FullGram
@@ -212,11 +213,12 @@ class Training:
         zero, thresholds = np.zeros(task.dual.n_samples), np.zeros(task.dual.n_groups)
         solution = Solution(task.dual.start.copy(), zero, thresholds, status, np.inf, 0.0, 0, 0, 0, 0.0)
         certificate = certify_function(
-            task.dual, solution.beta, zero, stopping.tol,
-            criterion=stopping.criterion, is_psd=self.source.kernel.is_psd, diagonal=0.0, solution=solution,
+            task.dual, solution.beta, Scores(zero, zero), stopping.tol,
+            criterion=stopping.criterion, is_psd=self.is_psd, diagonal=0.0,
         )  # fmt: skip
         thresholds = np.array(certificate.level)
-        return Trained(replace(solution, thresholds=thresholds, violation=certificate.violation), certificate)
+        solution = replace(solution, thresholds=thresholds, violation=certificate.violation)
+        return Trained(solution, replace(certificate, **price(solution)))
 
     def _with_bias(self, trained: Trained) -> Trained:
         """The answer with K b and thresholds as `split_bias` gives them."""

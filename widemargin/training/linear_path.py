@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from widemargin.certificate import Certificate, certify_function
+from widemargin.certificate.certificate import price
 from widemargin.certificate.linear_rounding import function_error
 from widemargin.certificate.prove import proven_violation
 from widemargin.gram.scores import Scores
@@ -32,7 +33,6 @@ from widemargin.solvers.linear.solve import solve_linear
 from widemargin.solvers.solution import Solution
 
 FEWEST = 1000  # samples: below, the block solver on a whole kernel matrix is as fast
-FIRST_GAP = 1e-3  # relative gap at which the certificate is looked at for the first time
 MOST_STEPS = 1000  # Newton steps and passes, after which the block solver goes on
 
 
@@ -60,6 +60,11 @@ class LinearPath:
         largest_square = float(np.max(rows.squared_norms, initial=0.0))
         scores = Scores(np.empty(0), np.empty(0))
 
+        def certified(beta: Vector, scores: Scores) -> Certificate:
+            return certify_function(
+                dual, beta, scores, stopping.tol, criterion=stopping.criterion, diagonal=largest_square
+            )
+
         def decide(answer: LinearAnswer) -> Status | None:
             nonlocal scores
             point = _feasible(dual, answer.beta)
@@ -70,12 +75,6 @@ class LinearPath:
                 holds = certified(point, scores).holds
             return Status.OPTIMAL if holds else None
 
-        def certified(beta: Vector, scores: Scores, solution: Solution | None = None) -> Certificate:
-            return certify_function(
-                dual, beta, scores.values, stopping.tol, error=scores.error, criterion=stopping.criterion,
-                diagonal=largest_square, solution=solution,
-            )  # fmt: skip
-
         def tell(now: Iteration) -> None:
             def point() -> tuple[Vector, Vector]:
                 assert now.multipliers is not None
@@ -84,17 +83,18 @@ class LinearPath:
 
             watch(replace(now, point=point))
 
-        limits = Stopping(FIRST_GAP, "gap", MOST_STEPS, stopping.time_limit)
+        limits = replace(stopping, criterion="gap", max_iter=MOST_STEPS)
         answer = solve_linear(linear_problem(rows, dual), LinearRun(limits, tell, decide))
         beta = _feasible(dual, answer.beta)
         if not answer.status.converged:  # else it was computed to be accepted
             scores = _scores(rows, beta)
+        certificate = certified(beta, scores)
         solution = Solution(
             beta=beta,
             Kb=scores.values,
-            thresholds=np.zeros(1),
+            thresholds=np.array(certificate.level),
             status=answer.status,
-            violation=np.nan,
+            violation=certificate.violation,
             objective=dual.objective(beta, scores.values),
             iterations=answer.iterations,
             rounds=answer.iterations,
@@ -102,9 +102,7 @@ class LinearPath:
             seconds=time.perf_counter() - began,
             error=scores.error,
         )
-        certificate = certified(beta, scores, solution)
-        thresholds = np.array(certificate.level)
-        return replace(solution, thresholds=thresholds, violation=certificate.violation), certificate
+        return solution, replace(certificate, **price(solution))
 
 
 def _feasible(dual: SignedDual, beta: Vector) -> Vector:
