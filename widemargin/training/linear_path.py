@@ -1,8 +1,7 @@
-"""SVC and SVR with a linear kernel by the linear solvers: the same machine, without a kernel matrix.
+"""SVC and SVR with a linear kernel by the linear solvers: the same model, without a kernel matrix.
 
-The answer is the one of the kernel machine: signed multipliers that sum to zero. It is judged as every other, by the
-certificate of widemargin.certificate, with F = K b = X (X'b) computed afresh; if that does not hold, the block solver
-goes on from these multipliers.
+The answer is that of the kernel solvers: signed multipliers that sum to zero. It is certified as every other, with
+K b = X (X'b) recomputed; if the certificate does not hold, the block solver continues from these multipliers.
 """
 
 from __future__ import annotations
@@ -31,9 +30,10 @@ from widemargin.problems.warm_start import restart
 from widemargin.solvers.linear.proximal_newton import PRIMAL_SIDE
 from widemargin.solvers.linear.solve import solve_linear
 from widemargin.solvers.solution import Solution
+from widemargin.training.task import Trained
 
 FEWEST = 1000  # samples: below, the block solver on a whole kernel matrix is as fast
-MOST_STEPS = 1000  # Newton steps and passes, after which the block solver goes on
+MOST_STEPS = 1000  # Newton steps and passes, after which the block solver continues
 
 
 class LinearPath:
@@ -49,9 +49,7 @@ class LinearPath:
             return False
         return X.shape[0] >= FEWEST and (X.shape[1] <= PRIMAL_SIDE or (sp.issparse(X) and X.format == "csr"))
 
-    def train(
-        self, dual: SignedDual, index: Index | None, stopping: Stopping, watch: Watch
-    ) -> tuple[Solution, Certificate] | None:
+    def train(self, dual: SignedDual, index: Index | None, stopping: Stopping, watch: Watch) -> Trained | None:
         """Solution and certificate of one problem; None for problems of another kind."""
         if len(dual) < FEWEST or stopping.max_iter >= 0 or stopping.criterion == "objective" or not _is_linear(dual):
             return None
@@ -75,7 +73,7 @@ class LinearPath:
                 holds = certified(point, scores).holds
             return Status.OPTIMAL if holds else None
 
-        def tell(now: Iteration) -> None:
+        def report(now: Iteration) -> None:
             def point() -> tuple[Vector, Vector]:
                 assert now.multipliers is not None
                 beta = _feasible(dual, now.multipliers())
@@ -84,16 +82,17 @@ class LinearPath:
             watch(replace(now, point=point))
 
         limits = replace(stopping, criterion="gap", max_iter=MOST_STEPS)
-        answer = solve_linear(linear_problem(rows, dual), LinearRun(limits, tell, decide))
+        answer = solve_linear(linear_problem(rows, dual), LinearRun(limits, report, decide))
         beta = _feasible(dual, answer.beta)
         if not answer.status.converged:  # else it was computed to be accepted
             scores = _scores(rows, beta)
         certificate = certified(beta, scores)
+        near_enough = certificate.holds and not answer.status.on_request  # it may have stalled there
         solution = Solution(
             beta=beta,
             Kb=scores.values,
             thresholds=np.array(certificate.level),
-            status=answer.status,
+            status=Status.OPTIMAL if near_enough else answer.status,
             violation=certificate.violation,
             objective=dual.objective(beta, scores.values),
             iterations=answer.iterations,
@@ -102,7 +101,7 @@ class LinearPath:
             seconds=time.perf_counter() - began,
             error=scores.error,
         )
-        return solution, replace(certificate, **price(solution))
+        return Trained(solution, replace(certificate, **price(solution)))
 
 
 def _feasible(dual: SignedDual, beta: Vector) -> Vector:
@@ -120,7 +119,7 @@ def _is_linear(dual: SignedDual) -> bool:
 
 
 def _scores(rows: Design, beta: Vector) -> Scores:
-    """F = X (X'b), without the bias, and its error."""
+    """K b = X (X'b), without the bias, and its error."""
     support = np.flatnonzero(beta)
     total = np.zeros(rows.d + 1)
     rows.add_transposed(support, beta[support], total)
