@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 
 from widemargin.certificate.bounds import (
     COMPUTED,
-    FEASIBILITY,
     LARGEST,
     SMALLEST,
     Numbers,
@@ -116,12 +115,6 @@ def _gap(dual: SignedDual, point: Point, thresholds: Vector, numbers: Numbers) -
         return np.inf, np.inf, excess
     bound, computed = gap_at(terms, point, thresholds, scale, numbers, excess)
     return bound, computed, excess
-
-
-def proven_violation(dual: SignedDual, beta: Vector, scores: Scores) -> float:
-    """Bound on the largest violation; infinite where beta is not feasible. For solvers that ask again and again."""
-    tables, numbers = evaluate_point(dual.terms, point_of(dual, beta, scores), 0.0)
-    return violation_of(tables[LARGEST], dual.n_groups) if numbers.infeasibility <= FEASIBILITY else np.inf
 
 
 def certify_function(

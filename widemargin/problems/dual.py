@@ -148,8 +148,8 @@ class SignedDual:
 
         K b is given to it with what the others contribute; so its linear term is the one of the whole.
         """
-        parts = {name: getattr(self, name)[variables] for name in ("linear_term", "lower", "upper", "diagonal")}
-        parts |= {"epsilon": self.epsilon[variables], "group": self.group[variables]}
+        names = ("linear_term", "lower", "upper", "diagonal", "epsilon", "group")
+        parts = {name: getattr(self, name)[variables] for name in names}
         return SignedDual(**parts, start=beta[variables], n_groups=self.n_groups)
 
     def per_sample(self, beta: Vector) -> Vector:

@@ -24,15 +24,14 @@ def measure(dual: SignedDual, beta: NDArray[np.float64], Kb: NDArray[np.float64]
     norm2 = float(dual.per_sample(beta) @ Kb)
     primal, _ = best_primal(dual, dual.per_variable(Kb), norm2, threshold)
     objective = dual.objective(beta, Kb)
+    size = max(abs(primal), abs(objective), np.finfo(float).tiny)
     margin = np.nan
     if np.all(np.abs(dual.linear_term) == 1.0) and not np.any(dual.epsilon) and dual.row is None and norm2 > 0.0:
         output = Kb - (threshold[0] if dual.n_groups else 0.0)
         margin = float((-dual.linear_term * output).min() / np.sqrt(norm2))
     return {
         "objective": objective,
-        "gap": (primal + objective) / max(abs(primal), abs(objective), np.finfo(float).tiny)
-        if np.isfinite(primal)
-        else np.inf,
+        "gap": (primal + objective) / size if np.isfinite(primal) else np.inf,
         "violation": violation_of(table, dual.n_groups),
         "margin": margin,
     }

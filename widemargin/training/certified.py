@@ -113,32 +113,23 @@ class CertifiedSolver:
         """The certificate of a solution, and the solution with the K b and thresholds that decided it."""
         if solution.status.on_request:
             self.cancelled.request(solution.status)
-        if takes(task.dual, gram, stopping.criterion):
-            return self.certify_in_memory(task, gram, solution, stopping, watch)
+        dual, tol, is_psd = task.dual, stopping.tol, self.source.kernel.is_psd
         scores, drift = solution.scores if self.tracks_error else Scores.untracked(solution.Kb), np.nan
-        if gram.store is not None:
-            scores = gram.scores(task.dual.per_sample(solution.beta))
+        if takes(dual, gram, stopping.criterion):
+            certificate, scores = certify_rows(dual, gram, solution, tol, is_psd)
+            has_room = AIM_SAFETY * certificate.rounding <= (1 - LEAST_AIM) * tol
+            if certificate.is_undecided and self.tracks_error and has_room:
+                # A few more steps on rows at hand cost less than float64 values.
+                aim = aiming(stopping, gram, certificate)
+                solution = self.continue_from(replace(solution, Kb=scores.values), dual, gram, aim, watch)
+                certificate, scores = certify_rows(dual, gram, solution, tol, is_psd)
+            if certificate.holds:
+                return with_scores(solution, scores, certificate), certificate
+            drift = certificate.drift
+        elif gram.store is not None:
+            scores = gram.scores(dual.per_sample(solution.beta))
             drift = float(np.abs(scores.values - solution.Kb).max(initial=0.0))
         return self.settled(task, gram, solution, stopping, scores, drift)
-
-    def certify_in_memory(
-        self, task: Task, gram: Gram, solution: Solution, stopping: Stopping, watch: Watch
-    ) -> tuple[Solution, Certificate]:
-        """`certify` where K b is summed from the rows at hand."""
-        is_psd, tol = self.source.kernel.is_psd, stopping.tol
-        certificate, scores = certify_rows(task.dual, gram, solution, tol, is_psd)
-        if (
-            certificate.is_undecided
-            and self.tracks_error
-            and AIM_SAFETY * certificate.rounding <= (1 - LEAST_AIM) * tol
-        ):
-            # A few more steps on rows at hand cost less than float64 values.
-            aim = aiming(stopping, gram, certificate)
-            solution = self.continue_from(replace(solution, Kb=scores.values), task.dual, gram, aim, watch)
-            certificate, scores = certify_rows(task.dual, gram, solution, tol, is_psd)
-        if certificate.holds:
-            return with_scores(solution, scores, certificate), certificate
-        return self.settled(task, gram, solution, stopping, scores, certificate.drift)
 
     def settled(
         self, task: Task, gram: Gram, solution: Solution, stopping: Stopping, scores: Scores, drift: float

@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from widemargin.certificate import Certificate, certify_function
 from widemargin.certificate.certificate import price
 from widemargin.certificate.linear_rounding import function_error
-from widemargin.certificate.prove import proven_violation
 from widemargin.gram.scores import Scores
 from widemargin.gram.source import Index
 from widemargin.kernels import Kernel, Linear
@@ -56,22 +55,20 @@ class LinearPath:
         began = time.perf_counter()
         rows = self.rows if index is None else self.rows.take(index)
         largest_square = float(np.max(rows.squared_norms, initial=0.0))
-        scores = Scores(np.empty(0), np.empty(0))
+        found: tuple[Vector, Scores, Certificate] | None = None
 
-        def certified(beta: Vector, scores: Scores) -> Certificate:
-            return certify_function(
+        def certified(answer: LinearAnswer) -> tuple[Vector, Scores, Certificate]:
+            beta = _feasible(dual, answer.beta)
+            scores = _scores(rows, beta)
+            certificate = certify_function(
                 dual, beta, scores, stopping.tol, criterion=stopping.criterion, diagonal=largest_square
             )
+            return beta, scores, certificate
 
         def decide(answer: LinearAnswer) -> Status | None:
-            nonlocal scores
-            point = _feasible(dual, answer.beta)
-            scores = _scores(rows, point)
-            if stopping.criterion == "kkt":
-                holds = proven_violation(dual, point, scores) <= stopping.tol
-            else:
-                holds = certified(point, scores).holds
-            return Status.OPTIMAL if holds else None
+            nonlocal found
+            found = certified(answer)
+            return Status.OPTIMAL if found[-1].holds else None
 
         def report(now: Iteration) -> None:
             def point() -> tuple[Vector, Vector]:
@@ -83,10 +80,9 @@ class LinearPath:
 
         limits = replace(stopping, criterion="gap", max_iter=MOST_STEPS)
         answer = solve_linear(linear_problem(rows, dual), LinearRun(limits, report, decide))
-        beta = _feasible(dual, answer.beta)
-        if not answer.status.converged:  # else it was computed to be accepted
-            scores = _scores(rows, beta)
-        certificate = certified(beta, scores)
+        if found is None or not answer.status.converged:  # else it was computed to be accepted
+            found = certified(answer)
+        beta, scores, certificate = found
         near_enough = certificate.holds and not answer.status.on_request  # it may have stalled there
         solution = Solution(
             beta=beta,
