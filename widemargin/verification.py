@@ -1,22 +1,21 @@
 """Check a fitted machine, ours or scikit-learn's, against its training data: rebuild the problem, certify the answer.
 
 Only the public face of the model is used: support_, dual_coef_, intercept_ and its parameters. The signed multipliers
-are read back from dual_coef_, the levels r of the problem from intercept_, so that a wrong bias shows as a violation:
+are read back from dual_coef_, the thresholds r from intercept_, so that a wrong bias shows as a violation:
 
     SVC, SVR, OneClassSVM   b = dual_coef,  r = -intercept
     NuSVC                   the model was divided by its margin rho, unless that was zero to rounding; the multipliers
                             of a problem sum to nu m in absolute value, which gives rho back; r = -rho intercept +- rho
     NuSVR                   alpha and alpha* from the signs of b; the tube is the model's epsilon_, or the share nu of
                             the absolute errors; r = -intercept -+ epsilon
-    fixed bias              (solver="adatron" and similar) there is no level; the intercept must be tau^2 sum b, and a
-                            difference counts as violation
+    fixed bias              (solver="adatron" and similar) there is no threshold; the intercept must be tau^2 sum b, and
+                            a difference counts as violation
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from widemargin import problems
 from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.certificate import Certificate, certify, combine
+from widemargin.certificate.bounds import FEASIBILITY
 from widemargin.estimators.fitted import coefficients_of, support_in
 from widemargin.estimators.registry import LIBSVM_TYPES
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
@@ -40,10 +40,8 @@ from widemargin.parallel.tiles import available_cores
 from widemargin.problems import SignedDual
 from widemargin.problems.classification import fill_up, largest_nu
 from widemargin.problems.fixed_bias import safe_tau, without_bias
+from widemargin.problems.warm_start import SAME
 from widemargin.solvers import solver_named
-
-ROUNDING = 1e-9  # relative: a multiplier this close to a bound is on it; LIBSVM's sums drift, scaling them back rounds
-OWN_ROUNDING = 1e-13  # the same for models of this package, which assign bounds and keep sums
 
 Vector = NDArray[np.float64]
 
@@ -79,12 +77,13 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
     machine = _machine_of(model)
     check_is_fitted(model)
     kernel, data = _read(model, X, y, sample_weight, needs_targets=machine != "OneClassSVM")
-    samples = kernel.prepare(data.X, np.float64)
-    tol = float(model.tol) if tol is None else float(tol)
-    if machine in ("SVC", "NuSVC"):
-        certificates = _verify_classifier(machine, model, kernel, samples, data, tol)
-    else:
-        certificates = [_verify_single(machine, model, kernel, samples, data, tol)]
+    samples, tau2 = kernel.prepare(data.X, np.float64), None
+    if machine in ("SVC", "SVR") and getattr(solver_named(getattr(model, "solver", "auto")), "fixed_bias", False):
+        tau2 = safe_tau(kernel.diag(samples)) ** 2
+        kernel = kernel + tau2
+        samples = kernel.prepare(data.X, np.float64)
+    fitted = _Fitted(machine, model, kernel, data, samples, float(model.tol if tol is None else tol), tau2)
+    certificates = fitted.verify_classifier() if machine in ("SVC", "NuSVC") else [fitted.verify_single()]
     if getattr(model, "stopping", "kkt") == "gap":
         certificates = [replace(certificate, criterion="gap") for certificate in certificates]
     return combine(certificates)
@@ -123,109 +122,117 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -
     return make_kernel(model.kernel, gamma=gamma, degree=model.degree, coef0=model.coef0), data
 
 
-def _verify_classifier(
-    machine: str, model: Any, kernel: Kernel, samples: Samples, data: TrainingSet, tol: float
-) -> Sequence[Certificate]:
-    """One certificate per two-class problem."""
-    labels = np.searchsorted(model.classes_, data.y)
-    if not np.array_equal(model.classes_[np.minimum(labels, len(model.classes_) - 1)], data.y):
-        raise ValueError(f"y holds labels the model does not know; its classes are {list(model.classes_)}.")
-    n_classes, scheme = len(model.classes_), getattr(model, "multi_class", "ovo")
-    weight = data.weights()
-    if machine == "SVC" or hasattr(model, "certificate_"):  # scikit-learn's NuSVC ignores class_weight
-        weight = weight * model.class_weight_[labels]
-    pairs = two_class_problems(labels, n_classes, scheme)
-    betas = read_out(pairs, support_in(model, data), coefficients_of(model), labels)
-    certificates = []
-    for problem, coefficients, bias in zip(pairs, betas, model.intercept_, strict=True):
-        own = problem.of(weight)
-        if machine == "NuSVC":
-            nu = model.nu if model.class_weight is None else min(model.nu, largest_nu(problem.sign, own))
-            dual = problems.nu_classification(problem.sign, nu, own)
-            total = np.abs(coefficients).sum()
-            margin = nu * own.sum() / total if total > 0 else 1.0
-            beta, level = margin * dual.per_variable(coefficients), margin * np.array([1.0 - bias, -1.0 - bias])
-        else:
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """A fitted model and the samples that took part in its training.
+
+    tau2 : tau^2 where the bias is penalised; `kernel` is then K + tau^2, whose model without groups has the bias
+        tau^2 sum b
+    """
+
+    machine: str
+    model: Any
+    kernel: Kernel
+    data: TrainingSet
+    samples: Samples
+    tol: float
+    tau2: float | None
+
+    @property
+    def near(self) -> float:
+        """Relative distance from a bound that rounding explains; LIBSVM's sums drift, and are scaled back."""
+        return SAME if hasattr(self.model, "certificate_") else FEASIBILITY
+
+    def verify_classifier(self) -> list[Certificate]:
+        """One certificate per two-class problem."""
+        model, data, is_nu = self.model, self.data, self.machine == "NuSVC"
+        labels = np.searchsorted(model.classes_, data.y)
+        if not np.array_equal(model.classes_[np.minimum(labels, len(model.classes_) - 1)], data.y):
+            raise ValueError(f"y holds labels the model does not know; its classes are {list(model.classes_)}.")
+        n_classes, scheme = len(model.classes_), getattr(model, "multi_class", "ovo")
+        weight = data.weights()
+        if not is_nu or hasattr(model, "certificate_"):  # scikit-learn's NuSVC ignores class_weight
+            weight = weight * model.class_weight_[labels]
+        pairs = two_class_problems(labels, n_classes, scheme)
+        betas = read_out(pairs, support_in(model, data), coefficients_of(model), labels)
+        certificates = []
+        for problem, coefficients, bias in zip(pairs, betas, model.intercept_, strict=True):
+            own = problem.of(weight)
+            part = self.samples if problem.index is None else self.samples.take(problem.index)
+            if is_nu:
+                certificates.append(self.verify_nu_pair(problem.sign, own, part, coefficients, bias))
+                continue
             bound = model.C * own if np.isfinite(model.C) else np.full(len(own), np.inf)
             squared = getattr(model, "loss", "hinge") == "squared_hinge"
             dual = (problems.squared_hinge if squared else problems.hinge)(problem.sign, bound)
-            dual = without_bias(dual) if _has_fixed_bias(model) else dual
-            beta, level = coefficients, np.array([-bias])
-        part = samples if problem.index is None else samples.take(problem.index)
-        beta = _on_bounds(dual, beta, _nearness(model))
-        certificate = _certify(dual, kernel, part, beta, level, tol, whole=samples)
-        if machine == "NuSVC" and abs(margin - 1.0) <= ROUNDING and not certificate.holds:
-            # A model whose margin is zero to rounding is not divided by it: half the distance of its levels is free.
-            best = certify(dual, kernel, part, beta, tol, n_threads=available_cores()).level
-            half = 0.5 * (best[0] - best[1])
-            certificate = _certify(dual, kernel, part, beta, np.array([half - bias, -half - bias]), tol)
-        certificates.append(certificate)
-    return certificates
+            certificates.append(self.certify(dual, part, coefficients, np.array([-bias])))
+        return certificates
 
+    def verify_nu_pair(
+        self, sign: Vector, weight: Vector, samples: Samples, coefficients: Vector, bias: float
+    ) -> Certificate:
+        """Certificate of a two-class problem of a NuSVC."""
+        nu = self.model.nu if self.model.class_weight is None else min(self.model.nu, largest_nu(sign, weight))
+        dual = problems.nu_classification(sign, nu, weight)
+        total = np.abs(coefficients).sum()
+        margin = nu * weight.sum() / total if total > 0 else 1.0
+        beta = margin * dual.per_variable(coefficients)
+        certificate = self.certify(dual, samples, beta, margin * np.array([1.0 - bias, -1.0 - bias]))
+        if certificate.holds or abs(margin - 1.0) > FEASIBILITY:
+            return certificate
+        # A model whose margin is zero to rounding is not divided by it: half the distance of its thresholds is free.
+        best = self.certify(dual, samples, beta, None).level
+        half = 0.5 * (best[0] - best[1])
+        return self.certify(dual, samples, beta, np.array([half - bias, -half - bias]))
 
-def _verify_single(
-    machine: str, model: Any, kernel: Kernel, samples: Samples, data: TrainingSet, tol: float
-) -> Certificate:
-    """Certificate of a regression or a one-class machine."""
-    support = support_in(model, data)
-    coefficients = np.zeros(len(data))
-    coefficients[support] = coefficients_of(model)[0]
-    bias = float(np.asarray(model.intercept_).ravel()[0])
-    weight, near = data.weights(), _nearness(model)
-    if machine == "OneClassSVM":
-        dual = problems.one_class(weight, model.nu)
-        return _certify(dual, kernel, samples, _on_bounds(dual, coefficients, near), np.array([-bias]), tol)
-    y = np.asarray(data.y, np.float64)
-    bound = model.C * weight
-    if machine == "SVR":
-        squared = getattr(model, "loss", "epsilon_insensitive") == "squared_epsilon_insensitive"
-        build = problems.squared_epsilon_insensitive if squared else problems.epsilon_insensitive
-        dual = build(y, bound, model.epsilon)
-        dual = without_bias(dual) if _has_fixed_bias(model) else dual
-        return _certify(dual, kernel, samples, _on_bounds(dual, coefficients, near), np.array([-bias]), tol)
-    vectors = support if is_precomputed(model.kernel) else safe_indexing(data.X, support)
-    expansion = Expansion(kernel, vectors, coefficients[None, support], np.array([bias]))
-    error = np.abs(expansion.decision(data.X)[:, 0] - y)
-    beta = _split(coefficients, bound, model.nu * bound.sum() / 2.0, error)
-    tube = model.epsilon_ if hasattr(model, "epsilon_") else narrowest_tube(error, bound, model.nu)
-    level = np.array([-bias - tube, -bias + tube])
-    dual = problems.nu_regression(y, bound, model.nu)
-    return _certify(dual, kernel, samples, _on_bounds(dual, beta, near), level, tol, coefficients)
+    def verify_single(self) -> Certificate:
+        """Certificate of a regression or a one-class model."""
+        model, data, samples = self.model, self.data, self.samples
+        support = support_in(model, data)
+        coefficients = np.zeros(len(data))
+        coefficients[support] = coefficients_of(model)[0]
+        bias = float(np.asarray(model.intercept_).ravel()[0])
+        weight = data.weights()
+        if self.machine == "OneClassSVM":
+            return self.certify(problems.one_class(weight, model.nu), samples, coefficients, np.array([-bias]))
+        y = np.asarray(data.y, np.float64)
+        bound = model.C * weight
+        if self.machine == "SVR":
+            squared = getattr(model, "loss", "epsilon_insensitive") == "squared_epsilon_insensitive"
+            build = problems.squared_epsilon_insensitive if squared else problems.epsilon_insensitive
+            return self.certify(build(y, bound, model.epsilon), samples, coefficients, np.array([-bias]))
+        vectors = support if is_precomputed(model.kernel) else safe_indexing(data.X, support)
+        expansion = Expansion(self.kernel, vectors, coefficients[None, support], np.array([bias]))
+        error = np.abs(expansion.decision(data.X)[:, 0] - y)
+        beta = _split(coefficients, bound, model.nu * bound.sum() / 2.0, error)
+        tube = model.epsilon_ if hasattr(model, "epsilon_") else narrowest_tube(error, bound, model.nu)
+        dual = problems.nu_regression(y, bound, model.nu)
+        return self.certify(dual, samples, beta, np.array([-bias - tube, -bias + tube]), coefficients)
 
-
-def _certify(
-    dual: SignedDual,
-    kernel: Kernel,
-    samples: Samples,
-    beta: Vector,
-    level: Vector,
-    tol: float,
-    coefficients: Vector | None = None,
-    whole: Samples | None = None,
-) -> Certificate:
-    """Certificate at the model's own levels.
-
-    Without groups the bias is that of the kernel K + tau^2, tau^2 sum b, with tau the largest |x| of all samples of the
-    fit (`whole`); one that differs adds the difference to every slope.
-    """
-    if dual.n_groups:
-        return certify(
-            dual, kernel, samples, beta, tol, level=level, coefficients=coefficients, n_threads=available_cores()
+    def certify(
+        self,
+        dual: SignedDual,
+        samples: Samples,
+        beta: Vector,
+        thresholds: Vector | None,
+        coefficients: Vector | None = None,
+    ) -> Certificate:
+        """Certificate at the model's own thresholds; a penalised bias that is wrong adds its error to every slope."""
+        if self.tau2 is not None:
+            dual = without_bias(dual)
+        certificate = certify(
+            dual, self.kernel, samples, _on_bounds(dual, beta, self.near), self.tol,
+            thresholds=thresholds if dual.n_groups else None, coefficients=coefficients, n_threads=available_cores(),
+        )  # fmt: skip
+        if self.tau2 is None or thresholds is None:
+            return certificate
+        bias = self.tau2 * math.fsum(beta)
+        wrong = abs(-float(thresholds[0]) - bias) + 8.0 * UNIT * abs(bias)
+        return replace(
+            certificate,
+            violation=certificate.violation + (wrong if wrong >= 0.0 else float("inf")),
+            computed=certificate.computed + wrong,
         )
-    tau2 = safe_tau(kernel.diag(samples if whole is None else whole)) ** 2
-    certificate = certify(dual, kernel, samples, beta, tol, constant=tau2, n_threads=available_cores())
-    bias = tau2 * math.fsum(beta)
-    wrong = abs(-float(level[0]) - bias) + 8.0 * UNIT * abs(bias)
-    return replace(
-        certificate,
-        violation=certificate.violation + (wrong if wrong >= 0.0 else float("inf")),
-        computed=certificate.computed + wrong,
-    )
-
-
-def _nearness(model: Any) -> float:
-    """Relative distance from a bound that is nothing but rounding."""
-    return OWN_ROUNDING if hasattr(model, "certificate_") else ROUNDING
 
 
 def _on_bounds(dual: SignedDual, beta: Vector, near: float) -> Vector:
@@ -236,11 +243,6 @@ def _on_bounds(dual: SignedDual, beta: Vector, near: float) -> Vector:
     return beta
 
 
-def _has_fixed_bias(model: Any) -> bool:
-    """Whether the model's solver gave it a bias that is penalised like any weight."""
-    return bool(getattr(solver_named(getattr(model, "solver", "auto")), "fixed_bias", False))
-
-
 def _split(coefficients: Vector, bound: Vector, half: float, error: Vector) -> Vector:
     """alpha and -alpha* of nu-regression from their difference.
 
@@ -249,7 +251,7 @@ def _split(coefficients: Vector, bound: Vector, half: float, error: Vector) -> V
     """
     above, below = np.maximum(coefficients, 0.0), np.maximum(-coefficients, 0.0)
     missing = half - max(above.sum(), below.sum())
-    if missing > ROUNDING * half:
+    if missing > FEASIBILITY * half:
         order = np.argsort(error)
         both = np.empty(len(error))
         both[order] = fill_up((bound - np.abs(coefficients))[order], missing)
@@ -261,5 +263,5 @@ def narrowest_tube(error: Vector, bound: Vector, nu: float) -> float:
     """Half-width of the best tube for given errors: samples with a share nu of the total weight lie outside."""
     order = np.argsort(-error)
     outside = np.cumsum(bound[order])
-    place = int(np.searchsorted(outside, nu * outside[-1] * (1.0 - ROUNDING)))
+    place = int(np.searchsorted(outside, nu * outside[-1] * (1.0 - FEASIBILITY)))
     return float(error[order[min(place, len(error) - 1)]])

@@ -19,6 +19,7 @@ from tests.oracles import (
 )
 from tests.samples import overlapping, problem_of, train_one
 from widemargin.certificate import certify, certify_function, combine
+from widemargin.gram.scores import Scores
 from widemargin.monitor.status import Status
 from widemargin.problems import hinge
 
@@ -30,6 +31,11 @@ def solved(machine, rng, kernel="rbf", C=1.0):
     X, dual = problem_of(machine, N, rng, C)
     trained = train_one(KERNELS[kernel][0], X, dual, tol=TOL)
     return X, KERNELS[kernel][1](X, X), dual, trained
+
+
+def exact(Kb):
+    """K b known without error."""
+    return Scores(Kb, np.zeros(len(Kb)))
 
 
 def within_group(dual, beta, size):
@@ -55,7 +61,7 @@ def test_numbers_are_those_of_the_definitions(machine, data, rng):
     beta = np.clip(rng.normal(size=len(dual)), dual.lower, dual.upper)
     here = values_at(dual, K, beta)
     level = rng.normal(size=dual.n_groups)
-    certificate = certify(dual, KERNELS["rbf"][0], X, beta, 1e-3, level=level)
+    certificate = certify(dual, KERNELS["rbf"][0], X, beta, 1e-3, thresholds=level)
     assert certificate.objective == pytest.approx(-here.objective, rel=1e-10, abs=1e-10)
     assert certificate.dual <= -here.objective
     assert (
@@ -129,12 +135,12 @@ def test_a_wrong_level_is_refused(machine, rng):
     X, _, dual, trained = solved(machine, rng)
     beta, level = trained.solution.beta, trained.solution.thresholds
     kernel = KERNELS["rbf"][0]
-    assert certify(dual, kernel, X, beta, 2 * TOL, level=level).holds
+    assert certify(dual, kernel, X, beta, 2 * TOL, thresholds=level).holds
     for g in range(dual.n_groups):
         for linear_term in (-0.01, 0.01):
             wrong = level.copy()
             wrong[g] += linear_term
-            certificate = certify(dual, kernel, X, beta, 2 * TOL, level=wrong)
+            certificate = certify(dual, kernel, X, beta, 2 * TOL, thresholds=wrong)
             assert not certificate.holds
             assert certificate.violation == pytest.approx(0.01, rel=1e-2)
             assert certificate.primal >= trained.certificate.primal - 1e-9
@@ -155,7 +161,7 @@ def test_nan_is_refused(where, rng):
     target[slice(0, 1) if "one" in where else slice(None)] = np.nan
     if "beta" in where:
         function = K @ beta
-    assert not certify_function(dual, beta, function, 1e-3, diagonal=1.0).holds
+    assert not certify_function(dual, beta, exact(function), 1e-3, diagonal=1.0).holds
 
 
 def test_an_infinite_primal_of_an_unknown_kernel_is_refused(rng):
@@ -172,11 +178,11 @@ def test_errors_of_the_function_widen_every_bound(machine, rng):
     beta, F = trained.solution.beta, trained.solution.Kb
     for size in (1e-9, 1e-5, 1e-2):
         error = size * rng.random(len(F))
-        known = certify_function(dual, beta, F, 1e-3, error=error, diagonal=K.max())
+        known = certify_function(dual, beta, Scores(F, error), 1e-3, diagonal=K.max())
         for corner in (rng.choice([-1.0, 1.0], len(F)) for _ in range(20)):
             level = np.array(known.level)
-            true = certify_function(dual, beta, F + corner * error, 1e-3, level=level, diagonal=K.max())
-            free = certify_function(dual, beta, F + corner * error, 1e-3, diagonal=K.max())
+            true = certify_function(dual, beta, exact(F + corner * error), 1e-3, thresholds=level, diagonal=K.max())
+            free = certify_function(dual, beta, exact(F + corner * error), 1e-3, diagonal=K.max())
             assert known.violation >= free.computed - 1e-14
             assert known.dual <= true.objective and known.primal >= true.objective
             assert known.gap * max(abs(true.objective), 1e-300) >= 0.0
@@ -187,9 +193,9 @@ def test_errors_of_the_function_widen_every_bound(machine, rng):
 def test_what_rounding_leaves_open_is_undecided(rng):
     _, K, dual, trained = solved("hinge", rng)
     tol = 2 * trained.certificate.violation
-    point = (dual, trained.solution.beta, trained.solution.Kb, tol)
+    beta, Kb = trained.solution.beta, trained.solution.Kb
     for error, holds, undecided in ((0.0, True, False), (0.1 * tol, True, False), (tol, False, True)):
-        certificate = certify_function(*point, error=error, diagonal=K.max())
+        certificate = certify_function(dual, beta, Scores(Kb, np.full(len(Kb), error)), tol, diagonal=K.max())
         assert (certificate.holds, certificate.is_undecided) == (holds, undecided)
 
 
@@ -254,6 +260,7 @@ def test_levels_lie_between_the_thresholds_whatever_the_rounding_of_their_mean()
     beta = 0.5 * dual.upper + 0.5 * dual.lower
     beta[-1] = 0.0
     dual = dataclasses.replace(dual, start=beta)
-    known = certify_function(dual, beta, slopes - dual.linear_term, 1e-3, diagonal=1.0)
-    again = certify_function(dual, beta, slopes - dual.linear_term, 1e-3, level=np.array(known.level), diagonal=1.0)
+    Kb = exact(slopes - dual.linear_term)
+    known = certify_function(dual, beta, Kb, 1e-3, diagonal=1.0)
+    again = certify_function(dual, beta, Kb, 1e-3, thresholds=np.array(known.level), diagonal=1.0)
     assert again.violation == known.violation

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from widemargin.certificate import certify_function
+from widemargin.certificate.certificate import price
 from widemargin.certificate.in_memory import certify_rows
 from widemargin.gram.class_pair import ClassRows, PairGram
 from widemargin.gram.full import FullGram
@@ -46,10 +47,8 @@ def test_it_is_the_general_certificate(pair, dual, scaling, whole):
     solution = dataclasses.replace(solution, beta=solution.beta * np.linspace(scaling, 1.0, 160))
     certificate, scores = certify_rows(dual, gram, solution, 1e-3, True)
     assert (np.abs(scores.values - kernel(X) @ solution.beta) <= scores.error).all()
-    general = certify_function(
-        dual, solution.beta, scores.values, 1e-3,
-        error=scores.error, diagonal=1.0, solution=solution, drift=certificate.drift,
-    )  # fmt: skip
+    general = certify_function(dual, solution.beta, scores, 1e-3, diagonal=1.0)
+    general = dataclasses.replace(general, drift=certificate.drift, **price(solution))
     assert certificate.holds == (scaling == 1.0)
     for field in dataclasses.fields(certificate):
         mine, theirs = getattr(certificate, field.name), getattr(general, field.name)

@@ -47,15 +47,15 @@ def test_it_holds_if_and_only_if_the_true_violation_is_within_tol(machine, n_gro
         truth = violation(dual, beta, true)
         asked = []
 
-        def exactly(at, true=true, asked=asked):
+        def recomputed(at, true=true, asked=asked):
             asked.append(at)
             at = np.arange(N) if at is None else at
             return Scores(true[at], np.full(len(at), 1e-13))
 
         for tol in (truth * (1 - 1e-6), truth * (1 + 1e-6), truth + 3 * scores.error.max(), 0.2 * truth):
             asked.clear()
-            settled, drift = settle(dual, beta, scores, exactly, tol)
-            known = certify_function(dual, beta, settled.values, tol, error=settled.error)
+            settled, drift = settle(dual, beta, scores, recomputed, tol)
+            known = certify_function(dual, beta, settled, tol)
             assert (known.violation <= tol) == (truth <= tol)
             assert known.violation >= truth * (1 - 1e-12)
             assert (np.abs(settled.values - true) <= settled.error + 1e-15).all()
@@ -76,7 +76,7 @@ def test_a_function_that_nobody_vouches_for_is_computed_anew(broken, rng):
     tol = 1.1 * violation(dual, beta, true)
     settled, _ = settle(dual, beta, given, lambda at: Scores(true[at], np.zeros(len(at))), tol)
     assert settled.values[7] == true[7]
-    assert certify_function(dual, beta, settled.values, tol, error=settled.error).violation <= tol
+    assert certify_function(dual, beta, settled, tol).violation <= tol
 
 
 def test_values_that_are_no_better_are_not_asked_for_again(rng):
@@ -91,7 +91,7 @@ def test_values_that_are_no_better_are_not_asked_for_again(rng):
         return Scores(true[at], np.full(len(at), 0.1 * tol))
 
     settled, _ = settle(dual, beta, Scores(scores.values, scores.error + tol), vaguely, tol)
-    certificate = certify_function(dual, beta, settled.values, tol, error=settled.error)
+    certificate = certify_function(dual, beta, settled, tol)
     assert len(asked) == len(set(asked)) and certificate.violation > tol and certificate.is_undecided
 
 
@@ -99,15 +99,15 @@ def test_values_that_are_no_better_are_not_asked_for_again(rng):
 def test_gaps_are_decided_too(criterion, rng):
     for _ in range(10):
         dual, beta, true, scores = blurred("hinge", rng)
-        exact = certify_function(dual, beta, true, 1.0, criterion=criterion)
+        exact = certify_function(dual, beta, Scores(true, np.zeros(N)), 1.0, criterion=criterion)
 
-        def exactly(at, true=true):
+        def recomputed(at, true=true):
             values = true if at is None else true[at]
             return Scores(values, np.zeros(len(values)))
 
         for tol in (0.999 * exact.gap, 1.001 * exact.gap):
-            settled, _ = settle(dual, beta, scores, exactly, tol, criterion)
-            known = certify_function(dual, beta, settled.values, tol, error=settled.error, criterion=criterion)
+            settled, _ = settle(dual, beta, scores, recomputed, tol, criterion)
+            known = certify_function(dual, beta, settled, tol, criterion=criterion)
             assert known.gap >= exact.gap * (1 - 1e-9)
             if tol < exact.gap:
                 assert not known.gap <= tol

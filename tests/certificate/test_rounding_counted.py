@@ -148,26 +148,26 @@ def test_underflow_in_a_string_kernel_is_counted():
     assert kept.errors(kept.prepare([*strings, "a", 400 * "abc"])).largest() < 1e-6  # too short: exactly zero
 
 
-@pytest.mark.parametrize("where", ["level", "error", "function", "beta", "shift"])
+@pytest.mark.parametrize("where", ["thresholds", "error", "Kb", "beta", "shift"])
 @pytest.mark.parametrize("criterion", ["kkt", "gap"])
 def test_nan_anywhere_proves_nothing(where, criterion):
     dual = hinge(np.array([1.0, -1.0, 1.0]), np.ones(3))
-    values = {"beta": np.array([0.5, -0.5, 0.0]), "function": np.array([1.0, -1.0, 2.0]), "error": np.zeros(3)}
-    level = np.zeros(1)
+    values = {"beta": np.array([0.5, -0.5, 0.0]), "Kb": np.array([1.0, -1.0, 2.0]), "error": np.zeros(3)}
+    thresholds = np.zeros(1)
 
     def certified():
+        scores = Scores(values["Kb"], values["error"])
         return certify_function(
-            dual, values["beta"], values["function"], 1e-3, error=values["error"], level=level, criterion=criterion,
-            diagonal=1.0,
-        )  # fmt: skip
+            dual, values["beta"], scores, 1e-3, thresholds=thresholds, criterion=criterion, diagonal=1.0
+        )
 
     assert certified().holds
-    target = {"level": level, "shift": dual.linear_term, **values}[where]
+    target = {"thresholds": thresholds, "shift": dual.linear_term, **values}[where]
     for place in range(len(target)):
         before, target[place] = target[place], np.nan
         certificate = certified()
         assert not certificate.holds
-        assert not certificate.violation <= 1e-3 or where == "level"
+        assert not certificate.violation <= 1e-3 or where == "thresholds"
         assert not np.isnan(certificate.primal) and not np.isnan(certificate.dual)
         target[place] = before
 

@@ -56,7 +56,7 @@ def test_errors_of_products_are_within_their_bounds(seed, sparse, fine):
     assert (sizes[:-1] >= np.abs(long[support]).T @ np.abs(b[support]).astype(LONG)).all()
     total[-1] = 0.0
     error = np.abs(rows.times(total) - long @ exact)
-    assert (error <= function_error(rows, support, b[support], total, fine)).all()
+    assert (error <= function_error(rows, support, b[support], total)).all()
 
 
 def test_bounds_know_that_sums_of_zeros_are_exact():

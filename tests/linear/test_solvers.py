@@ -14,7 +14,6 @@ from widemargin.certificate import certify_function
 from widemargin.certificate.linear import prove_linear
 from widemargin.certificate.linear_judge import Judge
 from widemargin.certificate.linear_rounding import function_error
-from widemargin.certificate.prove import proven_violation
 from widemargin.gram.scores import Scores
 from widemargin.linalg import design as design_module
 from widemargin.linalg.design import design_of
@@ -200,7 +199,7 @@ def test_inner_products_of_sparse_rows_agree_both_ways(scattered, monkeypatch):
     np.testing.assert_allclose(design_of(sp.csr_array(X), 1.0).inner(some, others), X[some] @ X[others].T, atol=1e-14)
 
 
-def test_the_short_question_has_the_answer_of_the_certificate():
+def test_multipliers_of_a_small_gap_pass_the_certificate_of_the_kernel_problem():
     task = problem("hinge", 200, 5, free=True)
     for gap in (1e-1, 1e-2, 1e-4, 1e-8):
         beta = solve_newton(task, run_to(gap)).beta
@@ -209,8 +208,8 @@ def test_the_short_question_has_the_answer_of_the_certificate():
         total[-1] = 0.0
         support = np.flatnonzero(beta)
         scores = Scores(task.rows.times(total), function_error(task.rows, support, beta[support], total))
-        violation = certify_function(task.dual, beta, scores.values, 1e-3, error=scores.error).violation
-        assert violation == proven_violation(task.dual, beta, scores)
+        violation = certify_function(task.dual, beta, scores, 1e-3).violation
+        assert violation > 1e-3 or gap < 1e-1
     assert violation <= 1e-3
 
 

@@ -9,6 +9,7 @@ from scipy import sparse
 from tests.oracles import KERNELS, MACHINES, WITHOUT_BIAS, GivenMatrix, noisy_scores, signs, values_at, without_groups
 from tests.samples import overlapping, train_one
 from widemargin.certificate import certify_function
+from widemargin.gram.scores import Scores
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge, nu_classification, nu_margin, nu_regression, nu_tube, one_class
@@ -62,13 +63,14 @@ def test_gap_is_never_negative_at_any_feasible_point(seed, machine, kernel):
     duals = [dual, without_groups(dual)] if machine in WITHOUT_BIAS else [dual]
     for dual in duals:
         for beta in (dual.start, feasible(dual, rng), feasible(dual, rng)):
-            function = K @ dual.per_sample(beta)
-            certificate = certify_function(dual, beta, function, 1e-3, diagonal=K.max())
+            Kb = K @ dual.per_sample(beta)
+            scores = Scores(Kb, np.zeros(len(Kb)))
+            certificate = certify_function(dual, beta, scores, 1e-3, diagonal=K.max())
             assert certificate.infeasibility <= 1e-12
             assert certificate.gap >= 0.0
             for _ in range(3):  # and at any level, not only at the one that fits
                 level = rng.normal(size=dual.n_groups) * 2.0
-                assert certify_function(dual, beta, function, 1e-3, level=level).gap >= 0.0
+                assert certify_function(dual, beta, scores, 1e-3, thresholds=level).gap >= 0.0
 
 
 @given(seeds, machines, kernels)

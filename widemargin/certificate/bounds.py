@@ -1,4 +1,4 @@
-"""Bounds on violation, dual value and duality gap of a point whose function is known up to an error per variable.
+"""Bounds on violation, dual value and duality gap of a point whose K b is known up to an error per variable.
 
 Given       |F~_t - F_t| <= e_t for every variable t (kernels/errors.py says where e comes from)
 Violation   slopes are monotone in F: the largest that can fall is at most max(fall + e), the lowest that can rise is at
@@ -28,7 +28,15 @@ from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.kernels.errors import UNIT
-from widemargin.problems.optimality import is_free, slopes
+from widemargin.problems.optimality import FREE, FREE_SUM, HIGHEST, LOWEST, is_free, slopes
+
+TINY = float(np.finfo(np.float64).tiny)  # the most that underflow costs in one operation
+FEASIBILITY = 1e-9  # relative error of a group's sum; bounds on the optimum allow for it, boxes are kept exactly
+ROUNDINGS = 8.0 * UNIT  # of a gradient or an argument of a loss, relative to the sizes of its terms
+
+# Tables of thresholds (problems/optimality.py): as computed, and with every slope moved by its error so that the
+# violation is largest or smallest.
+COMPUTED, LARGEST, SMALLEST = range(3)
 
 
 class Point(NamedTuple):
@@ -39,15 +47,24 @@ class Point(NamedTuple):
     error: NDArray[np.float64]
 
 
-TINY = float(np.finfo(np.float64).tiny)
-FEASIBILITY = 1e-9  # relative error of a group's sum; bounds on the optimum allow for it, boxes are kept exactly
-ROUNDINGS = 8.0 * UNIT  # of a gradient or an argument of a loss, relative to the sizes of its terms
+class Numbers(NamedTuple):
+    """What a certificate needs besides thresholds and primal.
 
-# Columns of a table of thresholds: those of problems/optimality.py, then bounds.
-LOWEST, HIGHEST, FREE_SUM, FREE, LOWEST_LOW, HIGHEST_HIGH, LOWEST_HIGH, HIGHEST_LOW = range(8)
-COLUMNS = 8
-VALUE, VALUE_ERROR, SQUARED_LENGTH, LENGTH_ERROR, INFEASIBILITY, UNBALANCED, MENDING, SIZE = range(8)
-NUMBERS = 8
+    value, value_error : of the (maximised) dual, and a bound on its error
+    squared_length, length_error : b'Kb, and a bound on its error
+    infeasibility : excess over the box relative to the largest multiplier, or error of a group's sum relative to
+        sum |b|
+    unbalanced : the largest error of a group's sum
+    mending : what mending the sums can cost
+    """
+
+    value: float
+    value_error: float
+    squared_length: float
+    length_error: float
+    infeasibility: float
+    unbalanced: float
+    mending: float
 
 
 @jit(inner=True)
@@ -61,20 +78,17 @@ def gradient_of(terms, point, t):
 
 
 @jit(interpret_first=True)
-def evaluate_point(terms, point, largest_diagonal, table, numbers):
-    """Thresholds of the groups with their bounds, and the numbers of a certificate that need no primal.
+def evaluate_point(terms, point, largest_diagonal):
+    """Tables of thresholds (COMPUTED, LARGEST, SMALLEST) and the `Numbers` of a point.
 
-    table : (max(1, n_groups), COLUMNS); without groups the whole problem is one row
-    numbers : VALUE of the (maximised) dual and a bound on its error; b'Kb and a bound on its error; INFEASIBILITY, the
-        excess over the box relative to the largest multiplier or the error of a group's sum relative to sum |b|;
-        UNBALANCED, the largest error of a group's sum; MENDING, what mending the sums can cost; SIZE, sum |b|
     largest_diagonal : of k(x, x)
     """
     smooth = magnitude = squared = length_error = size = excess = largest = mending = unbalanced = all_off = 0.0
     finite = True
     lower, upper = terms.lower, terms.upper
     n = point.beta.shape[0]
-    for g in range(table.shape[0]):
+    tables = np.empty((3, max(1, terms.n_groups), 4))
+    for g in range(tables.shape[1]):
         lowest = lowest_low = lowest_high = np.inf
         highest = highest_high = highest_low = -np.inf
         free_sum = free = 0.0
@@ -110,9 +124,10 @@ def evaluate_point(terms, point, largest_diagonal, table, numbers):
             if is_free(b, lower[t], upper[t], epsilon):
                 free_sum += rise
                 free += 1.0
-        table[g, LOWEST], table[g, HIGHEST], table[g, FREE_SUM], table[g, FREE] = lowest, highest, free_sum, free
-        table[g, LOWEST_LOW], table[g, HIGHEST_HIGH] = lowest_low, highest_high
-        table[g, LOWEST_HIGH], table[g, HIGHEST_LOW] = lowest_high, highest_low
+        tables[COMPUTED, g, LOWEST], tables[COMPUTED, g, HIGHEST] = lowest, highest
+        tables[LARGEST, g, LOWEST], tables[LARGEST, g, HIGHEST] = lowest_low, highest_high
+        tables[SMALLEST, g, LOWEST], tables[SMALLEST, g, HIGHEST] = lowest_high, highest_low
+        tables[:, g, FREE_SUM], tables[:, g, FREE] = free_sum, free
         if terms.n_groups > 0:
             change = total + correction
             spare = 4.0 * UNIT * abs(change)
@@ -127,18 +142,18 @@ def evaluate_point(terms, point, largest_diagonal, table, numbers):
     if all_off > 0.0:
         mending += 0.5 * largest_diagonal * all_off * all_off
     if not finite:
-        for g in range(table.shape[0]):
-            table[g, FREE_SUM] = np.nan
-    numbers[VALUE] = -smooth
+        tables[:, :, FREE_SUM] = np.nan
     lost = 4.0 * n * TINY  # to underflow
-    numbers[VALUE_ERROR] = (0.5 * length_error + (n + 8) * UNIT * magnitude + lost) * (1.0 + (n + 16) * UNIT)
-    numbers[SQUARED_LENGTH] = squared
-    numbers[LENGTH_ERROR] = (length_error + (n + 8) * UNIT * magnitude + lost) * (1.0 + (n + 16) * UNIT)
     worst = max(excess / largest if largest > 0.0 else excess, unbalanced / size if size > 0.0 else unbalanced)
-    numbers[INFEASIBILITY] = worst if finite else np.inf
-    numbers[UNBALANCED] = unbalanced
-    numbers[MENDING] = mending if excess <= 0.0 else np.inf
-    numbers[SIZE] = size
+    return tables, Numbers(
+        value=-smooth,
+        value_error=(0.5 * length_error + (n + 8) * UNIT * magnitude + lost) * (1.0 + (n + 16) * UNIT),
+        squared_length=squared,
+        length_error=(length_error + (n + 8) * UNIT * magnitude + lost) * (1.0 + (n + 16) * UNIT),
+        infeasibility=worst if finite else np.inf,
+        unbalanced=unbalanced,
+        mending=mending if excess <= 0.0 else np.inf,
+    )
 
 
 @jit(interpret_first=True)
@@ -146,13 +161,12 @@ def summarise(violation, computed, gap, numbers, facts):
     """Fill the bounds and values of a certificate (`certificate.FACTS`) from what was found.
 
     violation, computed : bound on the violation, and as computed; gap : bound on primal - dual
-    numbers : as of `evaluate_point`
     """
-    value, error = numbers[VALUE], numbers[VALUE_ERROR]
+    value, error = numbers.value, numbers.value_error
     size = max(0.0, abs(value) - error)
-    upper, lower = value + error + gap, value - error - numbers[MENDING]
-    infeasibility = numbers[INFEASIBILITY]
-    if numbers[MENDING] == np.inf:  # outside of the box, or no variable has room to mend a sum
+    upper, lower = value + error + gap, value - error - numbers.mending
+    infeasibility = numbers.infeasibility
+    if numbers.mending == np.inf:  # outside of the box, or no variable has room to mend a sum
         infeasibility = max(infeasibility, 2.0 * FEASIBILITY)
     facts[0] = upper if upper == upper else np.inf
     facts[1] = lower if lower == lower else -np.inf
@@ -171,23 +185,6 @@ def mending_cost(change, terms, point, g):
             slope = abs(f) + terms.epsilon[t] + e + terms.diagonal[t] * abs(change)
             least = min(least, slope if slope >= 0.0 else np.inf)
     return least
-
-
-@jit(interpret_first=True)
-def overlap(table, n_groups, low, high):
-    """Largest violation by two columns of a table: the widest overlap of a group, or the largest projected slope."""
-    largest = 0.0
-    for g in range(table.shape[0]):
-        for k in range(4):
-            if table[g, k] != table[g, k]:
-                return np.inf
-        excess = table[g, high] - table[g, low]
-        if n_groups == 0:
-            excess = max(table[g, high], -table[g, low])
-        if excess != excess:  # inf - inf: nothing is known
-            excess = np.inf
-        largest = max(largest, excess)
-    return largest
 
 
 @jit(interpret_first=True)
@@ -215,8 +212,11 @@ def loss_excess(v, b, lower, upper, diagonal, epsilon):
 
 
 @jit(interpret_first=True)
-def gap_terms(terms, point, threshold, scale, excess):
-    """Sum of phi_t at a scale and thresholds: an upper bound, and as computed. `excess` becomes their difference."""
+def gap_at(terms, point, threshold, scale, numbers, excess):
+    """Primal - dual at a scale and thresholds: an upper bound, and as computed.
+
+    excess : becomes what the error of each variable adds to the bound
+    """
     bound = computed = 0.0
     n = point.beta.shape[0]
     for g in range(terms.starts.shape[0] - 1):
@@ -235,7 +235,12 @@ def gap_terms(terms, point, threshold, scale, excess):
             bound += most
             computed += here
             excess[t] = most - here if most < np.inf else np.inf
-    return bound * (1.0 + (n + 16) * UNIT), computed
+    bound *= 1.0 + (n + 16) * UNIT
+    length, shrunk, sums = max(0.0, numbers.squared_length), 0.5 * (1.0 - scale) * (1.0 - scale), 0.0
+    for g in range(threshold.shape[0]):
+        sums += abs(threshold[g]) * numbers.unbalanced
+    bound += shrunk * (length + numbers.length_error) + sums
+    return bound * (1.0 + 16.0 * UNIT), computed + shrunk * length
 
 
 @jit(interpret_first=True)
@@ -261,7 +266,7 @@ def safe_hard_scale(terms, point, threshold, scale):
 
 @jit(interpret_first=True)
 def doubtful_slopes(terms, point, table, tol):
-    """Variables of which it is not certain that their slope is within half of tol around the middle of their group."""
+    """Variables whose slope may, with its error, be farther than half of tol from the middle of their group."""
     doubtful = np.zeros(point.beta.shape[0], np.bool_)
     for g in range(table.shape[0]):
         middle, reach = 0.0, tol

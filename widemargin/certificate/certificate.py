@@ -1,16 +1,15 @@
 """The certificate: what is proven about an answer, rounding errors counted, outside any solver.
 
-violation      bound on the largest KKT violation (problems/dual.py); the level given by the model takes part, so that
-               a wrong bias shows
+violation      bound on the largest KKT violation (problems/dual.py); the threshold given by the model takes part, so
+               that a wrong bias shows
 gap            bound on (primal - dual) / max(|primal|, |dual|) of this answer, the primal at the best scaling found
                (problems/primal.py)
 primal, dual   bounds on the optimum, which lies between them
 infeasibility  how far beta leaves its box (not at all, if it holds) or its groups' sums, relative to the size of beta
 
-Nothing a solver says is used but beta and, where its error is bounded, the function F = K b it kept
-(certificate/prove.py). What is proven rests on three things: the arithmetic of IEEE 754 with its usual model of
-rounding, kernels that compute their values by the formulas that kernels/errors.py counts, and for primal, dual and gap
-a positive semi-definite kernel.
+Nothing a solver returns is used but beta and, where its error is bounded, its K b (certificate/prove.py). What is
+proven rests on three things: the arithmetic of IEEE 754 with its usual model of rounding, kernels that compute their
+values by the formulas that kernels/errors.py counts, and for primal, dual and gap a positive semi-definite kernel.
 """
 
 from __future__ import annotations
@@ -59,8 +58,7 @@ class Certificate:
     infeasibility : float
         How far the multipliers leave their box or their groups' sums, relative to their size.
     drift : float
-        Largest difference between the solver's own function and one computed afresh, where both were at hand; NaN where
-        nothing had to be computed afresh.
+        Largest difference between the solver's K b and a recomputed one; NaN where nothing had to be recomputed.
     criterion : {"kkt", "gap", "objective"}
         What `tol` was about.
     is_psd : bool
@@ -73,7 +71,7 @@ class Certificate:
         Steps of the solver, and kernel rows it evaluated; rows for some of the samples count by their length.
     seconds : float
     level : tuple of float
-        The levels (minus the bias, for machines with one group) at which the primal was taken.
+        The thresholds (minus the bias, for models with one group) at which the primal was taken.
     parts : sequence of Certificate
         The certificates of the problems of a many-class machine; empty for a single problem.
     """
@@ -148,11 +146,11 @@ def price(solution: Solution) -> dict[str, Any]:
     return {name: getattr(solution, name) for name in ("status", "iterations", "rows_computed", "seconds")}
 
 
-def certificate_of(facts: NDArray[np.float64], level: Sequence[float] | NDArray, **about: Any) -> Certificate:
+def certificate_of(facts: NDArray[np.float64], thresholds: Sequence[float] | NDArray, **about: Any) -> Certificate:
     """The certificate with these FACTS."""
     found: dict[str, Any] = dict(zip(FACTS, facts.tolist(), strict=True))
     found["n_support"], found["n_free"] = int(found["n_support"]), int(found["n_free"])
-    return Certificate(**found, level=tuple(np.asarray(level).tolist()), **about)
+    return Certificate(**found, level=tuple(np.asarray(thresholds).tolist()), **about)
 
 
 @dataclass(frozen=True, eq=False)

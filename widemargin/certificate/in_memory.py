@@ -12,31 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from widemargin._jit import jit
-from widemargin.certificate.bounds import (
-    COLUMNS,
-    FREE,
-    HIGHEST,
-    HIGHEST_HIGH,
-    LENGTH_ERROR,
-    LOWEST,
-    LOWEST_LOW,
-    NUMBERS,
-    SQUARED_LENGTH,
-    UNBALANCED,
-    VALUE,
-    Point,
-    evaluate_point,
-    gap_terms,
-    overlap,
-    summarise,
-)
+from widemargin.certificate.bounds import COMPUTED, LARGEST, Point, evaluate_point, gap_at, summarise
 from widemargin.certificate.certificate import FACTS, Certificate, certificate_of, price
 from widemargin.gram.gram import Gram
 from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import SECOND_ORDER, UNIT
 from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.optimality import compiled_thresholds_of
+from widemargin.problems.optimality import FREE, compiled_thresholds_of, violation_of
 from widemargin.problems.primal import soft_primal
 
 if TYPE_CHECKING:
@@ -54,8 +37,8 @@ def certify_rows(
     assert store is not None
     gram.need(np.flatnonzero(solution.beta))
     point, facts = Point(solution.beta, np.empty(n), np.empty(n)), np.empty(N_FACTS)
-    level = certify_point(store.rows, store.slot, gram.errors, dual.terms, point, gram.diag, solution.Kb, facts)
-    certificate = certificate_of(facts, level, tol=tol, is_psd=is_psd, **price(solution))
+    thresholds = certify_point(store.rows, store.slot, gram.errors, dual.terms, point, gram.diag, solution.Kb, facts)
+    certificate = certificate_of(facts, thresholds, tol=tol, is_psd=is_psd, **price(solution))
     return certificate, Scores(point.Kb, point.error)
 
 
@@ -81,35 +64,27 @@ def certify_point(rows, slot, errors, terms, point, diag, incremental, facts):
         largest_diagonal = max(largest_diagonal, diag[t])
         count += 1 if point.beta[t] != 0.0 else 0
     facts[ROUNDING], facts[DRIFT], facts[N_SUPPORT] = largest, drift, count
-    table, numbers = np.empty((terms.n_groups, COLUMNS)), np.empty(NUMBERS)
-    evaluate_point(terms, point, largest_diagonal, table, numbers)
+    tables, numbers = evaluate_point(terms, point, largest_diagonal)
     facts[N_FREE] = 0.0
     for g in range(terms.n_groups):
-        facts[N_FREE] += table[g, FREE]
-    threshold = compiled_thresholds_of(table, terms.n_groups)
-    violation = overlap(table, terms.n_groups, LOWEST_LOW, HIGHEST_HIGH)
-    computed = overlap(table, terms.n_groups, LOWEST, HIGHEST)
-    gap, _ = soft_gap(terms, point, threshold, numbers)
-    summarise(violation, computed, gap, numbers, facts)
+        facts[N_FREE] += tables[COMPUTED, g, FREE]
+    threshold = compiled_thresholds_of(tables[COMPUTED], terms.n_groups)
+    violation = violation_of(tables[LARGEST], terms.n_groups)
+    computed = violation_of(tables[COMPUTED], terms.n_groups)
+    summarise(violation, computed, soft_gap(terms, point, threshold, numbers), numbers, facts)
     return threshold
 
 
 @jit(inner=True)
 def soft_gap(terms, point, threshold, numbers):
-    """Bound on primal - dual at the best scaling found, and the same as computed, where no loss is infinite."""
-    length = numbers[SQUARED_LENGTH]
-    if length + numbers[LENGTH_ERROR] < 0.0:  # no vector of any feature space: there is no primal problem
-        return np.inf, np.inf
-    length = max(0.0, length)
-    _, scale = soft_primal(terms, point.Kb, length, numbers[VALUE], threshold)
+    """Bound on primal - dual at the best scaling found, where no loss is infinite."""
+    if numbers.squared_length + numbers.length_error < 0.0:  # no vector of any feature space: no primal problem
+        return np.inf
+    _, scale = soft_primal(terms, point.Kb, max(0.0, numbers.squared_length), numbers.value, threshold)
     if scale == 0.0:
-        return np.inf, np.inf
-    bound, computed = gap_terms(terms, point, threshold, scale, np.empty(point.beta.shape[0]))
-    shrunk, sums = 0.5 * (1.0 - scale) * (1.0 - scale), 0.0
-    for g in range(threshold.shape[0]):
-        sums += abs(threshold[g]) * numbers[UNBALANCED]
-    bound += shrunk * (length + numbers[LENGTH_ERROR]) + sums
-    return bound * (1.0 + 16.0 * UNIT), computed + shrunk * length
+        return np.inf
+    bound, _ = gap_at(terms, point, threshold, scale, numbers, np.empty(point.beta.shape[0]))
+    return bound
 
 
 @jit(inner=True)

@@ -33,12 +33,11 @@ import math
 import numpy as np
 
 from widemargin._jit import jit
+from widemargin.certificate.bounds import TINY
 from widemargin.certificate.certificate import Certificate
 from widemargin.certificate.linear_judge import FEW_ROUNDINGS, LEAST_RATE, NOTHING, SCALING, TermSums, proof_of
 from widemargin.certificate.linear_rounding import (
     SUMS,
-    TINY,
-    UNIT,
     gamma,
     norm_bound,
     row_norms,
@@ -46,6 +45,7 @@ from widemargin.certificate.linear_rounding import (
     transposed_error,
     transposed_sizes,
 )
+from widemargin.kernels.errors import UNIT
 from widemargin.linalg.design import Index
 from widemargin.problems.linear import LinearAnswer, LinearProblem, Vector
 

@@ -20,9 +20,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.certificate.bounds import TINY
 from widemargin.certificate.certificate import Certificate
 from widemargin.certificate.linear_judge import LEAST_RATE, NOTHING, SCALING, TermSums, proof_of
-from widemargin.certificate.linear_rounding import SUMS, TINY, UNIT, gamma, norm_bound, row_norms
+from widemargin.certificate.linear_rounding import SUMS, gamma, norm_bound, row_norms
+from widemargin.kernels.errors import UNIT
 from widemargin.linalg.design import SparseDesign
 from widemargin.problems.linear import LinearAnswer, Vector
 

@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from widemargin.certificate.certificate import Certificate
-from widemargin.certificate.linear_rounding import SUMS, UNIT, gamma
+from widemargin.certificate.linear_rounding import SUMS, gamma
+from widemargin.kernels.errors import UNIT
 from widemargin.monitor.status import Status
 from widemargin.problems.linear import LinearAnswer, Vector
 

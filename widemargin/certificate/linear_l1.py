@@ -18,9 +18,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from widemargin.certificate.bounds import TINY
 from widemargin.certificate.certificate import Certificate
 from widemargin.certificate.linear_judge import FEW_ROUNDINGS, LEAST_RATE, NOTHING, SCALING
-from widemargin.certificate.linear_rounding import SUMS, TINY, UNIT, gamma, times_error, transposed_sizes
+from widemargin.certificate.linear_rounding import SUMS, gamma, times_error, transposed_sizes
+from widemargin.kernels.errors import UNIT
 from widemargin.linalg.design import Design
 from widemargin.problems.linear import LinearAnswer, Vector
 

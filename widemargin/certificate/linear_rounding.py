@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from widemargin.certificate.bounds import TINY
+from widemargin.kernels.errors import UNIT
 from widemargin.linalg.design import Design, Index, Vector
 
-UNIT = 2.0**-53  # unit roundoff of float64
-TINY = 2.0**-1022  # smallest normal number: the most that a product loses when it underflows
-ROOT_TINY = 2.0**-511  # its root: the most that a norm loses for each of its entries whose square underflows
+ROOT_TINY = float(np.sqrt(TINY))  # the most that a norm loses for each of its entries whose square underflows
 SUMS = 1.0 + 2.0**-20  # covers gamma_m for m < 2^32: the rounding of sums of terms that are not negative
 
 
@@ -73,18 +73,12 @@ def transposed_sizes(rows: Design, support: Index, beta: Vector) -> Vector:
     return (total + len(support) * TINY) * SUMS
 
 
-def function_error(rows: Design, support: Index, beta: Vector, total: Vector, fine: bool = False) -> Vector:
-    """Bound, for each row, on the error of F = X (X'b), without the bias, computed as rows.times(total).
+def function_error(rows: Design, support: Index, beta: Vector, total: Vector) -> Vector:
+    """Bound, for each row, on the error of K b = X (X'b), without the bias, computed as rows.times(total).
 
     support, beta : the multipliers that are not zero, and where; total : X'b as `rows.add_transposed` computed it,
     with total[-1] = 0
     """
     if len(support) == 0:
         return np.zeros(rows.n)
-    error = times_error(rows, total, fine)
-    if not fine:
-        return (error + row_norms(rows) * transposed_error(rows, support, beta)[0]) * SUMS
-    sizes = float(gamma(len(support) + 2.0)) * transposed_sizes(rows, support, beta)
-    sizes[:-1] += len(support) * TINY
-    sizes[-1] = 0.0
-    return (error + rows.absolute().times(sizes) + rows.d * TINY) * SUMS
+    return (times_error(rows, total) + row_norms(rows) * transposed_error(rows, support, beta)[0]) * SUMS

@@ -36,11 +36,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.certificate.bounds import TINY
 from widemargin.gram.tiles import KernelTiles, roundings_of
 from widemargin.kernels.errors import SECOND_ORDER, UNIT, ErrorTerms, rounding_of_sum
 from widemargin.linalg.arrays import Matrix, Vector
 
-TINY = float(np.finfo(np.float64).tiny)  # the most that underflow costs in one operation
 LEAST_SIZE = TINY / UNIT  # of targets: numbers below have fewer digits than these bounds count on
 
 

@@ -32,7 +32,8 @@ def squared_hinge(y: Vector, C: Vector) -> SignedDual:
 def nu_classification(y: Vector, nu: float, weight: Vector) -> SignedDual:
     """nu-SVC: the multipliers of each class sum to nu m / 2, with box [0, w_i]; no linear term.
 
-    The margin found is rho = (r_+ - r_-) / 2 and the bias -(r_+ + r_-) / 2, from the levels of the two groups; dividing
+    The margin found is rho = (r_+ - r_-) / 2 and the bias -(r_+ + r_-) / 2, from the thresholds of the two groups;
+    dividing
     beta and bias by rho gives the machine with margin one.
     """
     order = np.argsort(-y, kind="stable").astype(np.int64)  # group 0: y = +1, group 1: y = -1
@@ -45,14 +46,11 @@ def nu_classification(y: Vector, nu: float, weight: Vector) -> SignedDual:
             f"specified nu is infeasible: nu={nu:g} asks for more support vectors than the smaller class has; "
             f"with these labels and weights nu can be at most {largest:.6g}."
         )
-    start = np.where(
-        group == 0, fill_up(np.where(group == 0, signed, 0.0), half), -fill_up(np.where(group == 1, -signed, 0.0), half)
-    )
     return SignedDual(
         linear_term=np.zeros(len(y)),
         lower=np.minimum(signed, 0.0),
         upper=np.maximum(signed, 0.0),
-        start=start,
+        start=np.concatenate([fill_up(weight[y > 0], half), -fill_up(weight[y < 0], half)]),
         group=group,
         n_groups=2,
         row=None if np.array_equal(order, np.arange(len(y))) else order,
@@ -73,6 +71,6 @@ def fill_up(capacity: Vector, total: float) -> Vector:
     return np.clip(total - before, 0.0, capacity)
 
 
-def nu_margin(level: NDArray[np.float64]) -> tuple[float, float]:
-    """Margin rho and bias of nu-classification from the levels of its two groups."""
-    return (level[0] - level[1]) / 2.0, -(level[0] + level[1]) / 2.0
+def nu_margin(thresholds: NDArray[np.float64]) -> tuple[float, float]:
+    """Margin rho and bias of nu-classification from the thresholds of its two groups."""
+    return (thresholds[0] - thresholds[1]) / 2.0, -(thresholds[0] + thresholds[1]) / 2.0

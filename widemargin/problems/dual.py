@@ -14,7 +14,7 @@ iff         it can fall while b > lower, along the slope          f + e  (b > 0)
             in every group   max{slope : can fall} - min{slope : can rise} <= tol;
             without groups   no slope that can fall is > tol and none that can rise is < -tol.
 
-The primal  of the same pair, for the function F = K b' of any b' and any levels r, is
+The primal  of the same pair, for F = K b' of any b' and any thresholds r, is
                 1/2 b''K b' + sum_i loss_i(F_i - r_group(i)) - sum_g r_g s_g,     s_g = sum of b over group g,
                 loss_i(u) = max{ -(u + c_i) b - D_i b^2 / 2 - e_i |b| : lower_i <= b <= upper_i },
             which is the hinge for classification, the eps-insensitive loss for regression, and so on.
@@ -128,6 +128,14 @@ class SignedDual:
         return max(float(self.upper.max(initial=0.0)), -float(self.lower.min(initial=0.0)))
 
     @cached_property
+    def largest_finite_bound(self) -> float:
+        """The same among the finite ends; 0 if there are none."""
+        if self.largest_bound < np.inf:
+            return self.largest_bound
+        ends = np.maximum(self.upper, -self.lower)
+        return float(ends[np.isfinite(ends)].max(initial=0.0))
+
+    @cached_property
     def hard(self) -> NDArray[np.bool_]:
         """Variables that may grow without end: an infinite box and no diagonal; empty if there are none."""
         if self.largest_bound < np.inf:
@@ -140,8 +148,8 @@ class SignedDual:
 
         K b is given to it with what the others contribute; so its linear term is the one of the whole.
         """
-        parts = {name: getattr(self, name)[variables] for name in ("linear_term", "lower", "upper", "diagonal")}
-        parts |= {"epsilon": self.epsilon[variables], "group": self.group[variables]}
+        names = ("linear_term", "lower", "upper", "diagonal", "epsilon", "group")
+        parts = {name: getattr(self, name)[variables] for name in names}
         return SignedDual(**parts, start=beta[variables], n_groups=self.n_groups)
 
     def per_sample(self, beta: Vector) -> Vector:
@@ -152,16 +160,16 @@ class SignedDual:
             return beta
         return np.bincount(self.row, weights=beta, minlength=self.n_samples).astype(np.float64)
 
-    def per_variable(self, function: Vector) -> Vector:
-        """A function given per sample, as each variable sees it."""
-        values = function if self.row is None else function[self.row]
+    def per_variable(self, Kb: Vector) -> Vector:
+        """K b given per sample, as each variable sees it."""
+        values = Kb if self.row is None else Kb[self.row]
         return values if self.sign is None else self.sign * values
 
-    def gradient(self, beta: Vector, function: Vector) -> Vector:
-        """f = F + D b + c, with F = K b given per sample."""
-        return self.per_variable(function) + self.diagonal * beta + self.linear_term
+    def gradient(self, beta: Vector, Kb: Vector) -> Vector:
+        """f = K b + D b + c, with K b given per sample."""
+        return self.per_variable(Kb) + self.diagonal * beta + self.linear_term
 
-    def objective(self, beta: Vector, function: Vector) -> float:
-        """Value of the minimised dual, with F = K b given per sample."""
-        smooth = 0.5 * float(beta @ (self.per_variable(function) + self.diagonal * beta))
+    def objective(self, beta: Vector, Kb: Vector) -> float:
+        """Value of the minimised dual, with K b given per sample."""
+        smooth = 0.5 * float(beta @ (self.per_variable(Kb) + self.diagonal * beta))
         return smooth + float(self.linear_term @ beta) + float(self.epsilon @ np.abs(beta))

@@ -2,7 +2,7 @@
 
     min 1/2 |w|^2 - nu m rho + sum w_i max(0, rho - f_i),  m = sum of weights:  0 <= b_i <= w_i,  sum b = nu m
 
-The offset rho is the level of the only group; the decision value is F - rho.
+The offset rho is the threshold of the only group; the decision value is F - rho.
 See  Schoelkopf et al. (2001), Neural Computation 13, in the scaling of Chang & Lin where the box is [0, w_i].
 """
 

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from widemargin._jit import REASSOCIATE, jit
 
+# Columns of a table of thresholds, which has one row per group: `scan_groups`.
+LOWEST, HIGHEST, FREE_SUM, FREE = range(4)
+
 
 @jit(inner=True)
 def slopes(f, b, epsilon):
@@ -54,10 +57,7 @@ def scan_groups(f, beta, lower, upper, epsilon, starts, n_groups):
             free += 1.0 if counts else 0.0
         if is_wild:
             free_sum = np.nan
-        table[g, 0] = lowest
-        table[g, 1] = highest
-        table[g, 2] = free_sum
-        table[g, 3] = free
+        table[g, LOWEST], table[g, HIGHEST], table[g, FREE_SUM], table[g, FREE] = lowest, highest, free_sum, free
     return table
 
 
@@ -107,29 +107,32 @@ def violation_of(table, n_groups):
         for k in range(table.shape[1]):
             if table[g, k] != table[g, k]:
                 return np.inf
-        excess = table[g, 1] - table[g, 0]
+        lowest, highest = table[g, LOWEST], table[g, HIGHEST]
+        excess = highest - lowest
         if n_groups == 0:
-            excess = table[g, 1] if table[g, 1] > -table[g, 0] else -table[g, 0]
+            excess = highest if highest > -lowest else -lowest
+        if excess != excess:  # inf - inf: nothing is known
+            return np.inf
         if excess > largest:
             largest = excess
     return largest
 
 
 def thresholds_of(table: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
-    """Level of each group: the mean slope of its free variables, or the middle of the interval the others leave."""
-    levels = np.zeros(n_groups)
+    """Threshold of each group: the mean slope of its free variables, or the middle of the interval the others leave."""
+    thresholds = np.zeros(n_groups)
     for g in range(n_groups):
-        lowest, highest = table[g, 0], table[g, 1]
-        if table[g, 3] > 0.0:
-            mean = table[g, 2] / table[g, 3]  # between the two, but for the rounding of a sum
-            levels[g] = min(max(mean, min(lowest, highest)), max(lowest, highest))
+        lowest, highest = table[g, LOWEST], table[g, HIGHEST]
+        if table[g, FREE] > 0.0:
+            mean = table[g, FREE_SUM] / table[g, FREE]  # between the two, but for the rounding of a sum
+            thresholds[g] = min(max(mean, min(lowest, highest)), max(lowest, highest))
         elif lowest < np.inf and highest > -np.inf:
-            levels[g] = 0.5 * (lowest + highest)
+            thresholds[g] = 0.5 * (lowest + highest)
         elif lowest < np.inf:
-            levels[g] = lowest
+            thresholds[g] = lowest
         elif highest > -np.inf:
-            levels[g] = highest
-    return levels
+            thresholds[g] = highest
+    return thresholds
 
 
 #: For compiled code. Python calls the plain function: a first fit should not wait for one more to be compiled.

@@ -1,4 +1,4 @@
-"""The primal of the signed dual, for any machine, at the best scaling of the function found.
+"""The primal of the signed dual, for any machine, at the best scaling of the w found.
 
     primal(s, r) = s^2/2 b'Kb + sum_i loss_i(s F_i - r_g(i)) - sum_g r_g s_g          (losses: problems/dual.py)
 
@@ -128,13 +128,13 @@ def hard_primal(terms, F, norm2, dual_value, threshold):
 
 
 def best_primal(
-    dual: SignedDual, function: Vector, norm2: float, threshold: Vector, dual_value: float = np.inf
+    dual: SignedDual, Kb: Vector, norm2: float, threshold: Vector, dual_value: float = np.inf
 ) -> tuple[float, float]:
-    """Primal value at the best scaling, and that scaling; `function` is F per variable, `threshold` one per group.
+    """Primal value at the best scaling, and that scaling; `Kb` is given per variable, `threshold` one per group.
 
     dual_value : a lower bound on it, which says how well it must be known; inf means to rounding.
     Two functions, because hard margins are rare and one for both would make every first fit compile both.
     """
-    problem = (dual.terms, function, norm2, dual_value, threshold)
+    problem = (dual.terms, Kb, norm2, dual_value, threshold)
     value, scale = soft_primal(*problem)
     return hard_primal(*problem) if scale == 0.0 else (value, scale)

@@ -34,7 +34,7 @@ def squared_epsilon_insensitive(y: Vector, C: Vector, epsilon: float) -> SignedD
 def nu_regression(y: Vector, C: Vector, nu: float) -> SignedDual:
     """nu-SVR on 2n variables: [0, C] above the tube and [-C, 0] below it, each half with sum nu sum(C) / 2.
 
-    Bias -(r_0 + r_1) / 2 and tube eps = (r_1 - r_0) / 2 from the levels of the two halves.
+    Bias -(r_0 + r_1) / 2 and tube eps = (r_1 - r_0) / 2 from the thresholds of the two halves.
     """
     n = len(y)
     above = fill_up(C, nu * C.sum() / 2.0)
@@ -51,6 +51,6 @@ def nu_regression(y: Vector, C: Vector, nu: float) -> SignedDual:
     )
 
 
-def nu_tube(level: NDArray[np.float64]) -> tuple[float, float]:
-    """Tube half-width eps and bias of nu-regression from the levels of its two halves."""
-    return (level[1] - level[0]) / 2.0, -(level[0] + level[1]) / 2.0
+def nu_tube(thresholds: NDArray[np.float64]) -> tuple[float, float]:
+    """Tube half-width eps and bias of nu-regression from the thresholds of its two halves."""
+    return (thresholds[1] - thresholds[0]) / 2.0, -(thresholds[0] + thresholds[1]) / 2.0

@@ -1,4 +1,4 @@
-"""Going on from the multipliers of an earlier fit: bring them into the box of the new problem and restore its sums.
+"""Continue from the multipliers of an earlier fit: bring them into the box of the new problem and restore its sums.
 
 scaled    b * (C_new / C_old): along a path of C the bounded multipliers stay bounded and the sums stay zero
 clipped   to lower <= b <= upper; values that scaling left a rounding error off a bound are put on it exactly
@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from widemargin._jit import jit
 from widemargin.problems.dual import SignedDual
 
-SNAP = 1e-12  # relative distance to a bound below which a multiplier is on it: a few roundings of the scaling
-SUM_ROUNDING = 1e-13  # relative error of a sum that needs no repair, so that a restart at the optimum changes nothing
+SAME = 1e-13  # relative distance that roundings explain: a multiplier is on its bound, a sum needs no repair
 
 Vector = NDArray[np.float64]
 
@@ -46,9 +45,9 @@ def nearest_feasible(previous, scale, lower, upper, sums, starts, beta):
         b = previous[t] * scale
         if not np.isfinite(b):
             return False
-        if np.isfinite(lower[t]) and b - lower[t] <= SNAP * abs(lower[t]):
+        if np.isfinite(lower[t]) and b - lower[t] <= SAME * abs(lower[t]):
             b = lower[t]
-        if np.isfinite(upper[t]) and upper[t] - b <= SNAP * abs(upper[t]):
+        if np.isfinite(upper[t]) and upper[t] - b <= SAME * abs(upper[t]):
             b = upper[t]
         beta[t] = b
     found = True
@@ -69,7 +68,7 @@ def restore_sum(beta, lower, upper, first, last, target):
         total += beta[t]
         size += abs(beta[t])
     missing = target - total
-    if abs(missing) <= SUM_ROUNDING * (abs(target) + size):
+    if abs(missing) <= SAME * (abs(target) + size):
         return True
     for kind in range(3):
         available = 0.0

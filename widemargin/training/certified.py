@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.certificate import Certificate, certify_function
+from widemargin.certificate.certificate import price
 from widemargin.certificate.in_memory import certify_rows, takes
 from widemargin.certificate.prove import settle
 from widemargin.gram import Gram
 from widemargin.gram.scores import Scores
 from widemargin.gram.source import GramSource
+from widemargin.kernels.errors import UNIT
 from widemargin.monitor.interrupt import StopSignal, status_of
 from widemargin.monitor.iteration import Watch
 from widemargin.monitor.status import Status
@@ -29,13 +31,12 @@ from widemargin.problems.dual import SignedDual
 from widemargin.solvers import Solution
 from widemargin.training.task import Task, Trained
 
-MARGINS = {np.dtype(np.float32): 0.8, np.dtype(np.float64): 0.99}  # share of tol that solvers aim at, by the precision
-# of rows: the rest is for rounding, so that the answer can be proven to meet tol
+# Share of tol that solvers aim at, by the precision of rows; the rest is for rounding, so that tol can be proven.
+MARGINS = {np.dtype(np.float32): 0.8, np.dtype(np.float64): 0.99}
 LEAST_AIM = 0.3  # share of tol that they aim at where errors are large, ...
 AIM_SAFETY = 2.2  # ... and by how many errors below tol: one on either side, and a little more
 MOST_STEPS = (10_000_000, 1_000)  # steps, and steps per variable, that a problem gets without max_iter; LIBSVM's is 1e7
 MOST_STEPS_BELOW_ROUNDING = (700_000, 200)  # the same where rounding of the gradient alone exceeds tol
-EPS = float(np.finfo(np.float64).eps)
 
 Vector = NDArray[np.float64]
 
@@ -61,8 +62,7 @@ class CertifiedSolver:
         bounded = self.tracks_error and stopping.max_iter < 0
         below_rounding = bounded and rounding_of(dual, gram.diag, len(dual)) > stopping.tol
         if bounded:
-            max_iter = most_steps(len(dual), below_rounding)
-            stopping = Stopping(stopping.tol, stopping.criterion, max_iter, stopping.time_limit)
+            stopping = replace(stopping, max_iter=most_steps(len(dual), below_rounding))
         start = {} if known is None else {"function": known if self.tracks_error else known.values}
         solution = self.solve(dual, gram, aiming(stopping, gram), start=task.start, watch=watch, **start)
         if solution.rows_computed != gram.rows_computed:  # those of a matrix made beforehand count too
@@ -94,7 +94,7 @@ class CertifiedSolver:
         self, before: Solution, dual: SignedDual, gram: Gram, stopping: Stopping, watch: Watch
     ) -> Solution:
         """Go on from an answer and its K b, within what is left of the budgets; costs are added up."""
-        max_iter = stopping.max_iter if stopping.max_iter < 0 else max(0, stopping.max_iter - before.iterations)
+        max_iter = -1 if stopping.max_iter < 0 else max(0, stopping.max_iter - before.iterations)
         time_limit = None if stopping.time_limit is None else max(0.0, stopping.time_limit - before.seconds)
         rest = replace(stopping, max_iter=max_iter, time_limit=time_limit)
         known = before.scores if self.tracks_error else before.Kb
@@ -113,32 +113,23 @@ class CertifiedSolver:
         """The certificate of a solution, and the solution with the K b and thresholds that decided it."""
         if solution.status.on_request:
             self.cancelled.request(solution.status)
-        if takes(task.dual, gram, stopping.criterion):
-            return self.certify_in_memory(task, gram, solution, stopping, watch)
+        dual, tol, is_psd = task.dual, stopping.tol, self.source.kernel.is_psd
         scores, drift = solution.scores if self.tracks_error else Scores.untracked(solution.Kb), np.nan
-        if gram.store is not None:
-            scores = gram.scores(task.dual.per_sample(solution.beta))
+        if takes(dual, gram, stopping.criterion):
+            certificate, scores = certify_rows(dual, gram, solution, tol, is_psd)
+            has_room = AIM_SAFETY * certificate.rounding <= (1 - LEAST_AIM) * tol
+            if certificate.is_undecided and self.tracks_error and has_room:
+                # A few more steps on rows at hand cost less than float64 values.
+                aim = aiming(stopping, gram, certificate)
+                solution = self.continue_from(replace(solution, Kb=scores.values), dual, gram, aim, watch)
+                certificate, scores = certify_rows(dual, gram, solution, tol, is_psd)
+            if certificate.holds:
+                return with_scores(solution, scores, certificate), certificate
+            drift = certificate.drift
+        elif gram.store is not None:
+            scores = gram.scores(dual.per_sample(solution.beta))
             drift = float(np.abs(scores.values - solution.Kb).max(initial=0.0))
         return self.settled(task, gram, solution, stopping, scores, drift)
-
-    def certify_in_memory(
-        self, task: Task, gram: Gram, solution: Solution, stopping: Stopping, watch: Watch
-    ) -> tuple[Solution, Certificate]:
-        """`certify` where K b is summed from the rows at hand."""
-        is_psd, tol = self.source.kernel.is_psd, stopping.tol
-        certificate, scores = certify_rows(task.dual, gram, solution, tol, is_psd)
-        if (
-            certificate.is_undecided
-            and self.tracks_error
-            and AIM_SAFETY * certificate.rounding <= (1 - LEAST_AIM) * tol
-        ):
-            # A few more steps on rows at hand cost less than float64 values.
-            aim = aiming(stopping, gram, certificate)
-            solution = self.continue_from(replace(solution, Kb=scores.values), task.dual, gram, aim, watch)
-            certificate, scores = certify_rows(task.dual, gram, solution, tol, is_psd)
-        if certificate.holds:
-            return with_scores(solution, scores, certificate), certificate
-        return self.settled(task, gram, solution, stopping, scores, certificate.drift)
 
     def settled(
         self, task: Task, gram: Gram, solution: Solution, stopping: Stopping, scores: Scores, drift: float
@@ -154,10 +145,10 @@ class CertifiedSolver:
             self.cancelled.request(status_of(interrupt))
             solution = replace(solution, status=self.cancelled.status)
         certificate = certify_function(
-            task.dual, solution.beta, scores.values, stopping.tol,
-            error=scores.error, criterion=stopping.criterion, is_psd=self.source.kernel.is_psd,
-            diagonal=float(gram.diag.max(initial=0.0)), solution=solution, drift=float(np.fmax(drift, seen)),
+            task.dual, solution.beta, scores, stopping.tol, criterion=stopping.criterion,
+            is_psd=self.source.kernel.is_psd, diagonal=float(gram.diag.max(initial=0.0)),
         )  # fmt: skip
+        certificate = replace(certificate, drift=float(np.fmax(drift, seen)), **price(solution))
         return with_scores(solution, scores, certificate), certificate
 
 
@@ -173,8 +164,7 @@ def aiming(stopping: Stopping, gram: Gram, certificate: Certificate | None = Non
         share = max(LEAST_AIM, min(share, 1.0 - AIM_SAFETY * certificate.rounding / stopping.tol))
     elif certificate is not None:
         share *= 0.5
-    tol = stopping.tol if stopping.criterion == "objective" else share * stopping.tol
-    return Stopping(tol, stopping.criterion, stopping.max_iter, stopping.time_limit)
+    return stopping if stopping.criterion == "objective" else replace(stopping, tol=share * stopping.tol)
 
 
 def no_kernel(certificate: Certificate) -> bool:
@@ -193,11 +183,7 @@ def unproven(certificate: Certificate, status: Status) -> Status:
 
 def rounding_of(dual: SignedDual, diag: Vector, n_support: int) -> float:
     """About how far rounding alone can move a decision value: terms of size C K_ii, of random sign."""
-    bound = dual.largest_bound
-    if bound == np.inf:
-        ends = np.maximum(dual.upper, -dual.lower)
-        bound = float(ends[np.isfinite(ends)].max(initial=0.0))
-    return EPS * bound * float(diag.max(initial=0.0)) * max(1, n_support) ** 0.5
+    return 2.0 * UNIT * dual.largest_finite_bound * float(diag.max(initial=0.0)) * max(1, n_support) ** 0.5
 
 
 def most_steps(n_variables: int, below_rounding: bool) -> int:

@@ -14,19 +14,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from widemargin.certificate import Certificate
 from widemargin.gram.source import GramSource
+from widemargin.kernels.validity import check_kernel
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.training.certified import rounding_of
 
 MOST_SAMPLES = 5_000  # rows looked at for the scale of the features
-MOST_IN_BLOCK = 300  # samples of the block whose eigenvalues are computed: a tenth of a second
 UNEQUAL = 100.0  # how many times larger than the typical feature one must be to be named
 NEARLY_CONSTANT = 1e-3  # share of its size by which a feature varies, below which it acts as a constant
-NEGATIVE = 1e-8  # of the largest eigenvalue: rounding leaves eigenvalues of valid kernels above minus this
 LOUD = 0.1  # share of tol from which rounding is a cause
 NEARLY_HARD = 1e4  # C K_ii from which the box hardly limits the multipliers
 
@@ -57,20 +55,15 @@ def causes(
 
 
 def _indefinite(source: GramSource) -> str:
-    """Whether a block of the kernel matrix has a clearly negative eigenvalue."""
-    chosen = np.linspace(0, len(source) - 1, min(len(source), MOST_IN_BLOCK)).astype(np.int64)
-    samples = source.exact.take(chosen)
-    with np.errstate(all="ignore"):
-        block = source.kernel.block(samples, samples, np.empty((len(chosen), len(chosen))))
-    if not np.isfinite(block).all():
+    """Whether a block of the kernel matrix is proven to have a negative eigenvalue."""
+    if source.kernel.is_psd:
         return ""
-    eigenvalues = np.linalg.eigvalsh(0.5 * (block + block.T))
-    lowest, highest = float(eigenvalues[0]), float(np.abs(eigenvalues).max())
-    if lowest >= -NEGATIVE * highest * len(chosen):
+    check = check_kernel(source.kernel, source.X)
+    if check.positive_semi_definite or not check.finite:
         return ""
     return (
-        f"The kernel is not positive semi-definite: a block of {len(chosen)} samples has the eigenvalues {lowest:.3g} "
-        f"to {eigenvalues[-1]:.3g}."
+        f"The kernel is not positive semi-definite: a block of {len(check.index)} samples has the eigenvalues "
+        f"{check.smallest_eigenvalue:.3g} to {check.largest_eigenvalue:.3g}."
     )
 
 
@@ -78,8 +71,14 @@ def _scale(X: Any, names: Sequence[str] | None) -> str:
     """Whether one feature outgrows the others, or is a large constant with a ripple."""
     if not (sp.issparse(X) or isinstance(X, np.ndarray)) or X.ndim != 2 or X.shape[0] == X.shape[1]:
         return ""
+    if X.dtype.kind not in "fiub":
+        return ""
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler  # imported only when needed
+
     rows = X[:: -(-X.shape[0] // MOST_SAMPLES)]
-    size, spread = _sizes(rows)
+    with np.errstate(over="ignore"):
+        size = MaxAbsScaler().fit(rows).max_abs_
+        spread = np.sqrt(StandardScaler(with_mean=False).fit(rows).var_)
     used = np.flatnonzero(size > 0.0)
     if len(used) == 0:
         return ""
@@ -104,27 +103,11 @@ def _scale(X: Any, names: Sequence[str] | None) -> str:
     return ""
 
 
-def _sizes(rows: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Largest absolute value and standard deviation of each feature."""
-    if sp.issparse(rows):
-        rows = sp.csr_matrix(rows, dtype=np.float64)
-        mean = np.asarray(rows.mean(axis=0)).ravel()
-        square = np.asarray(rows.multiply(rows).mean(axis=0)).ravel()
-        size = np.asarray(abs(rows).max(axis=0).todense()).ravel()
-        return size, np.sqrt(np.maximum(square - mean**2, 0.0))
-    if rows.dtype.kind not in "fiub":
-        return np.zeros(0), np.zeros(0)
-    rows = rows.astype(np.float64)
-    with np.errstate(over="ignore"):
-        return np.abs(rows).max(axis=0), rows.std(axis=0)
-
-
 def _precision(certificate: Certificate, source: GramSource, duals: Sequence[SignedDual]) -> str:
     """Whether C is so large that rounding exceeds the tolerance, or that the problem is all but a hard margin."""
     diag = source.kernel.diag(source.exact)
     noise = max(rounding_of(dual, diag, certificate.n_support) for dual in duals)
-    ends = np.concatenate([np.maximum(dual.upper, -dual.lower) for dual in duals])
-    bound = float(ends[np.isfinite(ends)].max(initial=0.0))
+    bound = max(dual.largest_finite_bound for dual in duals)
     largest = float(diag.max(initial=0.0))
     if noise > LOUD * certificate.tol:
         return (

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.certificate import certify_function
+from widemargin.certificate.certificate import price
 from widemargin.costs import COSTS, threads_for
 from widemargin.gram import Gram
 from widemargin.gram.full import FullGram
@@ -142,7 +143,8 @@ class Training:
             for number in followers:  # what an interrupt left out ends at once, at its start
                 run(number)
         self.source.close()
-        return [self._with_bias(result) for result in results if result is not None]
+        answers = [result for result in results if result is not None]
+        return answers if self.tau2 is None else [self._with_bias(answer) for answer in answers]
 
     @property
     def is_psd(self) -> bool:
@@ -190,15 +192,12 @@ class Training:
             if left is not None:
                 return left, gram
         if self.linear is not None and task.start is None and not self.cancelled.is_set():
-            answer = self.linear.train(task.dual, self.source.members(task.index), stopping, watch)
-            if answer is not None:
-                solution, certificate = answer
-                if certificate.holds and not solution.status.on_request:
-                    solution = replace(solution, status=Status.OPTIMAL)  # it may have stalled near enough
-                    certificate = replace(certificate, status=Status.OPTIMAL)
-                if certificate.holds or solution.status is Status.TIME_LIMIT or solution.status.on_request:
-                    return Trained(solution, certificate), gram
-                task, neighbour = replace(task, start=solution.beta), None
+            trained = self.linear.train(task.dual, self.source.members(task.index), stopping, watch)
+            if trained is not None:
+                status = trained.solution.status
+                if trained.certificate.holds or status is Status.TIME_LIMIT or status.on_request:
+                    return trained, gram
+                task, neighbour = replace(task, start=trained.solution.beta), None
         gram = self.source.gram(task.index) if gram is None else gram
         known = None
         if neighbour is not None and task.start is None:
@@ -212,16 +211,15 @@ class Training:
         zero, thresholds = np.zeros(task.dual.n_samples), np.zeros(task.dual.n_groups)
         solution = Solution(task.dual.start.copy(), zero, thresholds, status, np.inf, 0.0, 0, 0, 0, 0.0)
         certificate = certify_function(
-            task.dual, solution.beta, zero, stopping.tol,
-            criterion=stopping.criterion, is_psd=self.source.kernel.is_psd, diagonal=0.0, solution=solution,
+            task.dual, solution.beta, Scores(zero, zero), stopping.tol,
+            criterion=stopping.criterion, is_psd=self.is_psd, diagonal=0.0,
         )  # fmt: skip
         thresholds = np.array(certificate.level)
-        return Trained(replace(solution, thresholds=thresholds, violation=certificate.violation), certificate)
+        solution = replace(solution, thresholds=thresholds, violation=certificate.violation)
+        return Trained(solution, replace(certificate, **price(solution)))
 
     def _with_bias(self, trained: Trained) -> Trained:
         """The answer with K b and thresholds as `split_bias` gives them."""
-        if self.tau2 is None:
-            return trained
         solution = trained.solution
         Kb, thresholds = self.split_bias(solution.beta, solution.Kb, solution.thresholds)
         return replace(trained, solution=replace(solution, Kb=Kb, thresholds=thresholds))

@@ -1,12 +1,12 @@
 """Least mean squares in the dual: the Widrow-Hoff rule with a kernel.
 
-Solves   (K + s I) b = y by steps along the error; without noise s it walks towards the interpolation of the targets
+Solves   (K + s I) b = y by steps along the error; without noise s towards the interpolation of the targets
 Batch    b <- b + rate (y - (K + s I) b)                             all samples at once
 Sgd      b_i <- b_i + rate (y_i - sum_j k(x_i, x_j) b_j - s b_i)     one sample after the other, in random order
 Rate     A batch step shrinks every error component by 1 - rate lambda: it converges for rate < 2 / lambda_max, and
          lambda_max <= largest sum of |k(x_i, x_j)| over a row, plus s (Gershgorin). A single step is one of successive
          over-relaxation with factor rate (k(x_i, x_i) + s), which converges between 0 and 2. `safe_rate` is one over
-         these bounds, so that divergence is impossible; other rates are watched.
+         these bounds, so that divergence is impossible; other rates are checked.
 Given    a kernel system, targets, a rate, a rule to stop, and a random order for single steps
 Returns  the coefficients, the relative error |y - (K + s I) b| / |y| after every pass, and a Status
 See      Cristianini & Shawe-Taylor (2000), section 7.6: with the augmented kernel K + s I the limit is the Gaussian
@@ -20,6 +20,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.gram.gram import ROW_TILE
 from widemargin.linalg.arrays import Vector
 from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.iteration import Iteration, Watch
@@ -27,7 +28,6 @@ from widemargin.monitor.status import Status
 from widemargin.solvers.lms_steps import step_along
 from widemargin.training.kernel_system import KernelSystem, Rule
 
-BLOCK = 512  # samples whose kernel rows are evaluated together
 DIVERGED = 1e6  # times the first error: beyond, the learning rate is too large for these data
 
 Order = NDArray[np.int64]
@@ -38,7 +38,7 @@ def safe_rate(system: KernelSystem, noise: float, single: bool) -> float:
     if single:
         bound = float(system.diagonal.max(initial=0.0))
     else:
-        blocks = np.array_split(np.arange(len(system)), -(-len(system) // BLOCK))
+        blocks = np.array_split(np.arange(len(system)), -(-len(system) // ROW_TILE))
         bound = max(float(np.abs(system.rows(block)).sum(axis=1).max()) for block in blocks)
     return 1.0 / max(bound + noise, np.finfo(float).tiny)
 
@@ -46,8 +46,8 @@ def safe_rate(system: KernelSystem, noise: float, single: bool) -> float:
 def sweep(system: KernelSystem, order: Order, y: Vector, beta: Vector, rate: float, noise: float) -> float:
     """Single steps for the samples in the given order, which change beta; the norm of the errors met on the way."""
     total = 0.0
-    for start in range(0, len(order), BLOCK):
-        chosen = order[start : start + BLOCK]
+    for start in range(0, len(order), ROW_TILE):
+        chosen = order[start : start + ROW_TILE]
         total += step_along(system.rows(chosen), chosen, y, beta, rate, noise)
     return float(np.sqrt(total))
 

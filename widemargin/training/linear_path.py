@@ -1,8 +1,7 @@
-"""SVC and SVR with a linear kernel by the linear solvers: the same machine, without a kernel matrix.
+"""SVC and SVR with a linear kernel by the linear solvers: the same model, without a kernel matrix.
 
-The answer is the one of the kernel machine: signed multipliers that sum to zero. It is judged as every other, by the
-certificate of widemargin.certificate, with F = K b = X (X'b) computed afresh; if that does not hold, the block solver
-goes on from these multipliers.
+The answer is that of the kernel solvers: signed multipliers that sum to zero. It is certified as every other, with
+K b = X (X'b) recomputed; if the certificate does not hold, the block solver continues from these multipliers.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from widemargin.certificate import Certificate, certify_function
+from widemargin.certificate.certificate import price
 from widemargin.certificate.linear_rounding import function_error
-from widemargin.certificate.prove import proven_violation
 from widemargin.gram.scores import Scores
 from widemargin.gram.source import Index
 from widemargin.kernels import Kernel, Linear
@@ -30,10 +29,10 @@ from widemargin.problems.warm_start import restart
 from widemargin.solvers.linear.proximal_newton import PRIMAL_SIDE
 from widemargin.solvers.linear.solve import solve_linear
 from widemargin.solvers.solution import Solution
+from widemargin.training.task import Trained
 
 FEWEST = 1000  # samples: below, the block solver on a whole kernel matrix is as fast
-FIRST_GAP = 1e-3  # relative gap at which the certificate is looked at for the first time
-MOST_STEPS = 1000  # Newton steps and passes, after which the block solver goes on
+MOST_STEPS = 1000  # Newton steps and passes, after which the block solver continues
 
 
 class LinearPath:
@@ -49,34 +48,29 @@ class LinearPath:
             return False
         return X.shape[0] >= FEWEST and (X.shape[1] <= PRIMAL_SIDE or (sp.issparse(X) and X.format == "csr"))
 
-    def train(
-        self, dual: SignedDual, index: Index | None, stopping: Stopping, watch: Watch
-    ) -> tuple[Solution, Certificate] | None:
+    def train(self, dual: SignedDual, index: Index | None, stopping: Stopping, watch: Watch) -> Trained | None:
         """Solution and certificate of one problem; None for problems of another kind."""
         if len(dual) < FEWEST or stopping.max_iter >= 0 or stopping.criterion == "objective" or not _is_linear(dual):
             return None
         began = time.perf_counter()
         rows = self.rows if index is None else self.rows.take(index)
         largest_square = float(np.max(rows.squared_norms, initial=0.0))
-        scores = Scores(np.empty(0), np.empty(0))
+        found: tuple[Vector, Scores, Certificate] | None = None
+
+        def certified(answer: LinearAnswer) -> tuple[Vector, Scores, Certificate]:
+            beta = _feasible(dual, answer.beta)
+            scores = _scores(rows, beta)
+            certificate = certify_function(
+                dual, beta, scores, stopping.tol, criterion=stopping.criterion, diagonal=largest_square
+            )
+            return beta, scores, certificate
 
         def decide(answer: LinearAnswer) -> Status | None:
-            nonlocal scores
-            point = _feasible(dual, answer.beta)
-            scores = _scores(rows, point)
-            if stopping.criterion == "kkt":
-                holds = proven_violation(dual, point, scores) <= stopping.tol
-            else:
-                holds = certified(point, scores).holds
-            return Status.OPTIMAL if holds else None
+            nonlocal found
+            found = certified(answer)
+            return Status.OPTIMAL if found[-1].holds else None
 
-        def certified(beta: Vector, scores: Scores, solution: Solution | None = None) -> Certificate:
-            return certify_function(
-                dual, beta, scores.values, stopping.tol, error=scores.error, criterion=stopping.criterion,
-                diagonal=largest_square, solution=solution,
-            )  # fmt: skip
-
-        def tell(now: Iteration) -> None:
+        def report(now: Iteration) -> None:
             def point() -> tuple[Vector, Vector]:
                 assert now.multipliers is not None
                 beta = _feasible(dual, now.multipliers())
@@ -84,17 +78,18 @@ class LinearPath:
 
             watch(replace(now, point=point))
 
-        limits = Stopping(FIRST_GAP, "gap", MOST_STEPS, stopping.time_limit)
-        answer = solve_linear(linear_problem(rows, dual), LinearRun(limits, tell, decide))
-        beta = _feasible(dual, answer.beta)
-        if not answer.status.converged:  # else it was computed to be accepted
-            scores = _scores(rows, beta)
+        limits = replace(stopping, criterion="gap", max_iter=MOST_STEPS)
+        answer = solve_linear(linear_problem(rows, dual), LinearRun(limits, report, decide))
+        if found is None or not answer.status.converged:  # else it was computed to be accepted
+            found = certified(answer)
+        beta, scores, certificate = found
+        near_enough = certificate.holds and not answer.status.on_request  # it may have stalled there
         solution = Solution(
             beta=beta,
             Kb=scores.values,
-            thresholds=np.zeros(1),
-            status=answer.status,
-            violation=np.nan,
+            thresholds=np.array(certificate.level),
+            status=Status.OPTIMAL if near_enough else answer.status,
+            violation=certificate.violation,
             objective=dual.objective(beta, scores.values),
             iterations=answer.iterations,
             rounds=answer.iterations,
@@ -102,9 +97,7 @@ class LinearPath:
             seconds=time.perf_counter() - began,
             error=scores.error,
         )
-        certificate = certified(beta, scores, solution)
-        thresholds = np.array(certificate.level)
-        return replace(solution, thresholds=thresholds, violation=certificate.violation), certificate
+        return Trained(solution, replace(certificate, **price(solution)))
 
 
 def _feasible(dual: SignedDual, beta: Vector) -> Vector:
@@ -122,7 +115,7 @@ def _is_linear(dual: SignedDual) -> bool:
 
 
 def _scores(rows: Design, beta: Vector) -> Scores:
-    """F = X (X'b), without the bias, and its error."""
+    """K b = X (X'b), without the bias, and its error."""
     support = np.flatnonzero(beta)
     total = np.zeros(rows.d + 1)
     rows.add_transposed(support, beta[support], total)

@@ -65,23 +65,14 @@ class Traced:
         """Whether the solver bounds the error of its K b (training/certified.py)."""
         return bool(getattr(self.solve, "tracks_error", False))
 
-    def __call__(
-        self,
-        dual: SignedDual,
-        gram: Any,
-        stopping: Any,
-        start: NDArray | None = None,
-        function: NDArray | None = None,
-        watch: Watch | None = None,
-    ) -> Solution:
-        """Solve and record."""
+    def __call__(self, dual: SignedDual, *given: Any, watch: Watch | None = None, **start: Any) -> Solution:
+        """Solve and record; everything but the listener is passed on."""
 
         def both(seen: Iteration) -> None:
             point = seen.point
-            self.trace.note(
-                replace(seen, dual=dual, measure=None if point is None else lambda: measure(dual, *point()))
-            )
+            measured = None if point is None else lambda: measure(dual, *point())
+            self.trace.note(replace(seen, dual=dual, measure=measured))
             if watch is not None:
                 watch(seen)
 
-        return self.solve(dual, gram, stopping, start=start, function=function, watch=both)
+        return self.solve(dual, *given, watch=both, **start)
