@@ -46,9 +46,7 @@ class FactorTuning:
     rank_per_root: float = 4.0  # of sqrt(n): making F costs n rank^2, about as much as one or two products with K
     rounds: int = 10  # in which pivots are drawn
     good_enough: float = 0.5  # of the noise: once the rest sums to less, eigenvalues of M^-1 A are within [1, 1.5]
-    jitter: float = (
-        1e-13  # of the trace of a block: keeps its factor real; F F' only gets smaller, so M <= A stays true
-    )
+    jitter: float = 1e-13  # of the trace of a block: keeps its factor real; F F' only gets smaller, M <= A stays true
     strip: int = 4096  # rows of F scaled at a time
 
 
@@ -61,12 +59,9 @@ class PartialFactor:
     def __init__(
         self, kernel: Kernel, samples: Samples, diagonal: Vector, noise: float, n_threads: int, rank: int | None = None
     ) -> None:
-        n = len(samples)
-        limit = (
-            min(n, TUNING.largest_rank, max(32, int(TUNING.rank_per_root * np.sqrt(n))))
-            if rank is None
-            else min(n, rank)
-        )
+        n, self.noise = len(samples), noise
+        rank = rank or min(TUNING.largest_rank, max(32, int(TUNING.rank_per_root * np.sqrt(n))))
+        limit = min(n, rank)
         rest = np.maximum(diagonal, 0.0)  # negative only for an indefinite kernel, which the solvers find out
         rng = np.random.default_rng(0)  # any seed gives a valid M; a fixed one gives the same answer every time
         F = np.empty((n, limit), order="F")

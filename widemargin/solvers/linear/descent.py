@@ -6,8 +6,8 @@ between passes. Coordinates are the multipliers of samples (dual_descent.py, cra
 shrinking   a pass marks coordinates at a bound whose slope points outwards by more than the largest violation of the
             last pass as SHRUNK: they are left out until the method finds the others settled
 gap         measured when a method's own estimate meets the tolerance or, where it has none, now and then
-memory      where the data exceed the cache and rows are short, visits are random among a few random blocks of
-            neighbouring rows, so that a fetched page is used more than once
+memory      where the data exceed the cache, visits are random among a few random blocks of neighbouring rows, so that
+            a fetched page is used more than once
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widemargin.solvers.reference.passes import Passes, ReferenceSolver, Run, check_option
-from widemargin.solvers.reference.sub_problems import INNER, solve_in_rounds, worst_violators
+from widemargin.solvers.reference.passes import Passes, ReferenceSolver, Run
+from widemargin.solvers.reference.sub_problems import Inner, solve_in_rounds, worst_violators
 from widemargin.solvers.reference.working_set import Index
 
 
@@ -47,10 +47,10 @@ class Osuna(ReferenceSolver):
 
     size: int = 1_000
     exchange: int = 250
-    inner: str = "conjugate-gradient"
+    inner: Inner = "conjugate-gradient"
 
     def __post_init__(self) -> None:
-        check_option("inner", self.inner, INNER)
+        super().__post_init__()
         if not 2 <= self.exchange <= self.size:
             raise ValueError(
                 f"exchange must lie between 2 and size={self.size}, so that both sides of a pair can enter; "

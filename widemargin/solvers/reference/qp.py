@@ -16,6 +16,7 @@ See      Marsland (2014), section 8.3; cvxopt.solvers.qp (Vandenberghe, 2010); C
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,9 @@ from scipy import sparse
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.gradient import pull
-from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, Vector, check_option
+from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, Vector
 from widemargin.solvers.reference.working_set import move, repair_sums, working_set
 
-PACKAGES = ("clarabel", "cvxopt")
 ACCURACY = 1e-10  # gap and feasibility asked of the package
 ROUNDING = 1e-9  # relative: larger errors of sums mean that a package gave up; lower eigenvalues are negative
 INSTALL = "pip install 'widemargin[qp]'"
@@ -125,10 +125,7 @@ class QuadraticProgramme(ReferenceSolver):
     [[0.5, 0.5]]
     """
 
-    package: str = "clarabel"
-
-    def __post_init__(self) -> None:
-        check_option("package", self.package, PACKAGES)
+    package: Literal["clarabel", "cvxopt"] = "clarabel"
 
     def passes(self, run: Run) -> Passes:
         everything = np.arange(len(run.dual))

@@ -99,7 +99,6 @@ class CheckedSystem:
         self.budget = cache_budget(cache_size)
         self._tiles: KernelTiles | None = None
         self._partial: PartialFactor | None = None
-        self._partial_noise = 0.0
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -133,9 +132,8 @@ class CheckedSystem:
     def preconditioner(self, noise: Vector) -> Preconditioner:
         """M of this kernel for a noise; its expensive half is kept, and made anew only for a much smaller noise."""
         level = float(np.exp(np.log(noise).mean()))
-        if self._partial is None or (level < 0.1 * self._partial_noise and self._partial.rest > 0):
+        if self._partial is None or (level < 0.1 * self._partial.noise and self._partial.rest > 0):
             self._partial = PartialFactor(self.kernel, self.samples, self.diagonal, level, self.n_threads)
-            self._partial_noise = level
         with single_threaded_blas():
             return Preconditioner(self._partial, noise)
 
