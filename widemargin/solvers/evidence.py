@@ -140,7 +140,7 @@ class Evidence(ABC):
         return ("change", m, float(target[m])) if relevant[m] else ("delete", m, np.inf)
 
     def apply(self, kind: str, m: int, alpha: float) -> None:
-        """Carry a step out."""
+        """Make a step of `best_step`."""
         if kind == "add":
             self.active.append(m)
             self.alpha, self.mean = np.append(self.alpha, alpha), np.append(self.mean, 0.0)

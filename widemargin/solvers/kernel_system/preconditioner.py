@@ -18,7 +18,7 @@ L lower triangular, the coefficients v = L'^-1 c on the samples S, c = (I + F'D^
 
     v'K v + (r - K v)'D^-1 (r - K v)  =  |c|^2 + (r - F c)'D^-1 (r - F c)  =  r'M^-1 r,
 
-and the left side is an upper bound on r'A^-1 r for any v, however it was found (bounds.py).
+and the left side is an upper bound on r'A^-1 r for any v, however it was found (certificate/system_bounds.py).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class PartialFactor:
         n, self.noise = len(samples), noise
         rank = rank or min(TUNING.largest_rank, max(32, int(TUNING.rank_per_root * np.sqrt(n))))
         limit = min(n, rank)
-        rest = np.maximum(diagonal, 0.0)  # negative only for an indefinite kernel, which the solvers find out
+        rest = np.maximum(diagonal, 0.0)  # negative only for an indefinite kernel, which the solvers detect
         rng = np.random.default_rng(0)  # any seed gives a valid M; a fixed one gives the same answer every time
         F = np.empty((n, limit), order="F")
         lower = np.zeros((limit, limit))
@@ -81,7 +81,7 @@ class PartialFactor:
                 block[np.diag_indices_from(block)] += TUNING.jitter * size
                 try:
                     corner = cholesky(block, lower=True, check_finite=False)
-                except LinAlgError:  # near copies among the pivots, or an indefinite kernel: what there is must do
+                except LinAlgError:  # near copies among the pivots, or an indefinite kernel: the pivots so far are used
                     break
                 new = solve_triangular(corner, columns.T, lower=True, check_finite=False).T
                 lower[used : used + len(pivots), :used] = F[pivots, :used]

@@ -72,7 +72,7 @@ def visit_all_classes(csr, samples, W, alpha, visits, marks, threshold):
             if a[k] < cap[k]:
                 lowest = min(lowest, G[k])
             at_rest = at_rest and a[k] == 0.0
-        if at_rest:  # only the own class can rise: the sample is content if no other class reaches it
+        if at_rest:  # only the own class can rise: optimal if no other class reaches it
             other = -np.inf
             for k in range(K):
                 if k != own:

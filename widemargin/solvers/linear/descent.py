@@ -24,7 +24,7 @@ from widemargin.problems.linear import LinearAnswer, LinearRun, Vector
 
 ACTIVE, NEAR_OPTIMAL, SHRUNK = range(3)  # marks of a coordinate
 NEIGHBOURS = 16  # rows of a block, and blocks among which the order is random: else sorted data would come by class
-NEXT = 0.2  # how much smaller the gap must be before a further condition is looked at again
+NEXT = 0.2  # share of the gap at which an answer that was not accepted is judged again
 SEED = 88172645463325252  # state of the generator that `seed` is mixed into
 CURVATURE_FLOOR = 1e-12  # of an empty row or column
 NO_STEP = 1e-12  # slopes below this move nothing worth the write

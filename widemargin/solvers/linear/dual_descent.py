@@ -10,7 +10,7 @@ optimal     that all of that size together make half of the gap allowed are skip
             visited by themselves several times before the next pass over all
 gap         each visit sees its sample's loss and complementarity term; their sums over a pass are an estimate of the
             gap that costs nothing. It says when computing the gap properly is worth a pass, and how fast it falls.
-memory      all numbers of a sample stand in one cache line, a *record*; record and row of the next visits are fetched
+memory      all numbers of a sample are in one cache line, a *record*; record and row of the next visits are fetched
             ahead.
 
 See         Hsieh et al. (2008), ICML, algorithm 3; Ho & Lin (2012), JMLR 13, for regression; descent.py for the loop.
@@ -151,7 +151,7 @@ class DualDescent(descent.CoordinateDescent):
     ----------
     frozen : losses of the samples left out
     met : relative gap as met on the way of the last pass; ratio : of the gap at its end
-    work : in passes over all samples; looked : passes and gap met when the speed was last looked at
+    work : in passes over all samples; looked : passes and gap met when the speed was last estimated
     """
 
     estimates = True

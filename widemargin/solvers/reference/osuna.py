@@ -5,7 +5,7 @@ Given    a Gram, in blocks and rows
 Returns  a Solution
 Round    put the worst violators outside the set in the place of as many inside -> solve the quadratic programme on the
          set -> carry the change into F. As long as one violator enters, the objective falls (Osuna's theorem).
-Who goes those at a bound first, then the others
+Leaving  those at a bound first, then the others
 Use      when the matrix of all support vectors does not fit, which chunking needs: memory is size^2 numbers, for any n.
 See      Osuna, Freund & Girosi (1997), NNSP; Cristianini & Shawe-Taylor (2000), section 7.4; Platt (1998), section 1.2.
          Which variables to exchange is not published there; here half of each side, as in Joachims (1999).

@@ -1,8 +1,8 @@
-"""The loop that all reference solvers share: passes, looks at the clock, stop rules, honest endings.
+"""The loop that all reference solvers share: passes, time checks, stop rules, endings.
 
-An algorithm is a generator. It changes the point of its `Run`, says `yield PASS` after each pass over the data and
-`yield SLICE` where it only wants the clock and Ctrl-C to be looked at, and returns when it can do no more: then the
-tolerance decides whether that was the optimum, and otherwise the returned status is given as the reason.
+An algorithm is a generator. It changes the point of its `Run`, yields PASS after each pass over the data and SLICE
+where only the time limit and Ctrl-C have to be checked, and returns when it can make no further progress: the tolerance
+then decides whether that was the optimum, and otherwise the returned status is the reason.
 
 Stops    the criteria of Cristianini & Shawe-Taylor (2000), section 7.1 (monitor/stopping.py), checked after every pass
 Ends     always: by the criterion, max_iter, max_passes, time, Ctrl-C, a hard margin that does not exist (UNBOUNDED), or
@@ -38,7 +38,7 @@ STALL_PASSES = 3  # passes in a row without a lower objective before a solver is
 NO_GROWTH = 1e-15  # relative change of the objective that is only rounding
 SMALLEST_MARGIN2 = 1e-10  # squared margin over the largest K_ii below which a hard margin counts as impossible
 
-SLICE, PASS = "slice", "pass"  # what an algorithm yields: part of a pass, so that the clock can be looked at, or all
+SLICE, PASS = "slice", "pass"  # what an algorithm yields: after part of a pass, to check the time, or after all of it
 Turns = Generator[str, None, int]
 Passes = Generator[str, None, Status]
 
@@ -116,7 +116,7 @@ class Run:
         return violation_of(self.table(), self.dual.n_groups), self.dual.objective(self.beta, self.function)
 
     def meets(self, violation: float, objective: float, previous: float) -> bool:
-        """Whether the point meets the criterion; what was only seen during a pass is looked at again, exactly."""
+        """Whether the point meets the criterion; what was only seen during a pass is computed again, exactly."""
         stop = self.stopping
         if stop.criterion != "gap" and self.seen is None and violation <= stop.tol:
             return True

@@ -86,7 +86,7 @@ def solve_programme(dual: SignedDual, Q: NDArray, package: str) -> tuple[Vector,
     beta = _to_bounds(dual, beta, slope, 1.0 / np.maximum(np.diagonal(Q), np.finfo(float).tiny))
     sums = np.add.reduceat(beta - dual.start, dual.group_starts[:-1])
     if dual.n_groups and np.abs(sums).max() > ROUNDING * max(1e-300, float(np.abs(beta).sum())):
-        return dual.start.copy(), iterations  # the package failed: its point is none
+        return dual.start.copy(), iterations  # the package failed: its point is not feasible
     return beta, iterations
 
 
@@ -100,7 +100,7 @@ def _to_bounds(dual: SignedDual, beta: Vector, slope: Vector, reach: Vector) -> 
 
 
 def _package(name: str):  # type: ignore[no-untyped-def]
-    """Import an optional package, or say how to get it."""
+    """Import an optional package, or raise an ImportError that says how to install it."""
     try:
         return __import__(name, fromlist=["solvers"])
     except ImportError as error:

@@ -38,9 +38,9 @@ from widemargin.solvers.reference.working_set import Index
 
 #: Non-bound points, kernel values in this slice, holders of the two thresholds of keerthi.py; threshold,
 #: decrease of the objective, largest violation of a pass, lowest curvature, the two thresholds.
-SCALARS = [(name, np.int64) for name in ("n_free", "work", "up", "low")]
-SCALARS += [(name, np.float64) for name in ("threshold", "decrease", "worst", "lowest_curvature", "b_up", "b_low")]
-WORK_PER_SLICE = 2**23  # kernel values between two looks at the clock: about a tenth of a second
+COUNTS = [(name, np.int64) for name in ("n_free", "work", "up", "low")]
+NUMBERS = [(name, np.float64) for name in ("threshold", "decrease", "worst", "lowest_curvature", "b_up", "b_low")]
+WORK_PER_SLICE = 2**23  # kernel values between two checks of the time: about a tenth of a second
 RETRIES = 3  # times a finished run is taken up again, from gradients computed afresh
 
 
@@ -56,7 +56,7 @@ class State(NamedTuple):
     weights: Vector  # w of a linear machine, else empty
     work: Vector
     other_work: Vector
-    scalars: Any  # one record of SCALARS
+    scalars: Any  # one record of COUNTS and NUMBERS
     random: NDArray[np.uint64]
 
 
@@ -74,7 +74,7 @@ def new_state(run: Run, values: KernelValues, seed: int) -> State:
         weights=np.zeros(values.n_features if linear else 0),
         work=np.zeros(values.n_features),
         other_work=np.zeros(values.n_features),
-        scalars=np.zeros(1, SCALARS).view(np.recarray),
+        scalars=np.zeros(1, [*COUNTS, *NUMBERS]).view(np.recarray),
         random=np.array([2 * seed + 1], np.uint64),
     )
     refresh(values, state, run.gradient())
@@ -143,7 +143,7 @@ def gradient_at(values, s, i):
 
 @jit
 def slice_is_over(s):
-    """Whether it is time to look at the clock; called once per point."""
+    """Whether the time has to be checked; called once per point."""
     s.scalars[0].work += 1
     return s.scalars[0].work >= WORK_PER_SLICE
 
@@ -253,7 +253,7 @@ class PairSolver(ReferenceSolver):
                 retries = 0
                 yield PASS
             elif everything:
-                # Nothing moves. The threshold came from the last step and may not be the best one: look again from it.
+                # Nothing moves. The threshold came from the last step and may not be the best: retry from the middle.
                 lowest, highest = run.table()[0, :2]
                 if highest - lowest <= run.stopping.tol or retries == RETRIES:
                     return Status.STALLED

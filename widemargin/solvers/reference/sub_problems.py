@@ -1,7 +1,7 @@
 """Sub-problems on a working set of variables, the part that chunking and decomposition share.
 
-The variables outside keep their values; their pull on the others is in the gradient already, so the sub-problem is the
-same problem on fewer variables, started from where they are. It is solved by
+The variables outside keep their values, and the gradient contains their contribution: the sub-problem is the same
+problem on fewer variables, started from their values. It is solved by
 
     conjugate-gradient   projected conjugate gradient (conjugate_gradient.py), as in Platt's comparison
     clarabel, cvxopt     a generic package (qp.py), as in the text books

@@ -59,7 +59,7 @@ def improve(run: Run, index: Index, step: Callable[..., int], *options: Any) -> 
 def move(run: Run, index: Index, values: Vector) -> None:
     """Set some variables to new values and carry the change into F; the point changes at once, at the end.
 
-    Values beyond the numbers of the machine are not taken: the run has then run away.
+    Values that overflow are not taken: the run is then marked as run away.
     """
     dual = run.dual
     beta, function = run.beta.copy(), run.function.copy()

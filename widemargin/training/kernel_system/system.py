@@ -6,7 +6,7 @@ cg              conjugate gradients on tiles of K that are kept as far as the me
                 (iterative refinement; Golub & Van Loan 2013, section 3.5.3), so that the answer is that of float64
 least squares   by eigenvalues, where the matrix is singular or indefinite
 
-Whatever the method, the certificate comes from the residual of the coefficients it left (checked.py, bounds.py).
+Whatever the method, the certificate comes from the residual of its coefficients (checked.py).
 
 "auto" takes Cholesky for few samples; for more it tries conjugate gradients first, as long as they promise to be done
 in the time of a Cholesky factor, and goes on without limit where a factor does not fit.
@@ -78,7 +78,7 @@ class KernelSystem(CheckedSystem):
     """
 
     def release(self) -> None:
-        """Give the memory of tiles back; they are made again when needed."""
+        """Free the memory of the tiles; they are made again when needed."""
         self._tiles = None
 
     # ---- pieces
@@ -175,7 +175,7 @@ class KernelSystem(CheckedSystem):
     def _descend(
         self, noise: Vector, targets: Matrix, rule: Rule, started: float, watch: Watch | None, trial: bool
     ) -> Solved:
-        """By conjugate gradients, in rounds that begin with a fresh residual; a trial gives up if it is no bargain."""
+        """By conjugate gradients, in rounds from a recomputed residual; a trial ends once a factor is cheaper."""
         deadline = float("inf") if rule.time_limit is None else started + rule.time_limit
         allowed = rule.max_iter if rule.max_iter >= 0 else MOST_STEPS
         bargain = max(TUNING.promise, int(TUNING.steps_per_factor * len(self))) if trial else allowed
