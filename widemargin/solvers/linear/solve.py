@@ -53,8 +53,7 @@ def solve_linear(
     if not problem.free_bias and hard < (tuning.easy_narrow if few_features else tuning.easy):
         return _passes(problem, run, tuning)
     if not problem.free_bias and not few_features:
-        passes = (8 if rows.d > 500 else 3) if problem.squared else 4
-        found = solve_coordinates(problem, _at_most(run, passes), tuning=tuning)
+        found = solve_coordinates(problem, _at_most(run, tuning.first_passes), tuning=tuning)
         return solve_newton(problem, run, found, tuning=tuning) if found.status in GO_ON else found
     if rows.n >= tuning.samples_per_feature[0 if problem.squared else 1] * rows.d:
         return _from_subsample(problem, run, tuning)

@@ -10,7 +10,8 @@ class LinearTuning:
     """Sizes in samples or features; give another value to a solver to try other numbers.
 
     Which method (solve.py)
-    easy, easy_narrow : hardness below which coordinate descent needs only a few passes, beyond `few_features` and up to
+    easy, easy_narrow : hardness below which coordinate descent needs few passes, for more than `few_features` or fewer
+    first_passes : of coordinate descent before Newton, for more than `few_features`
     subsample : Newton starts from the optimum of each subsample-th sample ...
     samples_per_feature : ... from here on, for squared and for linear losses
 
@@ -39,6 +40,7 @@ class LinearTuning:
 
     easy: float = 3.0
     easy_narrow: float = 1.0
+    first_passes: int = 4
     subsample: int = 16
     samples_per_feature: tuple[int, int] = (200, 1600)
 
