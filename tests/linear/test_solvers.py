@@ -20,15 +20,17 @@ from widemargin.linalg.design import design_of
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.linear import linear_problem
-from widemargin.solvers.linear import dual_descent, newton_system, proximal_newton, solve
 from widemargin.solvers.linear.crammer_singer import balance
 from widemargin.solvers.linear.descent import arrange
 from widemargin.solvers.linear.dual_descent import solve_coordinates
-from widemargin.solvers.linear.proximal_newton import solve_newton
+from widemargin.solvers.linear.newton_system import FeatureGram, SampleGram
+from widemargin.solvers.linear.proximal_newton import newton_cost, solve_newton
 from widemargin.solvers.linear.responses import bias_change, respond, smoothed_losses
 from widemargin.solvers.linear.solve import solve_linear
+from widemargin.solvers.linear.tuning import DEFAULT
 
 GAP = 1e-6
+BY_SAMPLES = replace(DEFAULT, few_features=0, most_features=0)
 
 
 def certify_linear(problem, answer, tol, seconds):
@@ -48,22 +50,19 @@ def certified(problem, answer):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("shape", [(120, 8), (60, 150)], ids=["tall", "wide"])
 @pytest.mark.parametrize("C", [0.01, 10.0])
-def test_methods_agree(loss, shape, C, monkeypatch):
+def test_methods_agree(loss, shape, C):
     task = problem(loss, *shape, C=C, sparse=True)
     run = run_to(GAP, max_iter=100_000)
     expected = certified(task, solve_newton(task, run))
     assert certified(task, solve_coordinates(task, run)) == pytest.approx(expected, rel=2 * GAP)
     assert certified(task, solve_linear(task, run)) == pytest.approx(expected, rel=2 * GAP)
-    monkeypatch.setattr(proximal_newton, "FEW_FEATURES", 0)
-    monkeypatch.setattr(proximal_newton, "PRIMAL_SIDE", 0)
-    assert certified(task, solve_newton(task, run)) == pytest.approx(expected, rel=2 * GAP)
-    monkeypatch.setattr(newton_system, "MOST_FREE", 0)
-    assert certified(task, solve_newton(task, run)) == pytest.approx(expected, rel=2 * GAP)
+    for tuning in (BY_SAMPLES, replace(BY_SAMPLES, most_free=0)):
+        assert certified(task, solve_newton(task, run, tuning=tuning)) == pytest.approx(expected, rel=2 * GAP)
 
 
 def test_the_unused_half_of_the_system_of_samples_holds_no_chance_values(monkeypatch):
     """It is added to with the other half: a signalling NaN left in fresh memory made that a warning."""
-    gram, samples = newton_system.SampleGram(problem("hinge", 40, 8, C=1.0)), np.arange(20)
+    gram, samples = SampleGram(problem("hinge", 40, 8, C=1.0), DEFAULT), np.arange(20)
     gram._among(samples)
     monkeypatch.setattr(np, "empty", lambda shape, *_, **__: np.full(shape, np.nan))
     assert np.isfinite(gram._among(samples)).all()
@@ -71,43 +70,38 @@ def test_the_unused_half_of_the_system_of_samples_holds_no_chance_values(monkeyp
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-def test_unpenalised_bias_by_both_newton_systems(loss, sparse, monkeypatch):
+def test_unpenalised_bias_by_both_newton_systems(loss, sparse):
     task = problem(loss, 80, 12, C=3.0, free=True, sparse=sparse)
     run = run_to(GAP)
     expected = certified(task, solve_newton(task, run))
-    monkeypatch.setattr(proximal_newton, "FEW_FEATURES", 0)
-    monkeypatch.setattr(proximal_newton, "PRIMAL_SIDE", 0)
-    monkeypatch.setattr(newton_system, "MOST_KEPT", 20)  # inner products are thrown away and computed again
-    assert certified(task, solve_newton(task, run)) == pytest.approx(expected, rel=2 * GAP)
-    monkeypatch.setattr(newton_system, "MOST_FREE", 0)
-    assert certified(task, solve_newton(task, run)) == pytest.approx(expected, rel=2 * GAP)
+    forgetful = replace(BY_SAMPLES, most_kept=20)  # inner products are thrown away and computed again
+    for tuning in (forgetful, replace(forgetful, most_free=0)):
+        assert certified(task, solve_newton(task, run, tuning=tuning)) == pytest.approx(expected, rel=2 * GAP)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("free", [False, True])
-def test_every_start_of_the_rules_is_taken_and_agrees(loss, free, monkeypatch):
+def test_every_start_of_the_rules_is_taken_and_agrees(loss, free):
     task = problem(loss, 600, 5, C=1.0, free=free)
     expected = certified(task, solve_newton(task, run_to(GAP)))
-    monkeypatch.setattr(solve, "SMALL_PROBLEM", 0)
-    for name, value in (("SAMPLES_PER_FEATURE", {True: 1, False: 1}), ("FEW_FEATURES", 0), ("PRIMAL_SIDE", 0)):
-        monkeypatch.setattr(solve, name, value)
-        assert certified(task, solve_linear(task, run_to(GAP))) == pytest.approx(expected, rel=2 * GAP), name
+    tuning = DEFAULT
+    for start in ({"samples_per_feature": (1, 1)}, {"few_features": 0}, {"most_features": 0}):
+        tuning = replace(tuning, **start)
+        answer = solve_linear(task, run_to(GAP), tuning=tuning)
+        assert certified(task, answer) == pytest.approx(expected, rel=2 * GAP), start
 
 
-def test_coordinate_descent_gives_up_in_favour_of_newton(monkeypatch):
-    monkeypatch.setattr(solve, "SMALL_PROBLEM", 0)
-    monkeypatch.setattr(solve, "PRIMAL_SIDE", 0)
+def test_coordinate_descent_gives_up_in_favour_of_newton():
     task = problem("hinge", 300, 40, C=1000.0)
-    alone = solve_coordinates(task, run_to(1e-8), rival=proximal_newton.seconds_from)
+    alone = solve_coordinates(task, run_to(1e-8), rival=partial(newton_cost, task))
     assert alone.status is Status.OWN_RULE
-    assert solve_linear(task, run_to(1e-8)).status is Status.OPTIMAL
+    assert solve_linear(task, run_to(1e-8), tuning=replace(DEFAULT, most_features=0)).status is Status.OPTIMAL
 
 
-def test_data_beyond_the_cache_are_visited_in_blocks_with_the_same_answer(monkeypatch):
+def test_data_beyond_the_cache_are_visited_in_blocks_with_the_same_answer():
     task = problem("squared_hinge", 3000, 20, sparse=True)
     expected = certified(task, solve_coordinates(task, run_to(1e-6)))
-    monkeypatch.setattr(dual_descent, "CACHE", 0)
-    answer = solve_coordinates(task, run_to(1e-6))
+    answer = solve_coordinates(task, run_to(1e-6), tuning=replace(DEFAULT, cache=0))
     certificate = certify_linear(task, answer, 1e-6, 0.0)
     assert answer.status is Status.OPTIMAL and certificate.primal == pytest.approx(expected, rel=2e-6)
     assert certificate.drift <= 1e-9  # w = X'b
@@ -126,15 +120,14 @@ def test_products_handed_over_to_the_certificate_are_those_of_the_answer(solver,
         assert getattr(handed_over, name) == pytest.approx(getattr(afresh, name), rel=1e-9, abs=1e-9), name
 
 
-def test_sorted_classes_do_not_slow_down_visits_in_blocks(monkeypatch):
+def test_sorted_classes_do_not_slow_down_visits_in_blocks():
     rng = np.random.default_rng(0)
     X = sp.csr_array(rng.normal(size=(4000, 10)) + np.repeat([[0.0], [0.7]], 2000, axis=0))
     sign = np.repeat([-1.0, 1.0], 2000)
     dual = SignedDual(linear_term=-sign, lower=np.minimum(sign, 0.0), upper=np.maximum(sign, 0.0), n_groups=0)
     task = linear_problem(design_of(X, 1.0), dual)
     random = solve_coordinates(task, run_to(1e-3))
-    monkeypatch.setattr(dual_descent, "CACHE", 0)
-    blocks = solve_coordinates(task, run_to(1e-3))
+    blocks = solve_coordinates(task, run_to(1e-3), tuning=replace(DEFAULT, cache=0))
     assert blocks.status is Status.OPTIMAL and blocks.iterations <= 1.5 * random.iterations
 
 
@@ -217,7 +210,7 @@ def test_multipliers_of_a_small_gap_pass_the_certificate_of_the_kernel_problem()
 @pytest.mark.parametrize("free", [False, True])
 def test_a_system_of_rounding_errors_has_a_direction(free):
     """A diagonal that cancelled to zero beside what rounding left elsewhere: no jitter in proportion to it helps."""
-    system = newton_system.FeatureGram(problem("hinge", 4, 1, C=1.0))
+    system = FeatureGram(problem("hinge", 4, 1, C=1.0))
     system.gram = np.array([[0.0, 1e-3], [1e-3, 0.0]])
     system.inside[:] = free
     direction = system.direction(np.array([1.0, 1.0]), np.full(4, free), 1e9)

@@ -62,6 +62,15 @@ def scan_groups(f, beta, lower, upper, epsilon, starts, n_groups):
 
 
 @jit
+def free_of(beta, lower, upper, epsilon):
+    """Mask of the free variables."""
+    free = np.empty(beta.shape[0], np.bool_)
+    for t in range(beta.shape[0]):
+        free[t] = is_free(beta[t], lower[t], upper[t], epsilon[t])
+    return free
+
+
+@jit
 def free_variables(terms, beta):
     """Numbers of the free variables."""
     numbers = np.empty(beta.shape[0], np.int64)

@@ -36,7 +36,6 @@ from widemargin.monitor.status import Status
 FIRST_NOISE = 0.1  # of the targets' standard deviation: where the noise begins
 LEAST_NOISE = 1e-6  # of the targets' standard deviation: below, the evidence is ruled by rounding
 NEWTON_STEPS = 25  # for the mode of the weights; it starts close to it
-HALVINGS = 100  # of a Newton step; no finite one is longer than 2^100 times a useful one
 LEAST_CURVATURE = 1e-12  # p (1 - p) of samples far from the boundary, where it would underflow
 NEWTON_TOL = 1e-8  # of the norm of the gradient
 ALIGNED = 1e-9  # share of a basis function that must be new to the model: near copies make Sigma singular
@@ -141,7 +140,7 @@ class Evidence(ABC):
         return ("change", m, float(target[m])) if relevant[m] else ("delete", m, np.inf)
 
     def apply(self, kind: str, m: int, alpha: float) -> None:
-        """Carry a step out."""
+        """Make a step of `best_step`."""
         if kind == "add":
             self.active.append(m)
             self.alpha, self.mean = np.append(self.alpha, alpha), np.append(self.mean, 0.0)
@@ -227,12 +226,10 @@ class ClassificationEvidence(Evidence):
             step = np.linalg.solve(curvature, gradient)
             if not np.isfinite(step).all():
                 break
-            for _ in range(HALVINGS):
-                tried = energy(w + step)
-                if tried <= value or np.abs(step).max() < 1e-12:
-                    break
+            while not energy(w + step) <= value and np.abs(step).max() >= 1e-12:
                 step *= 0.5
-            w, value = w + step, tried
+            w = w + step
+            value = energy(w)
         return w
 
 

@@ -26,8 +26,8 @@ from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.linear import LinearAnswer, LinearRun, Vector, linear_problem
 from widemargin.problems.warm_start import restart
-from widemargin.solvers.linear.proximal_newton import PRIMAL_SIDE
 from widemargin.solvers.linear.solve import solve_linear
+from widemargin.solvers.linear.tuning import DEFAULT
 from widemargin.solvers.solution import Solution
 from widemargin.training.task import Trained
 
@@ -46,7 +46,7 @@ class LinearPath:
         """Whether problems on these data can be solved without the kernel matrix, and faster."""
         if type(kernel) is not Linear or not (sp.issparse(X) or isinstance(X, np.ndarray)):
             return False
-        return X.shape[0] >= FEWEST and (X.shape[1] <= PRIMAL_SIDE or (sp.issparse(X) and X.format == "csr"))
+        return X.shape[0] >= FEWEST and (X.shape[1] <= DEFAULT.most_features or (sp.issparse(X) and X.format == "csr"))
 
     def train(self, dual: SignedDual, index: Index | None, stopping: Stopping, watch: Watch) -> Trained | None:
         """Solution and certificate of one problem; None for problems of another kind."""

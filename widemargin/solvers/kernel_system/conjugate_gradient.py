@@ -14,10 +14,11 @@ Error    The same number bounds every prediction f(x) = k(x)'a: by Cauchy and Sc
 
              |f(x) - f*(x)|  <=  sqrt( k(x, x) r'M^-1 r ).
 
-         These are the bounds of exact arithmetic, and they decide when to stop; bounds.py proves them with rounding
-         errors counted, for the coefficients that were found.
+         These are the bounds of exact arithmetic, and they decide when to stop; certificate/system_bounds.py proves
+         them for the coefficients that were found, with rounding errors counted.
 Ends     when r'M^-1 r is small enough for every right-hand side; at max_iter, at the deadline, on Ctrl-C; or STALLED
-         when rounding stops it, INDEFINITE when a direction of no or negative curvature shows that K is no kernel
+         when rounding stops it, INDEFINITE when a direction of no or negative curvature shows that K is
+         not positive semi-definite
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def descend(
     goal : (m,) r'M^-1 r at which a right-hand side is done
     lower : (m,) lower bounds at the start, zero where it is left out
     watch : called with the step, lower bounds, errors, and the answer so far, which the next step changes; True ends
-        the run as MAX_ITER, where another method waits
+        the run as MAX_ITER, in favour of another method
     """
     r = residual.copy()
     z = A.precondition(r)

@@ -18,7 +18,7 @@ L lower triangular, the coefficients v = L'^-1 c on the samples S, c = (I + F'D^
 
     v'K v + (r - K v)'D^-1 (r - K v)  =  |c|^2 + (r - F c)'D^-1 (r - F c)  =  r'M^-1 r,
 
-and the left side is an upper bound on r'A^-1 r for any v, however it was found (bounds.py).
+and the left side is an upper bound on r'A^-1 r for any v, however it was found (certificate/system_bounds.py).
 """
 
 from __future__ import annotations
@@ -46,9 +46,7 @@ class FactorTuning:
     rank_per_root: float = 4.0  # of sqrt(n): making F costs n rank^2, about as much as one or two products with K
     rounds: int = 10  # in which pivots are drawn
     good_enough: float = 0.5  # of the noise: once the rest sums to less, eigenvalues of M^-1 A are within [1, 1.5]
-    jitter: float = (
-        1e-13  # of the trace of a block: keeps its factor real; F F' only gets smaller, so M <= A stays true
-    )
+    jitter: float = 1e-13  # of the trace of a block: keeps its factor real; F F' only gets smaller, M <= A stays true
     strip: int = 4096  # rows of F scaled at a time
 
 
@@ -61,13 +59,10 @@ class PartialFactor:
     def __init__(
         self, kernel: Kernel, samples: Samples, diagonal: Vector, noise: float, n_threads: int, rank: int | None = None
     ) -> None:
-        n = len(samples)
-        limit = (
-            min(n, TUNING.largest_rank, max(32, int(TUNING.rank_per_root * np.sqrt(n))))
-            if rank is None
-            else min(n, rank)
-        )
-        rest = np.maximum(diagonal, 0.0)  # negative only for an indefinite kernel, which the solvers find out
+        n, self.noise = len(samples), noise
+        rank = rank or min(TUNING.largest_rank, max(32, int(TUNING.rank_per_root * np.sqrt(n))))
+        limit = min(n, rank)
+        rest = np.maximum(diagonal, 0.0)  # negative only for an indefinite kernel, which the solvers detect
         rng = np.random.default_rng(0)  # any seed gives a valid M; a fixed one gives the same answer every time
         F = np.empty((n, limit), order="F")
         lower = np.zeros((limit, limit))
@@ -86,7 +81,7 @@ class PartialFactor:
                 block[np.diag_indices_from(block)] += TUNING.jitter * size
                 try:
                     corner = cholesky(block, lower=True, check_finite=False)
-                except LinAlgError:  # near copies among the pivots, or an indefinite kernel: what there is must do
+                except LinAlgError:  # near copies among the pivots, or an indefinite kernel: the pivots so far are used
                     break
                 new = solve_triangular(corner, columns.T, lower=True, check_finite=False).T
                 lower[used : used + len(pivots), :used] = F[pivots, :used]

@@ -22,15 +22,7 @@ from numpy.typing import NDArray
 from widemargin._jit import jit
 from widemargin.linalg.design import Design
 from widemargin.problems.linear import LinearAnswer, LinearRun, Vector
-from widemargin.solvers.linear.descent import (
-    CURVATURE_FLOOR,
-    NO_STEP,
-    SHRUNK,
-    CoordinateDescent,
-    VisitOrder,
-    arrange,
-    run_passes,
-)
+from widemargin.solvers.linear import descent
 
 
 class LabelledSamples(NamedTuple):
@@ -80,16 +72,16 @@ def visit_all_classes(csr, samples, W, alpha, visits, marks, threshold):
             if a[k] < cap[k]:
                 lowest = min(lowest, G[k])
             at_rest = at_rest and a[k] == 0.0
-        if at_rest:  # only the own class can rise: the sample is content if no other class reaches it
+        if at_rest:  # only the own class can rise: optimal if no other class reaches it
             other = -np.inf
             for k in range(K):
                 if k != own:
                     other = max(other, G[k])
             if other - G[own] < -threshold:
-                marks[i] = SHRUNK
+                marks[i] = descent.SHRUNK
                 continue
         worst = max(worst, highest - lowest)
-        if highest - lowest <= NO_STEP:
+        if highest - lowest <= descent.NO_STEP:
             continue
         for k in range(K):
             level[k] = G[k] - A[i] * a[k]
@@ -106,19 +98,19 @@ def visit_all_classes(csr, samples, W, alpha, visits, marks, threshold):
     return worst
 
 
-class JointDescent(CoordinateDescent):
+class JointDescent(descent.CoordinateDescent):
     """Weights W = X'a and multipliers a."""
 
     wait = (2, 3)
 
     def __init__(self, rows: Design, labels: NDArray[np.int64], n_classes: int, cost: Vector) -> None:
         self.rows = rows.as_sparse()
-        curvature = np.maximum(self.rows.squared_norms + rows.column**2, CURVATURE_FLOOR)
+        curvature = np.maximum(self.rows.squared_norms + rows.column**2, descent.CURVATURE_FLOOR)
         self.samples = LabelledSamples(labels, cost, curvature)
         self.w, self.alpha = np.zeros((rows.d + 1, n_classes)), np.zeros((rows.n, n_classes))
 
-    def visit(self, order: VisitOrder, threshold: float, goal: float) -> float:
-        order.active = visits = arrange(order.active, 1, order.state)
+    def visit(self, order: descent.VisitOrder, threshold: float, goal: float) -> float:
+        order.active = visits = descent.arrange(order.active, 1, order.state)
         return visit_all_classes(self.rows.csr, self.samples, self.w, self.alpha, visits, order.marks, threshold)
 
     def measure(self) -> LinearAnswer:
@@ -139,4 +131,4 @@ def solve_crammer_singer(
     rows: Design, labels: NDArray[np.int64], n_classes: int, cost: Vector, run: LinearRun
 ) -> LinearAnswer:
     """Passes over the samples until the relative gap is met or the run ends."""
-    return run_passes(JointDescent(rows, labels, n_classes, cost), rows.n, run)
+    return descent.run_passes(JointDescent(rows, labels, n_classes, cost), rows.n, run)

@@ -6,8 +6,8 @@ between passes. Coordinates are the multipliers of samples (dual_descent.py, cra
 shrinking   a pass marks coordinates at a bound whose slope points outwards by more than the largest violation of the
             last pass as SHRUNK: they are left out until the method finds the others settled
 gap         measured when a method's own estimate meets the tolerance or, where it has none, now and then
-memory      where the data exceed the cache and rows are short, visits are random among a few random blocks of
-            neighbouring rows, so that a fetched page is used more than once
+memory      where the data exceed the cache, visits are random among a few random blocks of neighbouring rows, so that
+            a fetched page is used more than once
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from widemargin.problems.linear import LinearAnswer, LinearRun, Vector
 
 ACTIVE, NEAR_OPTIMAL, SHRUNK = range(3)  # marks of a coordinate
 NEIGHBOURS = 16  # rows of a block, and blocks among which the order is random: else sorted data would come by class
-NEXT = 0.2  # how much smaller the gap must be before a further condition is looked at again
+NEXT = 0.2  # share of the gap at which an answer that was not accepted is judged again
 SEED = 88172645463325252  # state of the generator that `seed` is mixed into
 CURVATURE_FLOOR = 1e-12  # of an empty row or column
 NO_STEP = 1e-12  # slopes below this move nothing worth the write

@@ -3,14 +3,14 @@
 Solves      the signed dual without equality constraint (bias penalised or absent), one multiplier at a time:
             b_i <- clip( soft( b_i - f_i / Q_i, e / Q_i ), lo, hi ),     with w = X'b kept up to date,
             f_i = w'x_i + c_i + D_i b_i,     Q_i = |x_i|^2 + D_i
-Given       problem, a run; `rival`, the seconds another method would take from given multipliers
+Given       problem, a run; `rival`, the nanoseconds another method would take from given multipliers
 Returns     LinearAnswer; status OWN_RULE means that it ended because of the rival
 near        the gap is the sum of one complementarity term per sample (responses.py). Samples whose terms are so small
 optimal     that all of that size together make half of the gap allowed are skipped for a while: the few others are
             visited by themselves several times before the next pass over all
 gap         each visit sees its sample's loss and complementarity term; their sums over a pass are an estimate of the
             gap that costs nothing. It says when computing the gap properly is worth a pass, and how fast it falls.
-memory      all numbers of a sample stand in one cache line, a *record*; record and row of the next visits are fetched
+memory      all numbers of a sample are in one cache line, a *record*; record and row of the next visits are fetched
             ahead.
 
 See         Hsieh et al. (2008), ICML, algorithm 3; Ho & Lin (2012), JMLR 13, for regression; descent.py for the loop.
@@ -26,36 +26,18 @@ from numba import types
 from numba.extending import intrinsic
 
 from widemargin._jit import CONTRACT, INTERPRETED, jit
+from widemargin.costs import COSTS
 from widemargin.linalg.design import ONE, TWO, Index, SparseDesign
 from widemargin.monitor.status import Status
 from widemargin.problems.linear import LinearAnswer, LinearProblem, LinearRun, Vector
-from widemargin.solvers.linear.descent import (
-    ACTIVE,
-    CURVATURE_FLOOR,
-    NEAR_OPTIMAL,
-    NEIGHBOURS,
-    NO_STEP,
-    SHRUNK,
-    CoordinateDescent,
-    VisitOrder,
-    arrange,
-    run_passes,
-    select,
-)
+from widemargin.solvers.linear import descent
 from widemargin.solvers.linear.responses import respond, smoothed_losses
+from widemargin.solvers.linear.tuning import DEFAULT, LinearTuning
 
 BETA, LINEAR_TERM, EPSILON, LOWER, UPPER, DIAGONAL, INVERSE = range(7)  # places in a record
 RECORD = 8  # floats: a cache line
-NEAR_SHARE = 0.5  # of the gap allowed: what near-optimal samples may have together
-EXTRA_WORK = 0.3  # of a pass that is spent on the other samples alone before all are looked at again
-MOSTLY_NEAR = 0.5  # share of the samples: if more than this are not near-optimal, all are visited
 FETCH_AHEAD = 4  # visits ahead of which a row is fetched: about the latency of memory over the cost of a visit
 LONGEST = 64  # entries of a row fetched ahead; the processor notices itself that longer ones go on
-SHORT_ROW = 32  # entries: rows shorter than this waste most of a page when visited alone
-CACHE = 24_000_000  # bytes of data up to which a random visit costs no page
-BELIEVED = 60.0  # passes' worth of work after which the rate of the gap can be believed
-NEARLY = 1.0 / 3.0  # gap at the end of a pass over its estimate on the way, which is mostly that of its beginning
-ENTRY = 1.6e-9  # seconds a pass takes for each entry of the data
 TINY = float(np.finfo(float).tiny)
 
 
@@ -103,15 +85,10 @@ def visit_samples(csr, records, w, visits, marks, threshold, level):
         soon = visits[min(s + 2 * FETCH_AHEAD, final)]
         fetch(records, soon * RECORD)
         fetch(indptr, soon)
-        soon = indptr[visits[min(s + FETCH_AHEAD, final)]]  # its place is there by now
-        fetch(indices, soon)
-        fetch(indices, soon + 16)
-        fetch(values, soon)
-        fetch(values, soon + 8)
-        fetch(values, soon + 16)
-        for line in range(soon + 24, min(indptr[visits[min(s + FETCH_AHEAD, final)] + 1], soon + LONGEST), 8):
+        soon = visits[min(s + FETCH_AHEAD, final)]  # its place is there by now
+        for line in range(indptr[soon], min(indptr[soon + 1], indptr[soon] + LONGEST), 8):
             fetch(values, line)
-            fetch(indices, line + 8)
+            fetch(indices, line)
         i = visits[s]
         start, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
         even, odd = bias * column, 0.0
@@ -132,15 +109,15 @@ def visit_samples(csr, records, w, visits, marks, threshold, level):
         loss = loss_at(z, e, lower, upper, diagonal)
         losses += loss
         if gain < -threshold:  # its complementarity term is zero
-            marks[i] = SHRUNK
+            marks[i] = descent.SHRUNK
             left_out += loss
             continue
         worst = max(worst, gain)
         term = loss + e * abs(b) - z * b + 0.5 * diagonal * b * b
         comp += term
         if term <= level:
-            marks[i] = NEAR_OPTIMAL
-        if gain > NO_STEP:
+            marks[i] = descent.NEAR_OPTIMAL
+        if gain > descent.NO_STEP:
             inverse = records[i, INVERSE]
             t = b - f * inverse
             if e > 0.0:
@@ -161,41 +138,41 @@ def records_of(problem: LinearProblem, rows: SparseDesign) -> Vector:
     room, dual = np.zeros((rows.n + 1) * RECORD), problem.dual
     skip = -(room.ctypes.data // room.itemsize) % RECORD
     records = room[skip : skip + rows.n * RECORD].reshape(rows.n, RECORD)
-    curvature = np.maximum(rows.squared_norms + rows.column**2 + dual.diagonal, CURVATURE_FLOOR)
+    curvature = np.maximum(rows.squared_norms + rows.column**2 + dual.diagonal, descent.CURVATURE_FLOOR)
     records[:, LINEAR_TERM], records[:, EPSILON], records[:, DIAGONAL] = dual.linear_term, dual.epsilon, dual.diagonal
     records[:, LOWER], records[:, UPPER], records[:, INVERSE] = dual.lower, dual.upper, 1.0 / curvature
     return records
 
 
-class DualDescent(CoordinateDescent):
+class DualDescent(descent.CoordinateDescent):
     """Records and weights of the method, and what it knows of its speed.
 
     Attributes
     ----------
     frozen : losses of the samples left out
     met : relative gap as met on the way of the last pass; ratio : of the gap at its end
-    work : in passes over all samples; looked : passes and gap met when the speed was last looked at
+    work : in passes over all samples; looked : passes and gap met when the speed was last estimated
     """
 
     estimates = True
 
-    def __init__(self, problem: LinearProblem, rival: Callable[[LinearProblem, Vector], float] | None) -> None:
-        self.problem, self.rival = problem, rival
+    def __init__(self, problem: LinearProblem, rival: Callable[[Vector], float], tuning: LinearTuning) -> None:
+        self.problem, self.rival, self.tuning = problem, rival, tuning
         self.rows = problem.rows.as_sparse()
         self.records, self.w = records_of(problem, self.rows), np.zeros(self.rows.d + 1)
-        self.frozen, self.met, self.ratio, self.work = 0.0, np.inf, NEARLY, 0.0
+        self.frozen, self.met, self.ratio, self.work = 0.0, np.inf, tuning.first_ratio, 0.0
         self.looked = 0, np.inf
 
     @property
     def beta(self) -> Vector:
         return self.records[:, BETA]
 
-    def visit(self, order: VisitOrder, threshold: float, goal: float) -> float:
+    def visit(self, order: descent.VisitOrder, threshold: float, goal: float) -> float:
         rows, n_active = self.rows, len(order.active)
         if n_active == order.n:
             self.frozen = 0.0
-        large = rows.entries * 12 > CACHE and rows.entries < SHORT_ROW * order.n
-        visits = arrange(order.active, NEIGHBOURS if large else 1, order.state)
+        large = rows.entries * 12 > self.tuning.cache
+        visits = descent.arrange(order.active, descent.NEIGHBOURS if large else 1, order.state)
         worst, losses, left_out, terms = self._pass(visits, order, threshold, self._near(order, goal))
         self.primal = losses + self.frozen + 0.5 * float(self.w @ self.w)
         self.frozen += left_out
@@ -204,14 +181,14 @@ class DualDescent(CoordinateDescent):
         return worst
 
     def _pass(
-        self, visits: Index, order: VisitOrder, threshold: float, level: float
+        self, visits: Index, order: descent.VisitOrder, threshold: float, level: float
     ) -> tuple[float, float, float, float]:
         self.work += len(visits) / order.n
         return visit_samples(self.rows.csr, self.records, self.w, visits, order.marks, threshold, level)
 
-    def _near(self, order: VisitOrder, goal: float) -> float:
+    def _near(self, order: descent.VisitOrder, goal: float) -> float:
         """Complementarity term up to which a sample is near-optimal."""
-        return NEAR_SHARE * goal * self.primal / max(len(order.active), 1)
+        return self.tuning.near_share * goal * self.primal / max(len(order.active), 1)
 
     def measure(self) -> LinearAnswer:
         problem, dual, u, b = self.problem, self.problem.dual, self.rows.times(self.w), self.beta.copy()
@@ -228,34 +205,34 @@ class DualDescent(CoordinateDescent):
 
     def is_settled(self, worst: float, tol: float) -> bool:
         hidden = self.gap > self.met  # some of the gap is with the samples left out
-        return hidden or worst <= NO_STEP * self.problem.scale
+        return hidden or worst <= descent.NO_STEP * self.problem.scale
 
-    def improve(self, order: VisitOrder, goal: float, passes: int) -> Status | None:
+    def improve(self, order: descent.VisitOrder, goal: float, passes: int) -> Status | None:
         """End if the rival is faster; else visit the samples that are not near-optimal by themselves."""
-        last, seen = self.looked
+        tuning, (last, seen) = self.tuning, self.looked
         if passes >= last + max(2, last // 2):
             rate = np.log(seen / self.met) / (passes - last) if 0.0 < self.met < seen < np.inf else 0.0
             passes_left = np.log(max(self.gap / goal, 1.0)) / rate if rate > 0.0 else np.inf
-            seconds_left = passes_left * (len(order.active) / order.n) * self.rows.entries * ENTRY
+            cost_left = passes_left * (len(order.active) / order.n) * self.rows.entries * COSTS.linear_entry
             self.looked = passes, self.met
-            if (
-                self.rival is not None
-                and self.work > BELIEVED
-                and seconds_left > self.rival(self.problem, self.beta.copy())
-            ):
+            if self.work > tuning.believed and cost_left > self.rival(self.beta.copy()):
                 return Status.OWN_RULE
         spent, level, n_active = 0, self._near(order, goal), len(order.active)
-        n_far = n_active - np.count_nonzero(order.marks == NEAR_OPTIMAL)
-        chosen = select(order.active, order.marks, ACTIVE) if n_far <= MOSTLY_NEAR * n_active else order.active[:0]
-        while 0 < len(chosen) <= MOSTLY_NEAR * n_active and spent < EXTRA_WORK * n_active:
-            self._pass(arrange(chosen, 1, order.state), order, np.inf, level)
+        chosen = descent.select(order.active, order.marks, descent.ACTIVE)
+        while 0 < len(chosen) <= tuning.mostly_near * n_active and spent < tuning.extra_work * n_active:
+            self._pass(descent.arrange(chosen, 1, order.state), order, np.inf, level)
             spent += len(chosen)
-            chosen = select(chosen, order.marks, ACTIVE)
+            chosen = descent.select(chosen, order.marks, descent.ACTIVE)
         return None
 
 
+def no_rival(beta: Vector) -> float:
+    """Cost of another method where there is none."""
+    return np.inf
+
+
 def solve_coordinates(
-    problem: LinearProblem, run: LinearRun, rival: Callable[[LinearProblem, Vector], float] | None = None
+    problem: LinearProblem, run: LinearRun, rival: Callable[[Vector], float] = no_rival, tuning: LinearTuning = DEFAULT
 ) -> LinearAnswer:
     """Passes until the relative gap is met, the run ends, or the rival would be faster."""
-    return run_passes(DualDescent(problem, rival), problem.rows.n, run)
+    return descent.run_passes(DualDescent(problem, rival, tuning), problem.rows.n, run)

@@ -26,15 +26,8 @@ from scipy.linalg import lapack
 from widemargin._jit import jit
 from widemargin.linalg.design import Csr, Design
 from widemargin.problems.linear import LinearAnswer, LinearRun, Vector
-from widemargin.solvers.linear.descent import (
-    CURVATURE_FLOOR,
-    SHRUNK,
-    CoordinateDescent,
-    VisitOrder,
-    arrange,
-    run_passes,
-)
-from widemargin.solvers.linear.proximal_newton import PRIMAL_SIDE
+from widemargin.solvers.linear import descent
+from widemargin.solvers.linear.tuning import DEFAULT
 
 ENOUGH = 0.01  # share of the predicted decrease that a step must bring
 STEP_HALVINGS = 30
@@ -59,12 +52,12 @@ def visit_weights(columns, cost, slack, w, visits, marks, threshold):
                 g -= 2.0 * c * values[k] * s
                 h += 2.0 * c * values[k] * values[k]
                 before += c * s * s
-        h = max(h, CURVATURE_FLOOR)
+        h = max(h, descent.CURVATURE_FLOOR)
         old = w[j]
         if old == 0.0:
             violation = max(abs(g) - 1.0, 0.0)
             if abs(g) < 1.0 - threshold:
-                marks[j] = SHRUNK
+                marks[j] = descent.SHRUNK
                 continue
         else:
             violation = abs(g + 1.0 if old > 0.0 else g - 1.0)
@@ -96,7 +89,7 @@ def visit_weights(columns, cost, slack, w, visits, marks, threshold):
     return worst
 
 
-class L1Descent(CoordinateDescent):
+class L1Descent(descent.CoordinateDescent):
     """Weights and slacks of the method.
 
     Attributes
@@ -118,8 +111,8 @@ class L1Descent(CoordinateDescent):
         self.w, self.slack = np.zeros(rows.d + 1), np.ones(rows.n)
         self.credit = self.largest = 0.0
 
-    def visit(self, order: VisitOrder, threshold: float, goal: float) -> float:
-        order.active = visits = arrange(order.active, 1, order.state)
+    def visit(self, order: descent.VisitOrder, threshold: float, goal: float) -> float:
+        order.active = visits = descent.arrange(order.active, 1, order.state)
         threshold /= len(visits)
         worst = visit_weights(self.csr, self.cost, self.slack, self.w, visits, order.marks, threshold)
         self.credit += CREDIT * self.columns.nnz * max(len(visits) / order.n, LEAST_CREDIT)
@@ -133,7 +126,7 @@ class L1Descent(CoordinateDescent):
         steepest = float(np.abs(self.columns.T @ a).max())
         losses, total = float(self.cost @ (s * s)), float(a.sum())
         # sum a^2 / (4 C) = losses; s total - s^2 losses is largest at total / (2 losses)
-        scale = min(total / (2.0 * losses), 1.0 / max(steepest, CURVATURE_FLOOR)) if losses > 0.0 else 0.0
+        scale = min(total / (2.0 * losses), 1.0 / max(steepest, descent.CURVATURE_FLOOR)) if losses > 0.0 else 0.0
         self.primal = losses + float(np.abs(self.w).sum())
         self.gap = (self.primal - scale * total + scale * scale * losses) / self.primal
         return LinearAnswer(self.w, a, gap=self.gap)
@@ -144,7 +137,7 @@ class L1Descent(CoordinateDescent):
     def is_settled(self, worst: float, tol: float) -> bool:
         return worst <= max(0.1 * tol, 1e-9) * max(self.largest, 1.0)
 
-    def improve(self, order: VisitOrder, goal: float, passes: int) -> None:
+    def improve(self, order: descent.VisitOrder, goal: float, passes: int) -> None:
         """Newton steps, as long as they help and their work does not exceed the credit."""
         value = self._objective(self.slack, self.w)
         while self._newton_cost() <= self.credit:
@@ -157,7 +150,7 @@ class L1Descent(CoordinateDescent):
     def _newton_cost(self) -> float:
         """Operations of a Newton step: the Gram matrix of the support, its share of each row, and its factor."""
         size = int(np.count_nonzero(self.w))
-        if not 0 < size <= PRIMAL_SIDE:
+        if not 0 < size <= DEFAULT.most_features:
             return np.inf
         entries = self.row_lengths[self.slack > 0.0] * (size / len(self.w))
         return float(entries @ entries) + size**3 / 3.0
@@ -167,7 +160,7 @@ class L1Descent(CoordinateDescent):
         rows, w = self.rows, self.w
         support, near = np.flatnonzero(w), np.flatnonzero(self.slack > 0.0)
         weight = 2.0 * self.cost[near]
-        if rows.d <= PRIMAL_SIDE:
+        if rows.d <= DEFAULT.most_features:
             gram = np.zeros((len(w), len(w)))
             rows.add_gram(near, weight, gram)
             H = np.tril(gram)[np.ix_(support, support)]  # the support is sorted: the lower triangle stays the lower one
@@ -176,7 +169,7 @@ class L1Descent(CoordinateDescent):
             H = (Z.T @ Z.multiply(weight[:, None]).tocsr()).toarray()
         pull = np.zeros(len(w))
         rows.add_transposed(near, weight * (self.slack * self.sign)[near], pull)
-        np.einsum("ii->i", H)[:] += RIDGE * max(float(H.diagonal().max()), CURVATURE_FLOOR)
+        np.einsum("ii->i", H)[:] += RIDGE * max(float(H.diagonal().max()), descent.CURVATURE_FLOOR)
         sign = np.sign(w[support])
         factor, info = lapack.dpotrf(H, lower=1)
         if info != 0:
@@ -202,4 +195,4 @@ class L1Descent(CoordinateDescent):
 
 def solve_l1(rows: Design, sign: Vector, cost: Vector, run: LinearRun) -> LinearAnswer:
     """Passes over the weights until the relative gap is met or the run ends."""
-    return run_passes(L1Descent(rows, sign, cost), rows.d + 1, run)
+    return descent.run_passes(L1Descent(rows, sign, cost), rows.d + 1, run)

@@ -4,7 +4,7 @@ features   H itself. X_F' diag(r) X_F is followed through the samples that enter
 samples    for many features or few free samples. With M = X_F X_F' + diag(1 / (s r)), plus tau^2 for a penalised bias,
            the Woodbury identity gives   dw = -g - X_F' p,   M p = db - X_F g;   sum p = 0 fixes db where the bias is
            not penalised (its gradient is 0).
-           X_F X_F' is kept from step to step over all samples that were ever free, up to a limit; above MOST_FREE free
+           X_F X_F' is kept from step to step over all samples that were ever free, up to a limit; above `most_free`
            samples the system is solved by conjugate gradients with the diagonal as preconditioner.
 """
 
@@ -15,9 +15,8 @@ from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
 from widemargin.problems.linear import LinearProblem, Vector
+from widemargin.solvers.linear.tuning import LinearTuning
 
-MOST_FREE = 3500  # order of the largest factored system: 100 MB and a third of a second
-MOST_KEPT = 5000  # samples whose inner products are kept: 200 MB
 JITTER = 1e-12  # relative diagonal added where rounding makes H indefinite; times 100 until it factors
 CG_STEPS = 250
 CG_ACCURACY = 0.05  # of the gradient's norm: Newton directions need no more
@@ -63,8 +62,8 @@ class FeatureGram:
 class SampleGram:
     """Inner products of the samples that were ever free."""
 
-    def __init__(self, problem: LinearProblem) -> None:
-        self.problem = problem
+    def __init__(self, problem: LinearProblem, tuning: LinearTuning) -> None:
+        self.problem, self.tuning = problem, tuning
         self.place = np.full(problem.rows.n, -1, np.int64)
         self.kept = np.empty(0, np.int64)
         self.K = np.empty((0, 0))
@@ -74,7 +73,7 @@ class SampleGram:
         F = np.flatnonzero(free)
         if len(F) == 0:
             return -g
-        if len(F) > MOST_FREE:
+        if len(F) > self.tuning.most_free:
             return self._conjugate_gradients(g, F, s)
         p, rows = self.problem, self.problem.rows
         M = self._among(F)
@@ -101,7 +100,7 @@ class SampleGram:
     def _among(self, F: np.ndarray) -> Vector:
         """A copy of X_F X_F', computing only what is new."""
         new = F[self.place[F] < 0]
-        if len(self.kept) + len(new) > MOST_KEPT:
+        if len(self.kept) + len(new) > self.tuning.most_kept:
             self.place[self.kept] = -1
             self.kept, new = np.empty(0, np.int64), F
         old, count = len(self.kept), len(self.kept) + len(new)

@@ -16,37 +16,17 @@ See         Qi & Sun (1993) for semismooth Newton; Rockafellar (1976) for the pr
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from widemargin.costs import COSTS
 from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.status import Status
 from widemargin.problems.linear import LinearAnswer, LinearProblem, LinearRun, Vector
+from widemargin.problems.optimality import free_of
 from widemargin.solvers.linear.descent import NEXT
-from widemargin.solvers.linear.newton_system import MOST_FREE, FeatureGram, SampleGram
-from widemargin.solvers.linear.responses import bias_change, find_free, line_minimum, respond, smoothed_losses
-
-PRIMAL_SIDE = 1500  # features up to which H itself may be factored; beyond, only the system of the free samples is
-FEW_FEATURES = 200  # up to which H is so small that it always is
-SAMPLE_SIDE = 0.6  # free samples per feature up to which their system is the cheaper one
-LARGEST_S = 1e10  # s in units of 1 / margin: beyond, rounding of a margin moves multipliers by more than the tolerance
-INNER = 0.3  # a round ends when |g|^2 / 2 falls below this share of the complementarity term
-SMALL_DECREMENT = 0.01  # ... or when the predicted decrease of the objective does
-GROWTH = 3.0  # of s from round to round
-PATIENCE = 200  # steps without a better gap after which rounding is held to be the limit: a round can take a hundred
-NANOSECOND = 1e-9  # an entry copied or multiplied
-FLOP = 4.5e-11  # seconds of a multiplication and addition of a Cholesky factor of medium size
-TYPICAL_STEPS = {True: 7, False: 18}  # squared losses or not, from the multipliers of coordinate descent
-REFRESHED = 1e-6  # relative difference between a gap that was followed and the same gap computed afresh
-
-
-class GapParts(NamedTuple):
-    """Primal value, and the two parts of the gap: |w - X'b|^2 / 2 and the sum of comp."""
-
-    primal: float
-    half: float
-    comp: float
+from widemargin.solvers.linear.newton_system import FeatureGram, SampleGram
+from widemargin.solvers.linear.responses import bias_change, line_minimum, respond, smoothed_losses
+from widemargin.solvers.linear.tuning import DEFAULT, LinearTuning
 
 
 class Newton:
@@ -58,18 +38,18 @@ class Newton:
     smoothed : the losses smoothed about the multipliers of the last round, with proximal parameter s
     beta, total : multipliers b and their sum X'b
     g : gradient of the smoothed objective
-    sums : primal value and gap
+    primal : value of the objective; half, comp : the parts of the gap, |w - X'b|^2 / 2 and the sum of comp
     decrement : decrease predicted at the last full step
     systems : of the features and of the free samples
     """
 
-    def __init__(self, problem: LinearProblem, start: LinearAnswer | None, s: float) -> None:
-        self.problem = problem
+    def __init__(self, problem: LinearProblem, start: LinearAnswer | None, s: float, tuning: LinearTuning) -> None:
+        self.problem, self.tuning = problem, tuning
         n, d = problem.rows.n, problem.rows.d
         self.w = np.zeros(d + 1) if start is None else start.weights.copy()
         self.u = problem.rows.times(self.w)
         self.beta, self.total = np.zeros(n), np.zeros(d + 1)
-        self.systems = FeatureGram(problem), SampleGram(problem)
+        self.systems = FeatureGram(problem), SampleGram(problem, tuning)
         if problem.squared:
             self.smooth(np.zeros(n), 1.0)
         else:
@@ -77,7 +57,7 @@ class Newton:
 
     @property
     def gap(self) -> float:
-        return (self.sums.half + self.sums.comp) / max(self.sums.primal, np.finfo(float).tiny)
+        return (self.half + self.comp) / max(self.primal, np.finfo(float).tiny)
 
     def smooth(self, centre: Vector, s: float) -> None:
         """Begin a round."""
@@ -96,7 +76,7 @@ class Newton:
     def respond(self) -> None:
         """Multipliers, X'b and gap for the present margins."""
         p = self.problem
-        beta, losses, comp = respond(self.smoothed, self.u, p.squared)
+        beta, losses, self.comp = respond(self.smoothed, self.u, p.squared)
         moved = np.flatnonzero(beta != self.beta)
         p.rows.add_transposed(moved, beta[moved] - self.beta[moved], self.total)
         self.beta = beta
@@ -104,7 +84,7 @@ class Newton:
         self.g = weights - self.total
         if p.free_bias:
             self.g[-1] = 0.0
-        self.sums = GapParts(losses + 0.5 * float(weights @ self.w), 0.5 * float(self.g @ self.g), comp)
+        self.primal, self.half = losses + 0.5 * float(weights @ self.w), 0.5 * float(self.g @ self.g)
 
     def refresh(self) -> None:
         """Margins and X'b from scratch: what was added up over many steps has drifted."""
@@ -121,12 +101,14 @@ class Newton:
 
     def next_round(self, growth: float) -> None:
         """Move the centre to the multipliers, enlarge s."""
-        self.smooth(self.beta, min(growth * self.s, LARGEST_S / self.problem.scale))
+        self.smooth(self.beta, min(growth * self.s, self.tuning.largest_s / self.problem.scale))
 
     def round_is_over(self) -> bool:
         """Whether the smoothed problem is solved well enough for its centre to be moved."""
-        _, half, comp = self.sums
-        return not self.problem.squared and (half <= INNER * comp or self.decrement <= SMALL_DECREMENT * comp)
+        if self.problem.squared:
+            return False
+        limits = self.tuning.round_share * self.comp, self.tuning.small_decrement * self.comp
+        return self.half <= limits[0] or self.decrement <= limits[1]
 
     def step(self) -> bool:
         """One Newton step with a line search; False where no direction or no descent is left."""
@@ -147,8 +129,10 @@ class Newton:
 
     def direction(self) -> Vector:
         """-H^-1 g, from the smaller of the two systems."""
-        d, free = self.problem.rows.d, find_free(self.smoothed, self.beta)
-        by_features = d <= FEW_FEATURES or (d <= PRIMAL_SIDE and np.count_nonzero(free) > SAMPLE_SIDE * d)
+        d, dual, tuning = self.problem.rows.d, self.problem.dual, self.tuning
+        free = free_of(self.beta, dual.lower, dual.upper, dual.epsilon)
+        many_free = np.count_nonzero(free) > tuning.free_per_feature * d
+        by_features = d <= tuning.few_features or (d <= tuning.most_features and many_free)
         return self.systems[0 if by_features else 1].direction(self.g, free, self.s)
 
     def answer(self) -> LinearAnswer:
@@ -166,13 +150,14 @@ def _middle(problem: LinearProblem) -> Vector:
     return dual.upper * (half / above) + dual.lower * (half / below)
 
 
-def seconds_from(problem: LinearProblem, beta: Vector) -> float:
-    """About how long Newton takes from multipliers that have mostly found their places."""
-    rows = problem.rows
-    n_free = int(np.count_nonzero(find_free(smoothed_losses(problem.dual, beta, beta), beta)))
-    order = min(n_free, MOST_FREE, rows.d if rows.d <= PRIMAL_SIDE else n_free)
-    step = order**3 / 3.0 * FLOP + order**2 * NANOSECOND + (rows.entries + 8 * rows.n) * NANOSECOND
-    return TYPICAL_STEPS[problem.squared] * step
+def newton_cost(problem: LinearProblem, beta: Vector, tuning: LinearTuning = DEFAULT) -> float:
+    """About how many nanoseconds Newton takes from multipliers that have mostly found their places."""
+    rows, dual = problem.rows, problem.dual
+    n_free = int(np.count_nonzero(free_of(beta, dual.lower, dual.upper, dual.epsilon)))
+    order = min(n_free, tuning.most_free, rows.d if rows.d <= tuning.most_features else n_free)
+    factor = order**3 / 3.0 * COSTS.factor_operation
+    step = factor + (order**2 + rows.entries + 8 * rows.n) * COSTS.copied_entry
+    return tuning.typical_steps[0 if problem.squared else 1] * step
 
 
 def solve_newton(
@@ -181,22 +166,23 @@ def solve_newton(
     start: LinearAnswer | None = None,
     *,
     s: float = 1.0,
-    growth: float = GROWTH,
+    growth: float = 3.0,
+    tuning: LinearTuning = DEFAULT,
 ) -> LinearAnswer:
     """Run until the relative gap is met, the run ends, or rounding stops progress.
 
     start : weights, multipliers as the first centre, and the iterations that led there
-    s : proximal parameter in units of 1 / margin
+    s : proximal parameter in units of 1 / margin; growth : of s from round to round
     """
-    state = Newton(problem, start, s)
+    state = Newton(problem, start, s, tuning)
     iterations, best, since, goal = 0 if start is None else start.iterations, np.inf, 0, run.stopping.tol
     status: Status | None = None
     try:
         while status is None:
-            run.report(state.gap, state.sums.primal, iterations, state.w, state.beta)
+            run.report(state.gap, state.primal, iterations, state.w, state.beta)
             if state.gap <= goal:
                 state.refresh()  # believe only what was computed afresh
-                if state.gap <= goal * (1.0 + REFRESHED):
+                if state.gap <= goal:
                     answer = state.answer()
                     status = run.judge(answer)
                     goal = NEXT * state.gap
@@ -207,7 +193,7 @@ def solve_newton(
                 best, since = state.gap, 0
                 kept = LinearAnswer(state.w.copy(), state.beta, gap=best)
             since += 1
-            if since > PATIENCE or not np.isfinite(state.sums.primal):
+            if since > tuning.patience or not np.isfinite(state.primal):
                 status = status or Status.STALLED
             if status is not None:
                 break

@@ -77,17 +77,6 @@ def respond(smoothed, u, squared):
     return beta, losses, comp
 
 
-@jit
-def find_free(smoothed, beta):
-    """Mask of the samples whose multipliers move with u."""
-    _, _, _, epsilon, lower, upper = smoothed
-    free = np.empty(beta.shape[0], np.bool_)
-    for i in range(beta.shape[0]):
-        b = beta[i]
-        free[i] = (b > lower[i]) & (b < upper[i]) & ((b != 0.0) | (epsilon[i] == 0.0))
-    return free
-
-
 @jit(fastmath=REASSOCIATE)
 def slope_along(smoothed, u, q, t):
     """Sum of q b(u + t q), and sums over the free of s r q^2, s r q and s r: derivatives along q and the bias."""

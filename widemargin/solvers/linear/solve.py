@@ -2,41 +2,40 @@
 
     hard = mean of C_i (|x_i|^2 + 1): how many units of margin one multiplier can move
 
-few features (d <= PRIMAL_SIDE)
-    easy problems       (hard below EASY) coordinate descent
-    others              Newton; where d > FEW_FEATURES a few passes of coordinate descent first, which make the free set
+few features (d <= most_features)
+    easy problems       (hard < easy) coordinate descent
+    others              Newton; where d > few_features a few passes of coordinate descent first, which make the free set
                         small
-    many samples        Newton starts from the optimum of every 16th sample
+    many samples        Newton starts from the optimum of a subsample
 many features           coordinate descent; Newton takes over when the passes predicted to be left would take longer
 unpenalised bias        Newton, for many features from a few passes on the model with penalised bias
 
 Small problems (SMALL_PROBLEM entries or fewer) are solved to rounding whatever the tolerance: a step costs microseconds
-there, and answers then do not depend on order, repetition or threads.
+there, and answers then do not depend on order, repetition or threads. The other numbers are in tuning.py.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from widemargin.monitor.status import Status
 from widemargin.problems.linear import LinearAnswer, LinearProblem, LinearRun
 from widemargin.solvers.linear.dual_descent import solve_coordinates
-from widemargin.solvers.linear.proximal_newton import FEW_FEATURES, PRIMAL_SIDE, seconds_from, solve_newton
+from widemargin.solvers.linear.proximal_newton import newton_cost, solve_newton
 from widemargin.solvers.linear.responses import respond, smoothed_losses
+from widemargin.solvers.linear.tuning import DEFAULT, LinearTuning
 
-EASY = 3.0  # hardness below which coordinate descent needs only a few passes over wide rows
-EASY_NARROW = 1.0  # the same below NARROW features
-NARROW = 100
-SUBSAMPLE = 16  # of the subsample whose optimum starts Newton
-SAMPLES_PER_FEATURE = {True: 200, False: 1600}  # squared loss or not: from here on the subsample pays
 SMALL_PROBLEM = 20_000  # entries
 GO_ON = (Status.MAX_ITER, Status.OWN_RULE)  # after which Newton goes on from the multipliers of coordinate descent
 SMALLEST_GAP = 1e-13  # relative gap that small problems are taken to
 
 
-def solve_linear(problem: LinearProblem, run: LinearRun, *, to_rounding: bool = False) -> LinearAnswer:
+def solve_linear(
+    problem: LinearProblem, run: LinearRun, *, to_rounding: bool = False, tuning: LinearTuning = DEFAULT
+) -> LinearAnswer:
     """Solve to the relative gap of the run by the method that suits the data.
 
     to_rounding : whether small problems are solved to rounding, whatever the run decides about answers
@@ -47,18 +46,18 @@ def solve_linear(problem: LinearProblem, run: LinearRun, *, to_rounding: bool = 
     rows = problem.rows
     if to_rounding and rows.entries <= SMALL_PROBLEM:
         return _to_rounding(problem, replace(run, decide=None))
-    if rows.d > PRIMAL_SIDE:
-        return _free_bias_of_many(problem, run) if problem.free_bias else _passes(problem, run)
+    if rows.d > tuning.most_features:
+        return (_free_bias_of_many if problem.free_bias else _passes)(problem, run, tuning)
     hard = float(problem.rate.mean()) * (0.5 if problem.squared else 1.0) * (rows.mean_square() + 1.0)
-    if not problem.free_bias and hard < (EASY_NARROW if rows.d < NARROW else EASY):
-        return _passes(problem, run)
-    if not problem.free_bias and rows.d > FEW_FEATURES:
-        passes = (8 if rows.d > 500 else 3) if problem.squared else 4
-        found = solve_coordinates(problem, _at_most(run, passes))
-        return solve_newton(problem, run, found) if found.status in GO_ON else found
-    if rows.n >= SAMPLES_PER_FEATURE[problem.squared] * rows.d:
-        return _from_subsample(problem, run)
-    return solve_newton(problem, run)
+    few_features = rows.d <= tuning.few_features
+    if not problem.free_bias and hard < (tuning.easy_narrow if few_features else tuning.easy):
+        return _passes(problem, run, tuning)
+    if not problem.free_bias and not few_features:
+        found = solve_coordinates(problem, _at_most(run, tuning.first_passes), tuning=tuning)
+        return solve_newton(problem, run, found, tuning=tuning) if found.status in GO_ON else found
+    if rows.n >= tuning.samples_per_feature[0 if problem.squared else 1] * rows.d:
+        return _from_subsample(problem, run, tuning)
+    return solve_newton(problem, run, tuning=tuning)
 
 
 def _at_most(run: LinearRun, passes: int) -> LinearRun:
@@ -98,36 +97,37 @@ def solve_from_zero(problem: LinearProblem, run: LinearRun, done: int) -> Linear
     return solve_newton(small, run, zero)
 
 
-def _free_bias_of_many(problem: LinearProblem, run: LinearRun) -> LinearAnswer:
+def _free_bias_of_many(problem: LinearProblem, run: LinearRun, tuning: LinearTuning) -> LinearAnswer:
     """Newton from a few passes on the model with penalised bias."""
     penalised = replace(problem, dual=replace(problem.dual, n_groups=0))
     short = replace(_at_most(run.limited(tol=max(1e-2, run.stopping.tol)), 10), decide=None)
-    found = solve_coordinates(penalised, short)
+    found = solve_coordinates(penalised, short, tuning=tuning)
     if found.status.on_request:
         run = run.limited(max_iter=0)
-    return solve_newton(problem, run, found, s=2.0)
+    return solve_newton(problem, run, found, s=2.0, tuning=tuning)
 
 
-def _passes(problem: LinearProblem, run: LinearRun) -> LinearAnswer:
+def _passes(problem: LinearProblem, run: LinearRun, tuning: LinearTuning) -> LinearAnswer:
     """Coordinate descent; Newton takes over where it is slow, from a point that is nearly right already."""
     half = max(1, run.stopping.max_iter // 2)  # of the iterations allowed: some must be left for Newton
-    found = solve_coordinates(problem, _at_most(run, half), rival=seconds_from)
+    rival = partial(newton_cost, problem, tuning=tuning)
+    found = solve_coordinates(problem, _at_most(run, half), rival, tuning)
     if found.status not in GO_ON:
         return found
     s = min(max((0.03 / max(found.gap, 1e-9)) ** 0.5, 1.0), 1000.0)  # the nearer, the larger: keeps it there
-    return solve_newton(problem, run, found, s=s)
+    return solve_newton(problem, run, found, s=s, tuning=tuning)
 
 
-def _from_subsample(problem: LinearProblem, run: LinearRun) -> LinearAnswer:
-    """Newton from the optimum of every SUBSAMPLE-th sample."""
-    some = problem.every(SUBSAMPLE)
+def _from_subsample(problem: LinearProblem, run: LinearRun, tuning: LinearTuning) -> LinearAnswer:
+    """Newton from the optimum of a subsample."""
+    some = problem.every(tuning.subsample)
     if problem.free_bias and not (some.dual.upper.any() and some.dual.lower.any()):  # a rare class is missing
-        return solve_newton(problem, run)
+        return solve_newton(problem, run, tuning=tuning)
     loose = run.limited(tol=max(1e-2 if problem.squared else 3e-3, run.stopping.tol))
-    few = solve_newton(some, replace(loose, watch=None, decide=None))
+    few = solve_newton(some, replace(loose, watch=None, decide=None), tuning=tuning)
     if problem.squared:
-        return solve_newton(problem, run, few)
+        return solve_newton(problem, run, few, tuning=tuning)
     dual, s = problem.dual, 10.0
     middle = smoothed_losses(dual, 0.5 * (dual.lower + dual.upper), 0.5 * s / problem.scale * problem.rate)
     centre = respond(middle, problem.rows.times(few.weights), problem.squared)[0]
-    return solve_newton(problem, run, replace(few, beta=centre), s=s, growth=6.0)
+    return solve_newton(problem, run, replace(few, beta=centre), s=s, growth=6.0, tuning=tuning)

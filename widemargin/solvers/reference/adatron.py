@@ -19,14 +19,14 @@ See      Cristianini & Shawe-Taylor (2000), section 7.2, Table 7.1, Remarks 7.4-
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from widemargin.monitor.status import Status
-from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, check_option
+from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
 from widemargin.solvers.reference.visits import all_then_non_bound, visit_in_turn
 
-ORDERS = ("sequential", "violators", "nonbound", "ascending")
 ENOUGH_GROWTH = 1e-4  # relative growth of the objective below which the support vectors are left for the other points
 
 
@@ -51,13 +51,13 @@ class Adatron(ReferenceSolver):
     True
     """
 
-    order: str = "sequential"
+    order: Literal["sequential", "violators", "nonbound", "ascending"] = "sequential"
     omega: float = 1.0
 
     moves = 1
 
     def __post_init__(self) -> None:
-        check_option("order", self.order, ORDERS)
+        super().__post_init__()
         if not 0.0 < self.omega < 2.0:
             raise ValueError(f"omega must lie between 0 and 2, where the iteration converges; got {self.omega!r}.")
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widemargin.solvers.reference.passes import Passes, ReferenceSolver, Run, check_option
-from widemargin.solvers.reference.sub_problems import INNER, solve_in_rounds, worst_violators
+from widemargin.solvers.reference.passes import Passes, ReferenceSolver, Run
+from widemargin.solvers.reference.sub_problems import Inner, solve_in_rounds, worst_violators
 from widemargin.solvers.reference.working_set import Index
 
 
@@ -45,10 +45,10 @@ class Chunking(ReferenceSolver):
     """
 
     chunk: int = 500
-    inner: str = "conjugate-gradient"
+    inner: Inner = "conjugate-gradient"
 
     def __post_init__(self) -> None:
-        check_option("inner", self.inner, INNER)
+        super().__post_init__()
         if self.chunk < 2:
             raise ValueError(f"chunk must be at least 2, one point of either side; got {self.chunk!r}.")
 

@@ -23,8 +23,8 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.problems.optimality import scan_groups
-from widemargin.solvers.reference.passes import Run, Vector, free_of
+from widemargin.problems.optimality import free_of, scan_groups
+from widemargin.solvers.reference.passes import Run, Vector
 from widemargin.solvers.reference.working_set import WorkingSet, slopes_of
 
 MOST_STEPS = 50  # per variable: beyond, rounding must be the reason that it does not end

@@ -15,15 +15,14 @@ See      Ng & Ma, CS229 lecture notes, part V, section 9.1; Straka (2019); Gauss
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from widemargin.monitor.status import Status
-from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run, Vector, check_option
+from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run, Vector
 from widemargin.solvers.reference.visits import visit_in_turn
 from widemargin.solvers.reference.working_set import slopes_of
-
-ORDERS = ("cyclic", "random", "greedy")
 
 
 @dataclass(frozen=True)
@@ -47,13 +46,10 @@ class Coordinate(ReferenceSolver):
     True
     """
 
-    order: str = "cyclic"
+    order: Literal["cyclic", "random", "greedy"] = "cyclic"
     seed: int = 0
 
     moves = 1
-
-    def __post_init__(self) -> None:
-        check_option("order", self.order, ORDERS)
 
     def passes(self, run: Run) -> Passes:
         n = len(run.dual)

@@ -26,7 +26,7 @@ from widemargin.solvers.reference.working_set import move, repair_sums
 
 POWER_ITERATIONS = 20  # products with K to find its largest eigenvalue; an estimate is enough, the step is checked
 HALVINGS = 60  # of the rate in one step, before rounding must be the reason that the objective does not fall
-RECOVERY = 1.25  # growth of a halved rate per step, so that one bad estimate is not for ever
+RECOVERY = 1.25  # growth of a halved rate per step, so that one bad estimate does not last
 
 
 @dataclass(frozen=True)

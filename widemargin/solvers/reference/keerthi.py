@@ -21,41 +21,26 @@ See      Keerthi, Shevade, Bhattacharyya & Murthy (2001), Neural Computation 13;
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from widemargin._jit import jit
 from widemargin.gram.kernel_values import KernelValues, add_point, kernel_value, unload
 from widemargin.solvers.reference.pair_move import ETA_FLOOR, open_slopes
-from widemargin.solvers.reference.passes import Run, check_option
-from widemargin.solvers.reference.smo import (
-    B_LOW,
-    B_UP,
-    LOW,
-    N_FREE,
-    UP,
-    WORK,
-    WORST,
-    PairSolver,
-    State,
-    gradient_at,
-    multiplier,
-    slice_is_over,
-    take_step,
-)
+from widemargin.solvers.reference.passes import Run
+from widemargin.solvers.reference.smo import PairSolver, State, gradient_at, multiplier, slice_is_over, take_step
 from widemargin.solvers.reference.working_set import Index
-
-CHOICES = ("violation", "gain")
 
 
 @jit
 def offer(s, k, f):
     """Let a point with gradient f move the thresholds; its open slopes."""
     rise, fall = open_slopes(multiplier(s, k, f))
-    if rise < s.numbers[B_UP]:
-        s.numbers[B_UP], s.counts[UP] = rise, k
-    if fall > s.numbers[B_LOW]:
-        s.numbers[B_LOW], s.counts[LOW] = fall, k
+    if rise < s.scalars[0].b_up:
+        s.scalars[0].b_up, s.scalars[0].up = rise, k
+    if fall > s.scalars[0].b_low:
+        s.scalars[0].b_low, s.scalars[0].low = fall, k
     return rise, fall
 
 
@@ -64,10 +49,10 @@ def step_and_thresholds(values, s, i1, i2):
     """Optimise a pair, and find the thresholds over the non-bound points, the former holders and the pair; moved?"""
     if not take_step(values, s, i1, i2, gradient_at(values, s, i2), 0.0):
         return False
-    up, low = s.counts[UP], s.counts[LOW]
-    s.numbers[B_UP], s.numbers[B_LOW] = np.inf, -np.inf
-    s.counts[WORK] += 2 * s.counts[N_FREE]
-    for k in s.free[: s.counts[N_FREE]]:
+    up, low = s.scalars[0].up, s.scalars[0].low
+    s.scalars[0].b_up, s.scalars[0].b_low = np.inf, -np.inf
+    s.scalars[0].work += 2 * s.scalars[0].n_free
+    for k in s.free[: s.scalars[0].n_free]:
         offer(s, k, s.gradient[k])
     for k in (up, low, i1, i2):
         if k >= 0:
@@ -80,8 +65,8 @@ def best_gain(values, s, up):
     """The non-bound point whose joint step with `up` promises most, or the holder of the other threshold."""
     rise, _ = open_slopes(multiplier(s, up, gradient_at(values, s, up)))
     add_point(values, up, 1.0, s.work)
-    best, chosen = 0.0, s.counts[LOW]
-    for k in s.free[: s.counts[N_FREE]]:
+    best, chosen = 0.0, s.scalars[0].low
+    for k in s.free[: s.scalars[0].n_free]:
         _, fall = open_slopes(multiplier(s, k, s.gradient[k]))
         if fall > rise and k != up:
             scale = s.curvature[up] + s.curvature[k]
@@ -95,14 +80,14 @@ def best_gain(values, s, up):
 @jit
 def examine(values, s, i2, tol):
     """A step with the point that holds the threshold against which i2 violates most; whether it was made."""
-    b_up, b_low = s.numbers[B_UP], s.numbers[B_LOW]
+    b_up, b_low = s.scalars[0].b_up, s.scalars[0].b_low
     rise, fall = offer(s, i2, gradient_at(values, s, i2))
     by_rise, by_fall = b_low - rise, fall - b_up
     worst = max(by_rise, by_fall)
     if worst <= tol:
         return False
-    s.numbers[WORST] = max(s.numbers[WORST], worst)
-    return step_and_thresholds(values, s, s.counts[LOW] if by_rise > by_fall else s.counts[UP], i2)
+    s.scalars[0].worst = max(s.scalars[0].worst, worst)
+    return step_and_thresholds(values, s, s.scalars[0].low if by_rise > by_fall else s.scalars[0].up, i2)
 
 
 @jit
@@ -120,10 +105,10 @@ def sweep(values, s, points, first, tol, max_steps):
 def optimise_pairs(values, s, by_gain, tol, max_steps):
     """Pairs of the two thresholds until these are within tol, none moves, or steps or work run out; the steps made."""
     changed = 0
-    while s.numbers[B_LOW] - s.numbers[B_UP] > tol and changed < max_steps and not slice_is_over(s):
-        s.numbers[WORST] = max(s.numbers[WORST], s.numbers[B_LOW] - s.numbers[B_UP])
-        up = s.counts[UP]
-        if not step_and_thresholds(values, s, best_gain(values, s, up) if by_gain else s.counts[LOW], up):
+    while s.scalars[0].b_low - s.scalars[0].b_up > tol and changed < max_steps and not slice_is_over(s):
+        s.scalars[0].worst = max(s.scalars[0].worst, s.scalars[0].b_low - s.scalars[0].b_up)
+        up = s.scalars[0].up
+        if not step_and_thresholds(values, s, best_gain(values, s, up) if by_gain else s.scalars[0].low, up):
             break
         changed += 1
     return changed
@@ -151,11 +136,8 @@ class Keerthi(PairSolver):
     True
     """
 
-    second_choice: str = "violation"
+    second_choice: Literal["violation", "gain"] = "violation"
     form: str = "auto"
-
-    def __post_init__(self) -> None:
-        check_option("second_choice", self.second_choice, CHOICES)
 
     def rest_of(self, s: State) -> Index:
         return s.free[:0]  # pairs of the two thresholds, no list of points

@@ -5,7 +5,7 @@ Given    a Gram, in blocks and rows
 Returns  a Solution
 Round    put the worst violators outside the set in the place of as many inside -> solve the quadratic programme on the
          set -> carry the change into F. As long as one violator enters, the objective falls (Osuna's theorem).
-Who goes those at a bound first, then the others
+Leaving  those at a bound first, then the others
 Use      when the matrix of all support vectors does not fit, which chunking needs: memory is size^2 numbers, for any n.
 See      Osuna, Freund & Girosi (1997), NNSP; Cristianini & Shawe-Taylor (2000), section 7.4; Platt (1998), section 1.2.
          Which variables to exchange is not published there; here half of each side, as in Joachims (1999).
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from widemargin.solvers.reference.passes import Passes, ReferenceSolver, Run, check_option
-from widemargin.solvers.reference.sub_problems import INNER, solve_in_rounds, worst_violators
+from widemargin.solvers.reference.passes import Passes, ReferenceSolver, Run
+from widemargin.solvers.reference.sub_problems import Inner, solve_in_rounds, worst_violators
 from widemargin.solvers.reference.working_set import Index
 
 
@@ -47,10 +47,10 @@ class Osuna(ReferenceSolver):
 
     size: int = 1_000
     exchange: int = 250
-    inner: str = "conjugate-gradient"
+    inner: Inner = "conjugate-gradient"
 
     def __post_init__(self) -> None:
-        check_option("inner", self.inner, INNER)
+        super().__post_init__()
         if not 2 <= self.exchange <= self.size:
             raise ValueError(
                 f"exchange must lie between 2 and size={self.size}, so that both sides of a pair can enter; "

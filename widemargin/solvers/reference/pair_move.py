@@ -6,7 +6,7 @@ In signed multipliers the sum b_1 + b_2 = gamma is kept, so labels and the two c
     eta = K_11 + D_1 + K_22 + D_2 - 2 K_12                       (15)
     b_2 <- clip(b_2 - (f_2 - f_1) / eta, L, H)                   (16), (17)      b_1 <- gamma - b_2     (18)
 
-eta <= 0 (equal points, or no valid kernel): the end with the lower objective, or no step if both are the same (19).
+eta <= 0 (equal points, or an indefinite kernel): the end with the lower objective, or no step if both are equal (19).
 A kink (regression) cuts the line at b_1 = 0 and b_2 = 0: the step is found in every quadrant that contains the current
 pair, with slope f_2 - f_1 + e (sgn b_2 - sgn b_1), and the best is taken (Theorem 7.18).
 
@@ -22,7 +22,7 @@ import numpy as np
 from widemargin._jit import jit
 from widemargin.problems.optimality import is_free, slopes
 
-LARGEST = 1e150  # multiplier times K: squares beyond it leave the numbers of the machine, so no step goes there
+LARGEST = 1e150  # multiplier times K: squares beyond it overflow, so no step goes there
 ETA_FLOOR = 1e-12  # curvature over the diagonal entries: below it is rounding; equal points give zero (Platt, 2.1)
 
 

@@ -1,8 +1,8 @@
-"""The loop that all reference solvers share: passes, looks at the clock, stop rules, honest endings.
+"""The loop that all reference solvers share: passes, time checks, stop rules, endings.
 
-An algorithm is a generator. It changes the point of its `Run`, says `yield PASS` after each pass over the data and
-`yield SLICE` where it only wants the clock and Ctrl-C to be looked at, and returns when it can do no more: then the
-tolerance decides whether that was the optimum, and otherwise the returned status is given as the reason.
+An algorithm is a generator. It changes the point of its `Run`, yields PASS after each pass over the data and SLICE
+where only the time limit and Ctrl-C have to be checked, and returns when it can make no further progress: the tolerance
+then decides whether that was the optimum, and otherwise the returned status is the reason.
 
 Stops    the criteria of Cristianini & Shawe-Taylor (2000), section 7.1 (monitor/stopping.py), checked after every pass
 Ends     always: by the criterion, max_iter, max_passes, time, Ctrl-C, a hard margin that does not exist (UNBOUNDED), or
@@ -15,51 +15,32 @@ from __future__ import annotations
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin._jit import jit
 from widemargin.gram.gram import Gram
+from widemargin.linalg.arrays import Vector
 from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.measure import measure
-from widemargin.problems.optimality import is_free, scan_groups, thresholds_of, violation_of
+from widemargin.problems.optimality import free_of, scan_groups, thresholds_of, violation_of
 from widemargin.solvers.solution import Solution
 
 STALL_PASSES = 3  # passes in a row without a lower objective before a solver is stalled
 NO_GROWTH = 1e-15  # relative change of the objective that is only rounding
 SMALLEST_MARGIN2 = 1e-10  # squared margin over the largest K_ii below which a hard margin counts as impossible
-UNLIMITED = 2**62  # steps: "no max_iter" in compiled loops
 
-Vector = NDArray[np.float64]
-
-
-SLICE, PASS = "slice", "pass"  # what an algorithm yields: part of a pass, so that the clock can be looked at, or all
+SLICE, PASS = "slice", "pass"  # what an algorithm yields: after part of a pass, to check the time, or after all of it
 Turns = Generator[str, None, int]
 Passes = Generator[str, None, Status]
-
-
-@jit
-def free_of(beta, lower, upper, epsilon):
-    """Which variables are strictly inside their box and off the kink."""
-    free = np.empty(beta.shape[0], np.bool_)
-    for t in range(beta.shape[0]):
-        free[t] = is_free(beta[t], lower[t], upper[t], epsilon[t])
-    return free
-
-
-def check_option(name: str, value: str, known: Sequence[str]) -> None:
-    """Raise a ValueError for an option that does not exist."""
-    if value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)}; got {value!r}.")
 
 
 class Run:
@@ -104,11 +85,6 @@ class Run:
         diag = self.gram.diag if self.dual.row is None else self.gram.diag[self.dual.row]
         return diag + self.dual.diagonal
 
-    @cached_property
-    def infinite(self) -> NDArray[np.bool_]:
-        """Which boxes have no end."""
-        return np.isinf(self.dual.upper) | np.isinf(self.dual.lower)
-
     def gradient(self) -> Vector:
         """f = F + D b + c of the point, one per variable."""
         return self.dual.gradient(self.beta, self.function)
@@ -124,7 +100,8 @@ class Run:
 
     def steps_left(self) -> int:
         """Steps that max_iter still allows."""
-        return UNLIMITED if self.stopping.max_iter < 0 else max(0, self.stopping.max_iter - self.iterations)
+        allowed = self.stopping.max_iter
+        return np.iinfo(np.int64).max if allowed < 0 else max(0, allowed - self.iterations)
 
     def out_of_budget(self) -> Status | None:
         """MAX_ITER or TIME_LIMIT when one of them is used up."""
@@ -139,7 +116,7 @@ class Run:
         return violation_of(self.table(), self.dual.n_groups), self.dual.objective(self.beta, self.function)
 
     def meets(self, violation: float, objective: float, previous: float) -> bool:
-        """Whether the point meets the criterion; what was only seen during a pass is looked at again, exactly."""
+        """Whether the point meets the criterion; what was only seen during a pass is computed again, exactly."""
         stop = self.stopping
         if stop.criterion != "gap" and self.seen is None and violation <= stop.tol:
             return True
@@ -157,7 +134,7 @@ class Run:
         if self.ran_away:
             return True
         dual = self.dual
-        if not np.any(self.infinite & ((dual.diagonal == 0.0) | (self.lowest_curvature < 0.0))):
+        if dual.largest_bound < np.inf or not (len(dual.hard) or self.lowest_curvature < 0.0):
             return False
         total = float(np.abs(self.beta).sum())
         norm2 = float(dual.per_sample(self.beta) @ self.function) + float(dual.diagonal @ self.beta**2)
@@ -196,6 +173,13 @@ class ReferenceSolver(ABC):
 
     moves: ClassVar[int] = 0  # multipliers per step: 1 can keep no sum, 2 keep one sum; others take every machine
     keeps_going: ClassVar[bool] = False  # whether passes without a lower objective are part of the algorithm
+
+    def __post_init__(self) -> None:
+        """Raise a ValueError for an option that is not one of the literals of its type."""
+        for name, kind in get_type_hints(type(self)).items():
+            known = get_args(kind) if get_origin(kind) is Literal else ()
+            if known and getattr(self, name) not in known:
+                raise ValueError(f"{name} must be one of {', '.join(known)}; got {getattr(self, name)!r}.")
 
     @property
     def fixed_bias(self) -> bool:

@@ -28,7 +28,7 @@ from widemargin.solvers.reference.working_set import improve
 
 @jit
 def correct_mistakes(at, F, label, rate, max_steps):
-    """One look at every point of a working set; F and beta change in place. Returns the number of mistakes."""
+    """Visit every point of a working set once; F and beta change in place. Returns the number of mistakes."""
     mistakes = 0
     for t in range(F.shape[0]):
         if label[t] * F[t] > 0.0 or mistakes >= max_steps:

@@ -30,18 +30,7 @@ from widemargin._jit import jit
 from widemargin.gram.kernel_values import KernelValues
 from widemargin.solvers.reference.pair_move import open_slopes, threshold_between
 from widemargin.solvers.reference.passes import Run
-from widemargin.solvers.reference.smo import (
-    BOUND,
-    LEVEL,
-    N_FREE,
-    WORST,
-    PairSolver,
-    State,
-    gradient_at,
-    multiplier,
-    slice_is_over,
-    take_step,
-)
+from widemargin.solvers.reference.smo import PairSolver, State, gradient_at, multiplier, slice_is_over, take_step
 from widemargin.solvers.reference.working_set import Index
 
 
@@ -50,25 +39,25 @@ def examine(values, s, i2, tol, eps):
     """Second choice for a first point that violates its condition; whether a step was made."""
     f2 = gradient_at(values, s, i2)
     rise, fall = open_slopes(multiplier(s, i2, f2))
-    violation = max(s.numbers[LEVEL] - rise, fall - s.numbers[LEVEL])
+    violation = max(s.scalars[0].threshold - rise, fall - s.scalars[0].threshold)
     if violation <= tol:
         return False
-    s.numbers[WORST] = max(s.numbers[WORST], 2.0 * violation)
-    n, n_free = s.beta.shape[0], s.counts[N_FREE]
+    s.scalars[0].worst = max(s.scalars[0].worst, 2.0 * violation)
+    n, n_free = s.beta.shape[0], s.scalars[0].n_free
     first_free = random_below(s.random, max(1, n_free))
     first = random_below(s.random, n)
     for attempt in range(-1, n_free + n):
         if attempt < 0:
-            i1 = farthest(s, fall - s.numbers[LEVEL] > tol) if n_free > 1 else i2
+            i1 = farthest(s, fall - s.scalars[0].threshold > tol) if n_free > 1 else i2
         elif attempt < n_free:
             i1 = s.free[(first_free + attempt) % n_free]
         else:
             i1 = (first + attempt - n_free) % n
-            if s.place[i1] != BOUND:
+            if s.place[i1] >= 0:
                 continue
         if take_step(values, s, i1, i2, f2, eps):
             one, two = multiplier(s, i1, s.gradient[i1]), multiplier(s, i2, s.gradient[i2])
-            s.numbers[LEVEL] = threshold_between(one, two)
+            s.scalars[0].threshold = threshold_between(one, two)
             return True
     return False
 
@@ -78,7 +67,7 @@ def farthest(s, above):
     """The non-bound point with the largest |E_1 - E_2|: the smallest E_1 for E_2 > 0 (above), else the largest."""
     sign = 1.0 if above else -1.0
     lowest, chosen = np.inf, -1
-    for k in s.free[: s.counts[N_FREE]]:
+    for k in s.free[: s.scalars[0].n_free]:
         error = sign * (s.gradient[k] + s.terms[k, 2] * np.sign(s.beta[k]))
         if error < lowest:
             lowest, chosen = error, k
@@ -136,7 +125,7 @@ class Platt(PairSolver):
     seed: int = 0
 
     def rest_of(self, s: State) -> Index:
-        return s.free[: s.counts[N_FREE]].copy()
+        return s.free[: s.scalars[0].n_free].copy()
 
     def sweep(self, run: Run, values: KernelValues, s: State, points: Index, first: int) -> tuple[int, int]:
         return sweep(values, s, points, first, 0.5 * run.stopping.tol, self.eps, run.steps_left())

@@ -16,6 +16,7 @@ See      Marsland (2014), section 8.3; cvxopt.solvers.qp (Vandenberghe, 2010); C
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +25,9 @@ from scipy import sparse
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.reference.gradient import pull
-from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, Vector, check_option
+from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, Vector
 from widemargin.solvers.reference.working_set import move, repair_sums, working_set
 
-PACKAGES = ("clarabel", "cvxopt")
 ACCURACY = 1e-10  # gap and feasibility asked of the package
 ROUNDING = 1e-9  # relative: larger errors of sums mean that a package gave up; lower eigenvalues are negative
 INSTALL = "pip install 'widemargin[qp]'"
@@ -86,7 +86,7 @@ def solve_programme(dual: SignedDual, Q: NDArray, package: str) -> tuple[Vector,
     beta = _to_bounds(dual, beta, slope, 1.0 / np.maximum(np.diagonal(Q), np.finfo(float).tiny))
     sums = np.add.reduceat(beta - dual.start, dual.group_starts[:-1])
     if dual.n_groups and np.abs(sums).max() > ROUNDING * max(1e-300, float(np.abs(beta).sum())):
-        return dual.start.copy(), iterations  # the package failed: its point is none
+        return dual.start.copy(), iterations  # the package failed: its point is not feasible
     return beta, iterations
 
 
@@ -100,7 +100,7 @@ def _to_bounds(dual: SignedDual, beta: Vector, slope: Vector, reach: Vector) -> 
 
 
 def _package(name: str):  # type: ignore[no-untyped-def]
-    """Import an optional package, or say how to get it."""
+    """Import an optional package, or raise an ImportError that says how to install it."""
     try:
         return __import__(name, fromlist=["solvers"])
     except ImportError as error:
@@ -125,10 +125,7 @@ class QuadraticProgramme(ReferenceSolver):
     [[0.5, 0.5]]
     """
 
-    package: str = "clarabel"
-
-    def __post_init__(self) -> None:
-        check_option("package", self.package, PACKAGES)
+    package: Literal["clarabel", "cvxopt"] = "clarabel"
 
     def passes(self, run: Run) -> Passes:
         everything = np.arange(len(run.dual))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,11 +36,11 @@ from widemargin.solvers.reference.pair_move import ETA_FLOOR, Multiplier, pair_m
 from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run, Vector
 from widemargin.solvers.reference.working_set import Index
 
-# places in `counts` and `numbers`
-N_FREE, WORK, UP, LOW = range(4)
-LEVEL, DECREASE, WORST, LOWEST, B_UP, B_LOW = range(6)
-BOUND = -1  # place of a point that is not in the non-bound list
-WORK_PER_SLICE = 2**23  # kernel values between two looks at the clock: about a tenth of a second
+#: Non-bound points, kernel values in this slice, holders of the two thresholds of keerthi.py; threshold,
+#: decrease of the objective, largest violation of a pass, lowest curvature, the two thresholds.
+COUNTS = [(name, np.int64) for name in ("n_free", "work", "up", "low")]
+NUMBERS = [(name, np.float64) for name in ("threshold", "decrease", "worst", "lowest_curvature", "b_up", "b_low")]
+WORK_PER_SLICE = 2**23  # kernel values between two checks of the time: about a tenth of a second
 RETRIES = 3  # times a finished run is taken up again, from gradients computed afresh
 
 
@@ -52,12 +52,11 @@ class State(NamedTuple):
     curvature: Vector  # K_ii + D_i
     gradient: Vector  # valid for non-bound points
     free: Index
-    place: Index
+    place: Index  # of each point in `free`; -1 for those at a bound
     weights: Vector  # w of a linear machine, else empty
     work: Vector
     other_work: Vector
-    counts: Index  # non-bound points; kernel values of this slice; holders of two thresholds (keerthi.py)
-    numbers: Vector  # threshold; decrease of the objective; largest violation, lowest curvature; two thresholds
+    scalars: Any  # one record of COUNTS and NUMBERS
     random: NDArray[np.uint64]
 
 
@@ -71,12 +70,11 @@ def new_state(run: Run, values: KernelValues, seed: int) -> State:
         curvature=run.curvature,
         gradient=np.zeros(n),
         free=np.empty(n, np.int64),
-        place=np.full(n, BOUND, np.int64),
+        place=np.full(n, -1, np.int64),
         weights=np.zeros(values.n_features if linear else 0),
         work=np.zeros(values.n_features),
         other_work=np.zeros(values.n_features),
-        counts=np.zeros(4, np.int64),
-        numbers=np.zeros(6),
+        scalars=np.zeros(1, [*COUNTS, *NUMBERS]).view(np.recarray),
         random=np.array([2 * seed + 1], np.uint64),
     )
     refresh(values, state, run.gradient())
@@ -86,12 +84,12 @@ def new_state(run: Run, values: KernelValues, seed: int) -> State:
 @jit
 def refresh(values, s, gradient):
     """Take over gradients computed afresh; rebuild the non-bound list and the weight vector, forget two thresholds."""
-    s.counts[N_FREE] = 0
-    s.counts[UP] = s.counts[LOW] = -1
-    s.numbers[B_UP], s.numbers[B_LOW] = np.inf, -np.inf
+    s.scalars[0].n_free = 0
+    s.scalars[0].up = s.scalars[0].low = -1
+    s.scalars[0].b_up, s.scalars[0].b_low = np.inf, -np.inf
     s.weights[:] = 0.0
     for i in range(s.beta.shape[0]):
-        s.place[i] = BOUND
+        s.place[i] = -1
         s.gradient[i] = gradient[i]
         note_place(s, i)
         if s.weights.shape[0] > 0 and s.beta[i] != 0.0:
@@ -102,16 +100,16 @@ def refresh(values, s, gradient):
 def note_place(s, i):
     """Enter point i into the non-bound list or take it out, as its multiplier says."""
     inside = is_free(s.beta[i], s.terms[i, 0], s.terms[i, 1], s.terms[i, 2])
-    if inside and s.place[i] == BOUND:
-        s.place[i] = s.counts[N_FREE]
-        s.free[s.counts[N_FREE]] = i
-        s.counts[N_FREE] += 1
-    elif not inside and s.place[i] != BOUND:
-        s.counts[N_FREE] -= 1
-        last = s.free[s.counts[N_FREE]]
+    if inside and s.place[i] < 0:
+        s.place[i] = s.scalars[0].n_free
+        s.free[s.scalars[0].n_free] = i
+        s.scalars[0].n_free += 1
+    elif not inside and s.place[i] >= 0:
+        s.scalars[0].n_free -= 1
+        last = s.free[s.scalars[0].n_free]
         s.free[s.place[i]] = last
         s.place[last] = s.place[i]
-        s.place[i] = BOUND
+        s.place[i] = -1
 
 
 @jit(fastmath=REASSOCIATE)
@@ -126,9 +124,9 @@ def weighted_row(row, beta):
 @jit
 def gradient_at(values, s, i):
     """f_i from the cache, or evaluated."""
-    if s.place[i] != BOUND:
+    if s.place[i] >= 0:
         return s.gradient[i]
-    s.counts[WORK] += s.beta.shape[0]
+    s.scalars[0].work += s.beta.shape[0]
     if s.weights.shape[0] > 0:
         output = product(values, s.weights, i)
     elif values.form == MATRIX:
@@ -145,9 +143,9 @@ def gradient_at(values, s, i):
 
 @jit
 def slice_is_over(s):
-    """Whether it is time to look at the clock; called once per point."""
-    s.counts[WORK] += 1
-    return s.counts[WORK] >= WORK_PER_SLICE
+    """Whether the time has to be checked; called once per point."""
+    s.scalars[0].work += 1
+    return s.scalars[0].work >= WORK_PER_SLICE
 
 
 @jit
@@ -170,7 +168,7 @@ def take_step(values, s, i, j, f_j, eps):
     scale = s.curvature[i] + s.curvature[j]
     eta = scale - 2.0 * k_ij
     if eta < -1e3 * ETA_FLOOR * scale:
-        s.numbers[LOWEST] = min(s.numbers[LOWEST], eta)
+        s.scalars[0].lowest_curvature = min(s.scalars[0].lowest_curvature, eta)
     one, two = multiplier(s, i, f_i), multiplier(s, j, f_j)
     b_i, b_j, decrease = pair_move(one, two, eta, scale)
     # The report adds eps inside the bracket, for multipliers of size one; theirs may have any size here.
@@ -183,7 +181,7 @@ def take_step(values, s, i, j, f_j, eps):
         s.beta[i], s.beta[j] = b_i, b_j
         note_place(s, i)
         note_place(s, j)
-        s.numbers[DECREASE] += decrease
+        s.scalars[0].decrease += decrease
     unload(values, i, s.work)
     return moves
 
@@ -191,19 +189,19 @@ def take_step(values, s, i, j, f_j, eps):
 @jit
 def add_to_cache(values, s, i, step_i, j, step_j):
     """Carry a step into the weights and the cached gradients; point i is loaded in `work`."""
-    s.counts[WORK] += 2 * s.counts[N_FREE]
+    s.scalars[0].work += 2 * s.scalars[0].n_free
     if s.weights.shape[0] > 0:
         # The change of w itself is spread over the working vector: one dot product per cached point instead of two.
         add_point(values, i, step_i, s.other_work)
         add_point(values, j, step_j, s.other_work)
-        for place in range(s.counts[N_FREE]):
+        for place in range(s.scalars[0].n_free):
             s.gradient[s.free[place]] += product(values, s.other_work, s.free[place])
         unload(values, i, s.other_work)
         add_point(values, i, step_i, s.weights)
         add_point(values, j, step_j, s.weights)
     else:
         add_point(values, j, 1.0, s.other_work)
-        for place in range(s.counts[N_FREE]):
+        for place in range(s.scalars[0].n_free):
             k = s.free[place]
             change = step_i * kernel_value(values, s.work, i, k)
             s.gradient[k] += change + step_j * kernel_value(values, s.other_work, j, k)
@@ -234,34 +232,34 @@ class PairSolver(ReferenceSolver):
         s = new_state(run, values, self.seed)
         objective = run.dual.objective(run.beta, run.function)
         all_points = np.arange(len(run.dual), dtype=np.int64)
-        s.numbers[LEVEL] = middle_of(run) if s.beta.any() else 0.0
+        s.scalars[0].threshold = middle_of(run) if s.beta.any() else 0.0
         retries, everything = 0, True
         while True:
             points = all_points if everything else self.rest_of(s)
-            s.numbers[WORST] = 0.0
+            s.scalars[0].worst = 0.0
             position = changed = 0
             while True:
-                s.counts[WORK] = 0
+                s.scalars[0].work = 0
                 position, steps = self.sweep(run, values, s, points, position)
                 changed += steps
                 run.iterations += steps
-                run.lowest_curvature = min(run.lowest_curvature, s.numbers[LOWEST])
+                run.lowest_curvature = min(run.lowest_curvature, s.scalars[0].lowest_curvature)
                 run.point = (s.beta, None)
                 if position >= len(points):
                     break
                 yield SLICE
-            run.seen = (s.numbers[WORST], objective - s.numbers[DECREASE])
+            run.seen = (s.scalars[0].worst, objective - s.scalars[0].decrease)
             if changed:
                 retries = 0
                 yield PASS
             elif everything:
-                # Nothing moves. The threshold came from the last step and may not be the best one: look again from it.
+                # Nothing moves. The threshold came from the last step and may not be the best: retry from the middle.
                 lowest, highest = run.table()[0, :2]
                 if highest - lowest <= run.stopping.tol or retries == RETRIES:
                     return Status.STALLED
                 retries += 1
                 refresh(values, s, run.gradient())
-                s.numbers[LEVEL] = middle_of(run)
+                s.scalars[0].threshold = middle_of(run)
             everything = not changed
 
 

@@ -1,7 +1,7 @@
 """Sub-problems on a working set of variables, the part that chunking and decomposition share.
 
-The variables outside keep their values; their pull on the others is in the gradient already, so the sub-problem is the
-same problem on fewer variables, started from where they are. It is solved by
+The variables outside keep their values, and the gradient contains their contribution: the sub-problem is the same
+problem on fewer variables, started from their values. It is solved by
 
     conjugate-gradient   projected conjugate gradient (conjugate_gradient.py), as in Platt's comparison
     clarabel, cvxopt     a generic package (qp.py), as in the text books
@@ -10,6 +10,7 @@ same problem on fewer variables, started from where they are. It is solved by
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +22,10 @@ from widemargin.solvers.reference.passes import PASS, Passes, Run
 from widemargin.solvers.reference.qp import solve_programme
 from widemargin.solvers.reference.working_set import Index, move, repair_sum, slopes_of, working_set
 
-INNER = ("conjugate-gradient", "clarabel", "cvxopt")
+Inner = Literal["conjugate-gradient", "clarabel", "cvxopt"]
 FIRST_THRESHOLD = 3e-10  # smallest relative improvement of a conjugate gradient step (Platt 1998, section 3)
 NEXT_THRESHOLD = 1.0 / 3.0  # factor after a sub-problem that left its non-bound points too far apart (the same)
-LOWEST_THRESHOLD = 1e-16  # below, improvements are rounding
+LOWEST_THRESHOLD = float(np.finfo(float).eps)  # below, improvements are rounding
 
 
 def solve_in_rounds(run: Run, inner: str, choose: Callable[[], Index]) -> Passes:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.problems.dual import SignedDual
+from widemargin.problems.optimality import free_of
 from widemargin.solvers.reference.pair_move import Multiplier, open_slopes
-from widemargin.solvers.reference.passes import Run, Vector, free_of
+from widemargin.solvers.reference.passes import Run, Vector
 
 Index = NDArray[np.int64]
 
@@ -58,7 +59,7 @@ def improve(run: Run, index: Index, step: Callable[..., int], *options: Any) -> 
 def move(run: Run, index: Index, values: Vector) -> None:
     """Set some variables to new values and carry the change into F; the point changes at once, at the end.
 
-    Values beyond the numbers of the machine are not taken: the run has then run away.
+    Values that overflow are not taken: the run is then marked as run away.
     """
     dual = run.dual
     beta, function = run.beta.copy(), run.function.copy()

@@ -8,7 +8,7 @@ theta holds the logarithms of the free parameters, from left to right in the tre
     Still         any kernel without free parameters
 
 The first line is why no distance is ever computed again: the derivative comes from the value. Sums and products of
-trees follow the rules of calculus. Tiles are used up as they are made; no n x n derivative is held.
+trees follow the rules of calculus. Each tile is used as soon as it is made; no n x n derivative is held.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Node(ABC):
         """The kernel between different samples; None where it is zero."""
 
     def white(self, theta: Vector, X: Any) -> Vector | float:
-        """What is added where a sample meets itself: the noise of each sample."""
+        """Noise of each sample: what is added on the diagonal."""
         return 0.0
 
     @abstractmethod

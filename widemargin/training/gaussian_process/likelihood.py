@@ -4,7 +4,7 @@
     d/dtheta = 1/2 sum_ij W_ij dA_ij/dtheta,                        W = a a' - A^-1,  a = A^-1 y
 
 (Rasmussen & Williams 2006, equations 2.30 and 5.9; several targets add up.) The sum over W is taken tile by tile, with
-each tile of derivatives used up as soon as it is made.
+each tile of derivatives used as soon as it is made.
 
 exact       by a Cholesky factor
 estimated   y'A^-1 y by conjugate gradients; the determinant by stochastic Lanczos quadrature on the preconditioned

@@ -16,8 +16,6 @@ from widemargin.monitor.interrupt import StopRequested
 from widemargin.monitor.user_warning import warn_user
 from widemargin.training.gaussian_process.likelihood import LogLikelihood
 
-Objective = Callable[..., Any]
-
 
 def maximise(
     likelihood: LogLikelihood, optimizer: Any, n_restarts: int, rng: np.random.RandomState, steps: Steps | None
@@ -61,7 +59,7 @@ def maximise(
     return best
 
 
-def _one_run(objective: Objective, start: Vector, bounds: NDArray, optimizer: Any) -> tuple[Vector, float]:
+def _one_run(objective: Callable[..., Any], start: Vector, bounds: NDArray, optimizer: Any) -> tuple[Vector, float]:
     """From one start, by L-BFGS-B or by the user's function."""
     if callable(optimizer):
         theta, value = optimizer(objective, start, bounds=bounds)

@@ -24,7 +24,7 @@ VARIANCE_SHARE = 1e-6  # of k(x, x): accuracy of variances by conjugate gradient
 
 
 class Posterior:
-    """What training samples tell about new ones.
+    """Posterior covariances of new samples, given the training samples.
 
     Parameters
     ----------

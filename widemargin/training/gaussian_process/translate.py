@@ -51,7 +51,7 @@ class Model:
 
     @property
     def start(self) -> Vector:
-        """All free parameters where they stand; the separate noise variance comes last."""
+        """Present values of all free parameters; the separate noise variance comes last."""
         if self.node is None:
             return np.array(self.called.theta, float)
         return np.array([p.value for p in self.node.parameters() if p.bounds is not None])
@@ -75,7 +75,7 @@ class Model:
         return Constant(0.0) if kernel is None else kernel
 
     def noise(self, theta: Vector, X: Any) -> Vector | float:
-        """Variance added where a sample meets itself."""
+        """Variance added on the diagonal."""
         if self.node is not None:
             return self.node.white(self.every(theta), X)
         kernel = self.kernel(theta)

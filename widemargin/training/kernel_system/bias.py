@@ -32,6 +32,7 @@ from widemargin.kernels.errors import SECOND_ORDER, UNIT
 from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.status import Status
 from widemargin.training.kernel_system import KernelSystem, Rule, Solved, SystemCertificate
+from widemargin.training.kernel_system.checked import largest_of
 
 
 def certificate_with_bias(
@@ -60,21 +61,19 @@ def certificate_with_bias(
         computed = reach * (energies[:-1] + np.abs(bias) * energies[-1]) / scale
         if not found.is_psd:
             computed = over(lengths(residual.value), norms)
-    still = targets.any(axis=0)  # a target of zeros has the machine of zeros
-    error, residuals, computed = (np.where(still, bound, 0.0) for bound in (error, residuals, computed))
+    not_zero = targets.any(axis=0)  # a target of zeros has the machine of zeros
+    bounds = error, residuals, rounding, certain(computed)
+    largest_error, largest_residual, most_rounding, about = (largest_of(bound[not_zero]) for bound in bounds)
     certificate = replace(
         found,
         lower=found.lower[:-1],
         upper=found.upper[:-1],
-        error=float(error.max(initial=0.0)),
-        residual=float(residuals.max(initial=0.0)),
-        rounding=float(np.where(still, rounding, 0.0).max(initial=0.0)),
+        error=largest_error,
+        residual=largest_residual,
+        rounding=most_rounding,
     )
-    ended = None if found.method == "cholesky" else solved.ended
-    indefinite = found.status is Status.INDEFINITE
-    return replace(
-        certificate, status=verdict(certificate, float(certain(computed).max(initial=0.0)), ended, indefinite)
-    )
+    final = verdict(certificate, about, solved.ended, found.status is Status.INDEFINITE)
+    return replace(certificate, status=final)
 
 
 def residual_with_bias(both: Residual, bias: Vector) -> Residual:

@@ -1,8 +1,8 @@
-"""A kernel system that can judge solutions of (K + D) a = y, whoever found them.
+"""A kernel system that certifies solutions of (K + D) a = y found by any method.
 
     coefficients -> residual with its errors -> energy -> error of predictions, bounds on y'A^-1 y, a verdict
 
-The formulas are in bounds.py; system.py finds the solutions.
+The formulas are in certificate/system_bounds.py; system.py finds the solutions.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Found:
-    """What a method found, before it is judged.
+    """What a method found, before it is certified.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Found:
     coefficients : (n, m)
     residual : of these coefficients
     energy : (m,) r'A^-1 r as the method computed it: what the answer would be without rounding errors
-    ended : how conjugate gradients ended by their own word; None for the other methods
+    ended : status of conjugate gradients; None for the other methods, unless they found the kernel indefinite
     iterations, rank, history : of conjugate gradients, as in SystemCertificate
     factor : the Cholesky factor, where one was made
     """
@@ -88,7 +88,7 @@ class Solved(Found):
 
 
 class CheckedSystem:
-    """K of one set of samples, and what judges a solution: bounds on its values, residuals, certificates."""
+    """K of one set of samples with what a proof needs: bounds on its values, residuals, certificates."""
 
     def __init__(self, kernel: Kernel, X: Any, cache_size: float | None = None, n_jobs: int | None = None) -> None:
         self.kernel, self.X = kernel, X
@@ -99,7 +99,6 @@ class CheckedSystem:
         self.budget = cache_budget(cache_size)
         self._tiles: KernelTiles | None = None
         self._partial: PartialFactor | None = None
-        self._partial_noise = 0.0
 
     def __len__(self) -> int:
         return len(self.samples)
@@ -133,9 +132,8 @@ class CheckedSystem:
     def preconditioner(self, noise: Vector) -> Preconditioner:
         """M of this kernel for a noise; its expensive half is kept, and made anew only for a much smaller noise."""
         level = float(np.exp(np.log(noise).mean()))
-        if self._partial is None or (level < 0.1 * self._partial_noise and self._partial.rest > 0):
+        if self._partial is None or (level < 0.1 * self._partial.noise and self._partial.rest > 0):
             self._partial = PartialFactor(self.kernel, self.samples, self.diagonal, level, self.n_threads)
-            self._partial_noise = level
         with single_threaded_blas():
             return Preconditioner(self._partial, noise)
 

@@ -6,7 +6,7 @@ cg              conjugate gradients on tiles of K that are kept as far as the me
                 (iterative refinement; Golub & Van Loan 2013, section 3.5.3), so that the answer is that of float64
 least squares   by eigenvalues, where the matrix is singular or indefinite
 
-Whatever the method, the certificate comes from the residual of the coefficients it left (checked.py, bounds.py).
+Whatever the method, the certificate comes from the residual of its coefficients (checked.py).
 
 "auto" takes Cholesky for few samples; for more it tries conjugate gradients first, as long as they promise to be done
 in the time of a Cholesky factor, and goes on without limit where a factor does not fit.
@@ -34,31 +34,24 @@ SOLVERS = ("auto", "cholesky", "cg")
 ENDED_BY_THE_USER = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED)
 AS_GOOD_AS_A_FACTOR = (Status.OPTIMAL, Status.UNDECIDED, *ENDED_BY_THE_USER)
 
-LEAST_SQUARES_SAMPLES = 5000  # up to which a singular system is solved by eigenvalues
-TINY_NOISE = 1e-12  # of the largest diagonal entry: below, the matrix is singular in floating point
-
 
 @dataclass(frozen=True)
-class AutoChoice:
-    """When "auto" takes a factor, and when it ends conjugate gradients in favour of one."""
+class SystemTuning:
+    """Numbers that choose a method, and those of refinement: float32 tiles, a float64 residual after each round."""
 
+    tiny_noise: float = 1e-12  # of the largest diagonal entry: below, the matrix is singular in floating point
+    most_for_eigenvalues: int = 5000  # samples up to which a singular system is solved
     direct: int = 1024  # samples up to which a factor costs less than the preparations of conjugate gradients
     steps_per_factor: float = 1 / 40  # steps, per sample, that take as long as a factor
     promise: int = 15  # steps after which the rate so far must promise an end within the steps of a factor ...
     lenience: float = 2.0  # ... times this, because conjugate gradients converge faster and faster
     no_better: float = 100.0  # of tol: stopped by rounding so close to it, a factor has nothing to improve
-
-
-@dataclass(frozen=True)
-class Refinement:
-    """Float32 tiles with a float64 residual after every round."""
-
     round_factor: float = 1e-8  # of r'M^-1 r per round: four digits, safely above the rounding of the products
     least_progress: float = 0.25  # of r'M^-1 r: a round that leaves more than this was stopped by rounding
     safe_share: float = 0.1  # of the least noise: float32 is used while its rounding, as a matrix, stays below
 
 
-AUTO, REFINEMENT = AutoChoice(), Refinement()
+TUNING = SystemTuning()
 
 
 class KernelSystem(CheckedSystem):
@@ -85,7 +78,7 @@ class KernelSystem(CheckedSystem):
     """
 
     def release(self) -> None:
-        """Give the memory of tiles back; they are made again when needed."""
+        """Free the memory of the tiles; they are made again when needed."""
         self._tiles = None
 
     # ---- pieces
@@ -116,7 +109,7 @@ class KernelSystem(CheckedSystem):
 
     def _float32_is_safe(self, least_noise: float) -> bool:
         """Whether rounding of the entries, independent of each other, moves eigenvalues by much less than the noise."""
-        return 2.0 * self.rounding * np.sqrt(len(self)) <= REFINEMENT.safe_share * least_noise
+        return 2.0 * self.rounding * np.sqrt(len(self)) <= TUNING.safe_share * least_noise
 
     @cached_property
     def rounding(self) -> float:
@@ -126,25 +119,21 @@ class KernelSystem(CheckedSystem):
     # ---- solving
 
     def solve(
-        self,
-        noise: Vector,
-        targets: Matrix,
-        rule: Rule,
-        solver: str = "auto",
-        watch: Watch | None = None,
+        self, noise: Vector, targets: Matrix, rule: Rule, solver: str = "auto", watch: Watch | None = None
     ) -> Solved:
         """Solve for the targets (n, m); a singular or indefinite matrix raises NotPositiveDefinite."""
         started = time.perf_counter()
         fits = self.factor_fits()
-        singular = noise.min() <= TINY_NOISE * max(float(self.diagonal.max(initial=0.0)), np.finfo(float).tiny)
-        direct = solver == "cholesky" or (solver == "auto" and (len(self) <= AUTO.direct or (singular and fits)))
+        singular = noise.min() <= TUNING.tiny_noise * max(float(self.diagonal.max(initial=0.0)), np.finfo(float).tiny)
+        direct = solver == "cholesky" or (solver == "auto" and (len(self) <= TUNING.direct or (singular and fits)))
         if not direct:
             if singular:
                 raise NotPositiveDefinite("conjugate gradients need noise on the diagonal")
             answer = self._descend(noise, targets, rule, started, watch, trial=solver == "auto" and fits)
             if solver == "cg" or not fits or answer.certificate.status in AS_GOOD_AS_A_FACTOR:
                 return answer
-            if answer.certificate.status is Status.STALLED and answer.certificate.reached <= AUTO.no_better * rule.tol:
+            certificate = answer.certificate
+            if certificate.status is Status.STALLED and certificate.reached <= TUNING.no_better * rule.tol:
                 return answer
             self.release()
         return self._factor(noise, targets, rule, started)
@@ -164,7 +153,7 @@ class KernelSystem(CheckedSystem):
 
     def least_squares(self, noise: Vector, targets: Matrix, rule: Rule, why: NotPositiveDefinite) -> Solved:
         """The solution of least norm, where the matrix is singular or the kernel indefinite."""
-        if len(self) > LEAST_SQUARES_SAMPLES:
+        if len(self) > TUNING.most_for_eigenvalues:
             raise NotPositiveDefinite(
                 f"The kernel matrix is singular or indefinite ({why}), and {len(self)} samples are too many for a "
                 "solution of least squares: raise alpha, or use another kernel (rbf is always valid)."
@@ -184,18 +173,12 @@ class KernelSystem(CheckedSystem):
         return self.certify(noise, targets, rule, found, started)
 
     def _descend(
-        self,
-        noise: Vector,
-        targets: Matrix,
-        rule: Rule,
-        started: float,
-        watch: Watch | None,
-        trial: bool,
+        self, noise: Vector, targets: Matrix, rule: Rule, started: float, watch: Watch | None, trial: bool
     ) -> Solved:
-        """By conjugate gradients, in rounds that begin with a fresh residual; a trial gives up if it is no bargain."""
+        """By conjugate gradients, in rounds from a recomputed residual; a trial ends once a factor is cheaper."""
         deadline = float("inf") if rule.time_limit is None else started + rule.time_limit
         allowed = rule.max_iter if rule.max_iter >= 0 else MOST_STEPS
-        bargain = max(AUTO.promise, int(AUTO.steps_per_factor * len(self))) if trial else allowed
+        bargain = max(TUNING.promise, int(TUNING.steps_per_factor * len(self))) if trial else allowed
         A = self.shifted(noise)
         tiles, M = A.tiles, A.M
         coefficients = np.zeros_like(targets)
@@ -203,12 +186,11 @@ class KernelSystem(CheckedSystem):
         # Where k(x, x) is next to nothing any coefficients predict well, but a bias is made of the coefficients.
         goal = goal_of_round = np.minimum(self.goal(targets, noise, rule), rule.tol * error)
         history: list[tuple[float, float]] = []
-        begin, steps, status = error.copy(), 0, Status.OPTIMAL
+        begin, steps = error.copy(), 0
 
         def look(step: int, lower: Vector, errors: Vector, found: Matrix) -> bool:
             """Report a step; True if the rate of convergence so far needs more steps than a factor is worth."""
             if watch is not None:
-                seconds = time.perf_counter() - started
                 reached = rule.tol * float(np.sqrt(np.max(errors / np.where(goal > 0, goal, np.inf), initial=0.0)))
                 upper = lower + np.maximum(errors, 0.0)
                 watch(
@@ -218,47 +200,45 @@ class KernelSystem(CheckedSystem):
                         iterations=steps + step,
                         rounds=steps + step,
                         n_support=len(noise),
-                        seconds=seconds,
+                        seconds=time.perf_counter() - started,
                         bounds=(float(lower[0]), float(upper[0])),
                         iterate=lambda: coefficients + found,
                     )
                 )
-            if not trial or steps + step < AUTO.promise:
+            if not trial or steps + step < TUNING.promise:
                 return False
             done = np.log(np.maximum(begin, 1e-300) / np.maximum(errors, 1e-300))
             needed = np.log(np.maximum(begin, 1e-300) / np.maximum(goal, 1e-300))
             share = float(np.min(np.where(needed > 0, done / np.where(needed > 0, needed, 1.0), 1.0)))
-            return steps + step >= bargain or AUTO.lenience * share * bargain < steps + step
+            return steps + step >= bargain or TUNING.lenience * share * bargain < steps + step
 
         with single_threaded_blas():
             while True:
                 if tiles.dtype == np.float32:
-                    goal_of_round = np.maximum(goal, REFINEMENT.round_factor * error)
+                    goal_of_round = np.maximum(goal, TUNING.round_factor * error)
                 lower = np.einsum("ij,ij->j", targets + rest, coefficients)
                 left = allowed - steps
                 run = descend(A, rest, goal_of_round, lower=lower, max_iter=left, deadline=deadline, watch=look)
                 steps += run.iterations
                 history += run.history
                 before = error
-                coefficients = coefficients + run.solution
-                if run.status is Status.INTERRUPTED:
+                coefficients, status = coefficients + run.solution, run.status
+                if status is Status.INTERRUPTED:
                     residual = self.residual(noise, targets, coefficients, tiles)  # at once, from what is kept
-                    error, status = run.error, run.status
+                    error = run.error
                     break
                 residual = self.residual(noise, targets, coefficients, None if tiles.dtype == np.float32 else tiles)
                 rest = residual.value
                 error = np.maximum(np.einsum("ij,ij->j", rest, M.solve(rest)), 0.0)
-                status = run.status
+                missed = error > goal
                 if not np.isfinite(error).all():
                     status = Status.NOT_FINITE
-                    break
-                if (error <= goal).all():
+                elif not missed.any():
                     status = Status.OPTIMAL
-                    break
-                if status not in (Status.OPTIMAL, Status.STALLED):
-                    break
-                if (error[error > goal] > REFINEMENT.least_progress * before[error > goal]).any() or not run.iterations:
+                elif status in (Status.OPTIMAL, Status.STALLED):
+                    if run.iterations and (error[missed] <= TUNING.least_progress * before[missed]).all():
+                        continue
                     status = Status.STALLED
-                    break
+                break
         found = Found("cg", coefficients, residual, error, status, steps, M.factor.rank, history)
         return self.certify(noise, targets, rule, found, started)
