@@ -170,10 +170,14 @@ class GramSource:
             self._whole = FullGram.of(self.kernel, self.exact, np.float64, self.n_threads)
         return self._whole
 
-    def gram(self, index: Index | ClassPair | None, double: bool = False) -> Gram:
-        """A Gram for the samples of a problem; `double` insists on float64."""
+    def gram(self, index: Index | ClassPair | None, double: bool = False, is_kept: bool = False) -> Gram:
+        """A Gram for the samples of a problem; `double` insists on float64.
+
+        is_kept : whether it is used after the thread has asked for another one
+        """
         if isinstance(index, ClassPair) and self.rows and not double:
-            return PairGram(self.rows[index.first], self.rows[index.second], self.between)
+            memory = ThreadMemory() if is_kept else self.between
+            return PairGram(self.rows[index.first], self.rows[index.second], memory)
         own = self.members(index)
         if len(self) <= self.in_memory or (self._whole is not None and not double):
             return self.whole() if own is None else self.whole().subset(own)

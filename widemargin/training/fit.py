@@ -7,9 +7,10 @@ samples, rows of the kernel matrix and threads; a task with a neighbour begins a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,40 @@ if TYPE_CHECKING:
     from widemargin.training.linear_path import LinearPath
 
 Vector = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class _Chain:
+    """A task and those that begin at its answer, run one after the other on one Gram."""
+
+    numbers: list[int]
+    done: int = 0
+    gram: Gram | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.done == len(self.numbers)
+
+
+def run_chains(run_next: Callable[[_Chain], None], chains: Iterable[_Chain], n_threads: int) -> None:
+    """Run every task of every chain, tasks of one chain one at a time."""
+    waiting = deque(chain for chain in chains if not chain.is_done)
+
+    def work(_: int) -> None:
+        while True:
+            try:
+                chain = waiting.popleft()
+            except IndexError:
+                return
+            run_next(chain)
+            if chain.is_done:
+                chain.gram = None
+            elif len(waiting) < n_threads and chain.gram is not None and chain.gram.store is not None:
+                waiting.append(chain)  # the last few in memory take turns, so that threads end together
+            else:
+                waiting.appendleft(chain)  # ended before the next begins, which needs memory for its rows
+
+    run_tiles(work, n_threads, n_threads)
 
 
 class Training:
@@ -114,34 +149,30 @@ class Training:
         if self.tau2 is not None:
             tasks = [replace(task, dual=without_bias(task.dual)) for task in tasks]
         results: list[Trained | None] = [None] * len(tasks)
-        followers: dict[int, list[int]] = {number: [] for number, task in enumerate(tasks) if task.neighbour is None}
+        chains = {number: _Chain([number]) for number, task in enumerate(tasks) if task.neighbour is None}
         for number, task in enumerate(tasks):
             if task.neighbour is not None:
-                followers[task.neighbour].append(number)
+                chains[task.neighbour].numbers.append(number)
 
-        def run(first: int) -> None:
-            """A task and those that begin at its answer, on the same Gram."""
-            gram = None
-            for number in (first, *followers[first]):
-                if results[number] is None:
-                    rule = stopping if stopping.time_limit is None else stopping.until(deadline)
-                    begin = None if number == first else results[first]
-                    listener = watch if number == first else None  # those that follow are no part of the model
-                    report = self._listener(tasks[number].dual, (number, len(followers)), stopping.tol, listener)
-                    results[number], gram = self._train_one(tasks[number], rule, report, begin, gram)
+        def run_next(chain: _Chain) -> None:
+            first, number = chain.numbers[0], chain.numbers[chain.done]
+            rule = stopping if stopping.time_limit is None else stopping.until(deadline)
+            begin = None if number == first else results[first]
+            listener = watch if number == first else None  # those that follow are no part of the model
+            report = self._listener(tasks[number].dual, (number, len(chains)), stopping.tol, listener)
+            results[number] = self._train_one(tasks[number], rule, report, begin, chain)
+            chain.done += 1
 
         with single_threaded_blas() if len(self.source) > ROW_TILE else nullcontext():
             try:
-                if len(followers) > 1 and self.linear is None:
+                if len(chains) > 1 and self.linear is None:
                     self.source.share(classes)
-                large_first = sorted(followers, key=lambda number: -len(tasks[number].dual))
-                work = sum(len(tasks[number].dual) ** 2 for number in followers)
-                n_threads = threads_for(COSTS.task_value * work, self.n_threads)
-                run_tiles(lambda place: run(large_first[place]), len(large_first), n_threads)
+                work = sum(len(tasks[number].dual) ** 2 for number in chains)
+                n_threads = min(len(chains), threads_for(COSTS.task_value * work, self.n_threads))
+                run_chains(run_next, sorted(chains.values(), key=lambda c: -len(tasks[c.numbers[0]].dual)), n_threads)
             except KeyboardInterrupt as interrupt:
                 self.cancelled.request(status_of(interrupt))
-            for number in followers:  # what an interrupt left out ends at once, at its start
-                run(number)
+            run_chains(run_next, chains.values(), 1)  # what an interrupt left out ends at once, at its start
         self.source.close()
         answers = [result for result in results if result is not None]
         return answers if self.tau2 is None else [self._with_bias(answer) for answer in answers]
@@ -183,26 +214,28 @@ class Training:
         return report
 
     def _train_one(
-        self, task: Task, stopping: Stopping, watch: Watch, neighbour: Trained | None, gram: Gram | None
-    ) -> tuple[Trained, Gram | None]:
-        """The answer to a task, and its Gram for those that begin there."""
+        self, task: Task, stopping: Stopping, watch: Watch, neighbour: Trained | None, chain: _Chain
+    ) -> Trained:
+        """The answer to the next task of a chain, on the chain's Gram."""
         if self.cancelled.is_set() or stopping.time_limit == 0.0:
             status = self.cancelled.status if self.cancelled.is_set() else Status.TIME_LIMIT
             left = self._leave_at_start(task, stopping, status)
             if left is not None:
-                return left, gram
+                return left
         if self.linear is not None and task.start is None and not self.cancelled.is_set():
             trained = self.linear.train(task.dual, self.source.members(task.index), stopping, watch)
             if trained is not None:
                 status = trained.solution.status
                 if trained.certificate.holds or status is Status.TIME_LIMIT or status.on_request:
-                    return trained, gram
+                    return trained
                 task, neighbour = replace(task, start=trained.solution.beta), None
-        gram = self.source.gram(task.index) if gram is None else gram
+        if chain.gram is None:
+            chain.gram = self.source.gram(task.index, is_kept=len(chain.numbers) > 1)
+        gram = chain.gram
         known = None
         if neighbour is not None and task.start is None:
             task, known = begin_at(neighbour.solution, task, gram)
-        return self.solver.train(task, gram, stopping, watch, known), gram
+        return self.solver.train(task, gram, stopping, watch, known)
 
     def _leave_at_start(self, task: Task, stopping: Stopping, status: Status) -> Trained | None:
         """The zero solution of a task that is not solved, without kernel values; None if zero is not feasible."""
