@@ -10,7 +10,7 @@ With base = number of letters the names of short windows are exact (base^k < p).
 fingerprints in the sense of Karp & Rabin (1987). Two different windows of k letters then share a name with a chance of
 k / p, for a random base, so that ten million different windows of 30 letters share any with a chance below 1e-3.
 
-Columns   small spaces (base^k up to DIRECT) use the name as the column, others a dictionary of the names that occur.
+Columns   small spaces (base^k up to DIRECT) use the name as the column, others its rank among the names that occur.
 """
 
 from __future__ import annotations
@@ -30,11 +30,7 @@ PRIME = (1 << 61) - 1
 FINGERPRINT_BASE = 1_113_861_935_729_468_241  # below PRIME; drawn once at random, fixed so that results repeat
 DIRECT = 1 << 16  # columns up to which the name is the column: one table of counts stays in the second-level cache
 LETTERS_PER_TASK = 1 << 18  # letters named by one task: about a millisecond
-SORT_BELOW = (
-    16  # a row is sorted when it has fewer than 1/16 of all columns, and read off the table of counts otherwise
-)
-FIRST_CAPACITY = 1 << 12  # slots of the dictionary before it grows
-FULL_SHARE = 2  # the dictionary grows when more than half of its slots are taken
+SORT_BELOW = 16  # a row with less than 1/16 of all columns is sorted; others are read off the table of counts
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,7 @@ def count_windows(letters: Letters, n_letters: int, pattern: Pattern) -> Counts:
     run_tiles(name, len(pieces), available_cores())
     if width is not None:
         return Counts(_joined(pieces, width), None)
-    columns, names = number_ascending(np.concatenate([names for names, _ in pieces]))
+    names, columns = np.unique(np.concatenate([names for names, _ in pieces]), return_inverse=True)
     ends = np.cumsum([len(names) for names, _ in pieces])
 
     def count(number: int) -> None:
@@ -102,15 +98,6 @@ def count_windows(letters: Letters, n_letters: int, pattern: Pattern) -> Counts:
 
     run_tiles(count, len(pieces), available_cores())
     return Counts(_joined(pieces, len(names)), names)
-
-
-def number_ascending(names: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rank of each name among the different ones, and these, ascending."""
-    numbers, found = number_names(names)
-    order = np.argsort(found)
-    rank = np.empty(len(found), np.int64)
-    rank[order] = np.arange(len(found))
-    return rank[numbers], found[order]
 
 
 def _cuts(starts: NDArray[np.int64], size: int) -> list[int]:
@@ -195,43 +182,6 @@ def _name_of_chosen(codes, window, positions, base, exact):
             name = multiply(name, base) + new
             name = name - PRIME if name >= PRIME else name
     return name
-
-
-@jit
-def number_names(names):
-    """Number the different names in the order in which they come: (number of each name, the different names)."""
-    capacity = FIRST_CAPACITY
-    slots = np.full(capacity, -1, np.int64)
-    found = np.empty(capacity, np.int64)
-    numbers = np.empty(names.shape[0], np.int64)
-    n_found = 0
-    for i in range(names.shape[0]):
-        if n_found * FULL_SHARE >= capacity:
-            capacity *= 2
-            grown = np.empty(capacity, np.int64)
-            grown[:n_found] = found[:n_found]
-            found = grown
-            slots = np.full(capacity, -1, np.int64)
-            for number in range(n_found):
-                slots[_slot(found[number], slots, found)] = number
-        name = names[i]
-        slot = _slot(name, slots, found)
-        if slots[slot] < 0:
-            slots[slot] = n_found
-            found[n_found] = name
-            n_found += 1
-        numbers[i] = slots[slot]
-    return numbers, found[:n_found].copy()
-
-
-@jit
-def _slot(name, slots, found):
-    """The slot that holds a name, or the free one where it belongs."""
-    mask = slots.shape[0] - 1
-    slot = multiply(name, FINGERPRINT_BASE) & mask  # similar substrings have similar names: scatter them
-    while slots[slot] >= 0 and found[slots[slot]] != name:
-        slot = (slot + 1) & mask
-    return slot
 
 
 @jit
