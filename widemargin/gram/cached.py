@@ -13,20 +13,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from widemargin._jit import jit
 from widemargin.costs import COSTS, threads_for
 from widemargin.gram.accumulate import copy_rows
-from widemargin.gram.full import FullGram
+from widemargin.gram.full import FULL, FullGram, gather
 from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, kernel_product, symmetric_block
 from widemargin.gram.memory import ThreadMemory
-from widemargin.gram.row_cache import ABSENT, RowCache
+from widemargin.gram.row_cache import RowCache
+from widemargin.gram.row_store import ABSENT
 from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.linalg.arrays import Index, Vector
 from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.parallel.tiles import run_tiles
 
 USUAL_BLOCK = 4096  # samples of the largest block to be expected
-WHOLE_PART = 2048  # samples of a part up to which its whole matrix is evaluated
 ROUNDS_AHEAD = 4  # rounds of a part: if they would ask for all its rows, its whole matrix is evaluated at once, ...
 LARGEST_WHOLE_PART = 8192  # ... up to this number of samples, 256 MB
 TILES_PER_THREAD = 4  # at least: a thread that was held up leaves its other tiles to the others
@@ -65,22 +65,22 @@ class CachedGram(Gram):
     def errors(self) -> ErrorTerms:  # type: ignore[override]
         return self.kernel.errors(self.samples)
 
-    def block(self, index: NDArray[np.int64]) -> NDArray:
+    def block(self, index: Index) -> NDArray:
         out = self.memory.blocks.array(len(index), len(index), self.dtype, min(USUAL_BLOCK, len(self)) ** 2)
         slots = self.cache.slot_of[index]
         kept = slots != ABSENT
         if self.entry_cost < COSTS.gather_value or not kept.any():
             return self._evaluate(index, out)
-        groups = self.cache.by_slab(slots[kept], np.flatnonzero(kept))
-        n_threads = threads_for(len(index) * float(kept.sum()) * COSTS.gather_value, self.n_threads)
-        run_tiles(lambda number: gather_rows(*groups[number], index, out), len(groups), n_threads)
-        new = np.flatnonzero(~kept)
+        old, new = np.flatnonzero(kept), np.flatnonzero(~kept)
+        n_threads = threads_for(len(index) * len(old) * COSTS.gather_value, self.n_threads)
+        gather(self.cache.rows, slots[old], old, index, out, n_threads)
         if len(new):
-            among = self._evaluate(index[new], self.memory.corners.array(len(new), len(new), self.dtype))
-            fill_up(among, new, kept, out)
+            corner = self.memory.corners.array(len(new), len(new), self.dtype)
+            out[np.ix_(new, new)] = self._evaluate(index[new], corner)
+            out[np.ix_(new, old)] = out[np.ix_(old, new)].T
         return out
 
-    def part(self, index: NDArray[np.int64], n_rows: int) -> Gram | None:
+    def part(self, index: Index, n_rows: int) -> Gram | None:
         if self.worth_keeping <= 1.0:  # rows are kept, and adding them once more costs little
             return None
         if n_rows * (len(self) - len(index)) * self.entry_cost < COSTS.worth_a_part:
@@ -89,7 +89,7 @@ class CachedGram(Gram):
         budget = (self.cache.capacity - self.cache.used) * len(self) * self.dtype.itemsize
         largest = min(LARGEST_WHOLE_PART, ROUNDS_AHEAD * n_rows)
         soon_asked = len(index) <= largest and len(index) ** 2 * self.dtype.itemsize <= budget
-        if len(index) <= WHOLE_PART or soon_asked:
+        if len(index) <= FULL or soon_asked:
             # where blocks have been: none is needed while the part is solved, and the pages have been written to
             whole = FullGram.of(self.kernel, samples, self.dtype, self.n_threads, self.memory.blocks)
             whole.block_limit = self.block_limit
@@ -98,15 +98,13 @@ class CachedGram(Gram):
         part.memory, part.block_limit = self.memory, self.block_limit  # the memory is not in use meanwhile
         return part
 
-    def sum_at(
-        self, at: NDArray[np.int64], index: NDArray[np.int64], coefficients: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def sum_at(self, at: Index, index: Index, coefficients: Vector) -> Vector:
         self.rows_computed += round(len(index) * len(at) / len(self))
         return kernel_product(
             self.kernel, self.samples.take(at), self.samples.take(index), coefficients, self.dtype, self.n_threads
         )
 
-    def _evaluate(self, index: NDArray[np.int64], out: NDArray) -> NDArray:
+    def _evaluate(self, index: Index, out: NDArray) -> NDArray:
         """out = the block of these samples, from nothing."""
         n_threads = threads_for(0.5 * len(index) ** 2 * self.entry_cost, self.n_threads)
         return symmetric_block(self.kernel, self.samples.take(index), out, n_threads)
@@ -146,15 +144,13 @@ class CachedGram(Gram):
             part = in_blocks[start : start + ROW_TILE]
             stored = np.flatnonzero(new_slots[part] != ABSENT)
             chunks.append((self.samples.take(index[part]), coefficients[part], stored, new_slots[part][stored]))
-        by_slab = self.cache.by_slab(slots, cached_coefficients)
         everything = np.arange(ROW_TILE, dtype=np.int64)
 
         def add(number: int) -> None:
             first = number * width
             last = min(n, first + width)
             target = function[first:last]
-            for slab, inside, weights in by_slab:
-                add_weighted_rows(slab, first, inside, weights, target)
+            add_weighted_rows(self.cache.rows, first, slots, cached_coefficients, target)
             if not chunks:
                 return
             columns = self.samples.tile(first, last)
@@ -162,29 +158,6 @@ class CachedGram(Gram):
             for rows, weights, stored, kept_slots in chunks:
                 values = self.kernel.block(rows, columns, buffer[: len(weights)])
                 add_weighted_rows(buffer, 0, everything[: len(weights)], weights, target)
-                for slab, inside, chosen in self.cache.by_slab(kept_slots, stored):
-                    copy_rows(values, chosen, slab, inside, first)
+                copy_rows(values, stored, self.cache.rows, kept_slots, first)
 
         run_tiles(add, -(-n // width), n_threads)
-
-
-@jit
-def gather_rows(slab, rows, places, index, out):
-    """out[places[k]] = slab[rows[k], index]."""
-    for k in range(rows.shape[0]):
-        source = slab[rows[k]]
-        target = out[places[k]]
-        for m in range(index.shape[0]):
-            target[m] = source[index[m]]
-
-
-@jit
-def fill_up(among, new, kept, out):
-    """The rows `new` of a symmetric block: their values among themselves, and those that the rows kept already hold."""
-    for a in range(new.shape[0]):
-        i = new[a]
-        for m in range(kept.shape[0]):
-            if kept[m]:
-                out[i, m] = out[m, i]
-        for b in range(new.shape[0]):
-            out[i, new[b]] = among[a, b]

@@ -22,19 +22,18 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin._jit import CONTRACT, REASSOCIATE, jit
+from widemargin.gram.gram import COLUMN_TILE, evaluate_tile, visit_tiles
 from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.linalg.arrays import Matrix
 from widemargin.parallel.tiles import run_tiles, single_threaded_blas
 
-TILE = 1024  # samples per side: kernels prepare their samples for this multiple
+TILE = COLUMN_TILE  # samples per side: kernels prepare their samples for this multiple
 PARTS = 16  # partial sums of a product: enough for as many cores, and few to add up
 PART_MEMORY = 1 << 28  # bytes of partial sums above which there are fewer of them, for many right-hand sides
-ROW_TILE = 256  # rows per task of a product between two sets of samples
-LANES = 64  # sums that run side by side along a row: TILE / LANES = 16 terms each, then 6 additions in pairs
+LANES = 64  # sums that run side by side along a row, which are then added in pairs
 FIRST, SECOND = 8, 64  # rows after which sums along columns are passed on, and passed on again
-ALONG_ROWS = 22  # roundings: 16 in a lane, 6 between lanes
-ALONG_COLUMNS = 32  # roundings: 8 terms, 8 sums of them, TILE / SECOND = 16 sums of those
-
-Matrix = NDArray[np.float64]
+ALONG_ROWS = TILE // LANES + int(math.log2(LANES))  # roundings: 16 in a lane, 6 between lanes
+ALONG_COLUMNS = FIRST + SECOND // FIRST + TILE // SECOND  # roundings: 8 terms, 8 sums of them, 16 sums of those
 
 
 class KernelTiles:
@@ -247,10 +246,11 @@ def bounded_cross_product(
 
     def add(rows: slice, columns: slice) -> None:
         block = np.empty((rows.stop - rows.start, columns.stop - columns.start))
-        kernel.block(left.tile(rows.start, rows.stop), right.tile(columns.start, columns.stop), block)
+        evaluate_tile(kernel, left, right, rows, columns, block)
         add_along_rows(block, V[columns].T, out[rows], sizes[rows])
 
-    _by_rows(kernel, left, right, add, n_threads)
+    with single_threaded_blas():
+        visit_tiles(len(left), len(right), add, n_threads if kernel.releases_gil else 1)
     return out, sizes
 
 
@@ -259,22 +259,8 @@ def cross_block(kernel: Kernel, left: Samples, right: Samples, n_threads: int) -
     out = np.empty((len(left), len(right)))
 
     def fill(rows: slice, columns: slice) -> None:
-        kernel.block(left.tile(rows.start, rows.stop), right.tile(columns.start, columns.stop), out[rows, columns])
-
-    _by_rows(kernel, left, right, fill, n_threads)
-    return out
-
-
-def _by_rows(
-    kernel: Kernel, left: Samples, right: Samples, visit: Callable[[slice, slice], None], n_threads: int
-) -> None:
-    """Call `visit(rows, columns)` for all tiles, those of the same rows one after the other on one thread."""
-    n, m = len(left), len(right)
-
-    def visit_rows(number: int) -> None:
-        rows = slice(number * ROW_TILE, min(n, (number + 1) * ROW_TILE))
-        for first in range(0, m, TILE):
-            visit(rows, slice(first, min(m, first + TILE)))
+        evaluate_tile(kernel, left, right, rows, columns, out[rows, columns])
 
     with single_threaded_blas():
-        run_tiles(visit_rows, -(-n // ROW_TILE), n_threads if kernel.releases_gil else 1)
+        visit_tiles(len(left), len(right), fill, n_threads if kernel.releases_gil else 1)
+    return out

@@ -16,17 +16,12 @@ from numba import types
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from widemargin._jit import jit
-
-
-def popcount(word: Any) -> Any:
-    """Number of bits set; this body runs where Numba is switched off, compiled code takes the overload below."""
-    return np.uint64(int(word).bit_count())
+from widemargin._jit import INTERPRETED, jit
 
 
 @intrinsic
-def _population_count(typing_context: Any, word: Any) -> Any:
-    """LLVM's own population count, which becomes one instruction, or a vectorised table where that is faster."""
+def popcount(typing_context: Any, word: Any) -> Any:
+    """Number of bits set, by LLVM: one instruction, or a vectorised table where that is faster."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -34,10 +29,8 @@ def _population_count(typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@overload(popcount)
-def _count_bits(word):
-    """The intrinsic, in place of the Python body."""
-    return lambda word: _population_count(word)  # type: ignore[call-arg]
+if INTERPRETED:
+    popcount = lambda word: np.uint64(int(word).bit_count())  # noqa: E731
 
 
 class Different(NamedTuple):

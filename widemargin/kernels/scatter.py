@@ -44,25 +44,9 @@ class InvertedIndex(NamedTuple):
 
 
 @jit
-def take_lists(indptr, indices, values, index):
-    """CSR of the rows at `index`."""
-    new_indptr = np.zeros(len(index) + 1, np.int64)
-    for i in range(len(index)):
-        new_indptr[i + 1] = new_indptr[i] + indptr[index[i] + 1] - indptr[index[i]]
-    new_indices = np.empty(new_indptr[-1], indices.dtype)
-    new_values = np.empty(new_indptr[-1], values.dtype)
-    for i in range(len(index)):
-        first, last = indptr[index[i]], indptr[index[i] + 1]
-        shift = new_indptr[i] - first
-        for p in range(first, last):
-            new_indices[p + shift] = indices[p]
-            new_values[p + shift] = values[p]
-    return new_indptr, new_indices, new_values
-
-
-@jit
-def invert_rows(indptr, indices, values, n_features, stride):
-    """The inverted index of CSR rows; its starts have the shape (n_strides + 1, n_features)."""
+def invert_rows(lists, n_features, stride):
+    """The inverted index of sparse samples; its starts have the shape (n_strides + 1, n_features)."""
+    indptr, indices, values = lists
     n = len(indptr) - 1
     n_strides = (n + stride - 1) // stride
     starts = np.zeros((n_strides + 1, n_features), np.int64)

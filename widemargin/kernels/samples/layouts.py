@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from widemargin._jit import jit
 from widemargin.kernels.distances import STRIP
 from widemargin.kernels.samples.dense import DenseRows
+from widemargin.kernels.samples.raw import MOSTLY_ZERO, some_of
 
 SPARSE_TILE = 256  # samples of a tile
-SPARSE_CONTENT = 0.3  # share of values that are not zero up to which only those are multiplied
-LOOKED_AT = 1000  # samples that tell the share
 
 
 class DenseVectors(NamedTuple):
@@ -54,8 +53,8 @@ def strips_of(rows: NDArray) -> NDArray:
 
 def is_mostly_zero(samples: DenseRows) -> bool:
     """Whether few enough values were not zero before the samples were moved, as far as some of them tell."""
-    some = samples.values[:: max(1, len(samples) // LOOKED_AT)]
-    return bool(np.count_nonzero(some != moved_zero(samples)) <= SPARSE_CONTENT * some.size)
+    some = some_of(samples.values)
+    return bool(np.count_nonzero(some != moved_zero(samples)) <= MOSTLY_ZERO * some.size)
 
 
 def moved_zero(samples: DenseRows) -> NDArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,6 +10,10 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 Matrix: TypeAlias = Any  # a two-dimensional array or sparse.csr_array; scipy has no types to say so
+
+MOSTLY_ZERO = 0.3  # share of values that are not zero up to which only those are multiplied
+ROWS_LOOKED_AT = 1000  # from which properties of the data are estimated
+ROWS_AT_A_TIME = 4096  # so that intermediate results stay small: in the cache, and off the heap
 
 
 def read_precision(dtype: DTypeLike) -> np.dtype:
@@ -45,6 +50,16 @@ def read_matrix(X: Any) -> Matrix:
             "Reshape one feature with X.reshape(-1, 1), one sample with X.reshape(1, -1)."
         )
     return matrix
+
+
+def parts_of(rows: Any) -> Iterator[slice]:
+    """Some thousand rows at a time."""
+    return (slice(start, start + ROWS_AT_A_TIME) for start in range(0, rows.shape[0], ROWS_AT_A_TIME))
+
+
+def some_of(rows: NDArray) -> NDArray:
+    """About ROWS_LOOKED_AT of the rows, evenly spread."""
+    return rows[:: max(1, len(rows) // ROWS_LOOKED_AT)]
 
 
 def check_features(matrix: Matrix, expected: int) -> None:

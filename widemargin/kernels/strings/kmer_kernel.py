@@ -127,7 +127,7 @@ def _squared_lengths(parts: Sequence[tuple[Counts, float]]) -> NDArray[np.float6
 
 def _in_columns(part: Counts, known: NDArray[np.int64] | None, width: int) -> sparse.csr_array:
     """The counts in the columns of known names; those of other names are dropped."""
-    if known is part.names:  # the same windows, or names that are columns for both: the alphabet is the same
+    if known is part.names or known is None or part.names is None:  # the same, or names are columns for both
         return part.matrix
     _, column, own = np.intersect1d(known, part.names, assume_unique=True, return_indices=True)
     shared = part.matrix[:, own]

@@ -73,8 +73,7 @@ def is_direct(n_letters: int, k: int) -> bool:
 def count_windows(letters: Letters, n_letters: int, pattern: Pattern) -> Counts:
     """Count the windows of a pattern in each string, on all cores."""
     k = len(pattern.positions)
-    exact = is_exact(n_letters, k)
-    base = n_letters if exact else FINGERPRINT_BASE
+    base = n_letters if is_exact(n_letters, k) else FINGERPRINT_BASE
     high = pow(base, k - 1, PRIME)
     positions = np.array(pattern.positions, np.int64)
     width = n_letters**k if is_direct(n_letters, k) else None
@@ -83,7 +82,7 @@ def count_windows(letters: Letters, n_letters: int, pattern: Pattern) -> Counts:
 
     def name(number: int) -> None:
         part = letters.starts[cuts[number] : cuts[number + 1] + 1]
-        named = name_windows(letters.codes, part, positions, pattern.length, base, high, exact)
+        named = name_windows(letters.codes, part, positions, pattern.length, base, high)
         pieces[number] = named if width is None else count_rows(*named, width)
 
     run_tiles(name, len(pieces), available_cores())
@@ -130,7 +129,14 @@ def multiply(a, b):
 
 
 @jit
-def name_windows(codes, starts, positions, length, base, high, exact):
+def append(name, base, letter):
+    """Name of a window that goes on with a letter: name base + letter mod p."""
+    name = multiply(name, base) + np.int64(letter)
+    return name - PRIME if name >= PRIME else name
+
+
+@jit
+def name_windows(codes, starts, positions, length, base, high):
     """Names of the windows of the strings that begin at `starts`, and where the names of each string start."""
     k = positions.shape[0]
     n = starts.shape[0] - 1
@@ -147,19 +153,14 @@ def name_windows(codes, starts, positions, length, base, high, exact):
                 name = 0
                 continue
             run += 1
-            if solid:  # roll: drop the letter that leaves, move up, add the new one
-                new = np.int64(codes[i])
+            if solid:  # roll: drop the letter that leaves, add the new one
                 old = np.int64(codes[i - k]) if run > k else 0
-                if exact:
-                    name = (name - old * high) * base + new
-                else:
-                    name = name - multiply(old, high)
-                    name = multiply(name + PRIME if name < 0 else name, base) + new
-                    name = name - PRIME if name >= PRIME else name
+                name = name - multiply(old, high)
+                name = append(name + PRIME if name < 0 else name, base, codes[i])
             if run < length:
                 continue
             if not solid:
-                name = _name_of_chosen(codes, i - length + 1, positions, base, exact)
+                name = _name_of_chosen(codes, i - length + 1, positions, base)
                 if name < 0:
                     continue
             names[place] = name
@@ -169,18 +170,13 @@ def name_windows(codes, starts, positions, length, base, high, exact):
 
 
 @jit
-def _name_of_chosen(codes, window, positions, base, exact):
+def _name_of_chosen(codes, window, positions, base):
     """Name of the letters at some positions of a window, -1 if one of them is alien."""
     name = 0
     for j in range(positions.shape[0]):
         if codes[window + positions[j]] == ALIEN:
             return -1
-        new = np.int64(codes[window + positions[j]])
-        if exact:
-            name = name * base + new
-        else:
-            name = multiply(name, base) + new
-            name = name - PRIME if name >= PRIME else name
+        name = append(name, base, codes[window + positions[j]])
     return name
 
 

@@ -30,7 +30,6 @@ from widemargin.kernels.strings.kmer_kernel import check_whole
 from widemargin.kernels.strings.letters import ALIEN, check_alphabet, code_points, encode, read_strings
 from widemargin.parallel.tiles import available_cores, run_tiles
 
-PAIRS_PER_TASK = 64  # self-similarities per task; one takes some microseconds and more
 STEP_ERROR = 16.0  # four roundings of a step of the recursion, of terms that add up to at most four times its result
 
 
@@ -108,11 +107,11 @@ class Subsequence(Kernel):
         codes = points.astype(np.uint32) if self.alphabet is None else encode(points, starts, self.alphabet).codes
         own = np.empty(len(starts) - 1)
 
-        def compare(number: int) -> None:
-            first = number * PAIRS_PER_TASK
-            _compare_with_itself(codes, starts, first, min(len(own), first + PAIRS_PER_TASK), self.k, self.decay, own)
+        def compare_with_itself(number: int) -> None:
+            one = starts[number : number + 2]
+            _compare_all(codes, one, codes, one, self.k, self.decay, own[number : number + 1], 1)
 
-        run_tiles(compare, -(-len(own) // PAIRS_PER_TASK), available_cores())
+        run_tiles(compare_with_itself, len(own), available_cores())
         return EncodedStrings(codes, starts, own, read_precision(dtype) if like is None else like.dtype)
 
     def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
@@ -188,18 +187,6 @@ def compare_strings(s, t, k, decay, D):
                 before = above
                 row[j + 1] = value
     return total
-
-
-@jit
-def _compare_with_itself(codes, starts, first, last, k, decay, own):
-    """own[i] = k(s_i, s_i) for the strings first:last."""
-    longest = 0
-    for i in range(first, last):
-        longest = max(longest, starts[i + 1] - starts[i])
-    D = np.empty((k, longest + 1))
-    for i in range(first, last):
-        s = codes[starts[i] : starts[i + 1]]
-        own[i] = compare_strings(s, s, k, decay, D)
 
 
 @jit
