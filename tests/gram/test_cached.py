@@ -10,8 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.oracles import GivenMatrix
 from widemargin.costs import COSTS
-from widemargin.gram import CachedGram, FullGram, cached
-from widemargin.gram.row_store import ABSENT
+from widemargin.gram import CachedGram, FullGram, cached, row_cache
 from widemargin.kernels import Gaussian
 
 
@@ -110,15 +109,16 @@ def test_rows_of_one_call_do_not_push_each_other_out():
     assert gram.row_hits == 6
 
 
-def test_no_more_rows_than_the_budget_has_room_for():
+def test_memory_grows_slab_by_slab(monkeypatch):
+    monkeypatch.setattr(row_cache, "SLAB_ROWS", 4)
     K = matrix(50)
     gram = made(K, 10, spare=50 * 8 - 1)  # almost an eleventh row: not one
-    used = []
+    sizes = []
     for sample in range(12):
         ask(gram, K, [sample, 20 + sample], [1.0, -1.0], [True, False])
-        used.append(gram.cache.used)
-    assert used == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10]
-    assert gram.cache.rows.shape == (10, 50)
+        sizes.append(sum(slab.shape[0] for slab in gram.cache.slabs))
+    assert sizes == [4, 4, 4, 4, 8, 8, 8, 8, 10, 10, 10, 10]
+    assert gram.cache.capacity == 10
     ask(gram, K, range(50), np.linspace(-1, 1, 50))
     assert gram.row_hits == 10
 
@@ -163,6 +163,8 @@ class AnyHistory(RuleBasedStateMachine):
 
     @initialize(rows=st.integers(0, 9), seed=st.integers(0, 99))
     def begin(self, rows, seed):
+        self.before = row_cache.SLAB_ROWS
+        row_cache.SLAB_ROWS = 3
         self.K = matrix(11, seed)
         self.gram = made(self.K, rows)
         self.asked = 0
@@ -180,12 +182,17 @@ class AnyHistory(RuleBasedStateMachine):
         gram = self.gram
         assert gram.rows_computed + gram.row_hits == self.asked
         assert gram.cache.used <= gram.cache.capacity
-        held = np.flatnonzero(gram.cache.slot_of != ABSENT)
+        assert sum(slab.shape[0] for slab in gram.cache.slabs) <= gram.cache.capacity
+        held = np.flatnonzero(gram.cache.slot_of != row_cache.ABSENT)
         assert len(set(gram.cache.slot_of[held])) == len(held)
         for sample in held:
             slot = gram.cache.slot_of[sample]
             assert gram.cache.sample_in[slot] == sample
-            np.testing.assert_array_equal(gram.cache.rows[slot], self.K[sample])
+            np.testing.assert_array_equal(gram.cache.slabs[slot // 3][slot % 3], self.K[sample])
+
+    def teardown(self):
+        if hasattr(self, "before"):
+            row_cache.SLAB_ROWS = self.before
 
 
 TestAnyHistory = AnyHistory.TestCase
@@ -209,6 +216,7 @@ def test_cheap_rows_are_kept_only_when_evaluating_them_has_cost_as_much(rng):
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_values_of_rows_that_were_kept_are_not_evaluated_again(n_threads, rng, monkeypatch):
+    monkeypatch.setattr(row_cache, "SLAB_ROWS", 8)
     monkeypatch.setattr(cached, "COSTS", replace(COSTS, gather_value=0.0, store_value=0.0))
     kernel = Gaussian(0.5)
     X = rng.normal(size=(60, 3))

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin.costs import COSTS, threads_for
-from widemargin.gram.accumulate import copy_rows
-from widemargin.gram.full import FULL, FullGram, gather
+from widemargin.gram.accumulate import copy_rows, gather_rows
+from widemargin.gram.full import FULL, FullGram
 from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, kernel_product, symmetric_block
 from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.row_cache import RowCache
@@ -72,8 +72,9 @@ class CachedGram(Gram):
         if self.entry_cost < COSTS.gather_value or not kept.any():
             return self._evaluate(index, out)
         old, new = np.flatnonzero(kept), np.flatnonzero(~kept)
+        groups = self.cache.by_slab(slots[old], old)
         n_threads = threads_for(len(index) * len(old) * COSTS.gather_value, self.n_threads)
-        gather(self.cache.rows, slots[old], old, index, out, n_threads)
+        run_tiles(lambda number: gather_rows(*groups[number], index, out), len(groups), n_threads)
         if len(new):
             corner = self.memory.corners.array(len(new), len(new), self.dtype)
             out[np.ix_(new, new)] = self._evaluate(index[new], corner)
@@ -144,13 +145,15 @@ class CachedGram(Gram):
             part = in_blocks[start : start + ROW_TILE]
             stored = np.flatnonzero(new_slots[part] != ABSENT)
             chunks.append((self.samples.take(index[part]), coefficients[part], stored, new_slots[part][stored]))
+        by_slab = self.cache.by_slab(slots, cached_coefficients)
         everything = np.arange(ROW_TILE, dtype=np.int64)
 
         def add(number: int) -> None:
             first = number * width
             last = min(n, first + width)
             target = function[first:last]
-            add_weighted_rows(self.cache.rows, first, slots, cached_coefficients, target)
+            for slab, inside, weights in by_slab:
+                add_weighted_rows(slab, first, inside, weights, target)
             if not chunks:
                 return
             columns = self.samples.tile(first, last)
@@ -158,6 +161,7 @@ class CachedGram(Gram):
             for rows, weights, stored, kept_slots in chunks:
                 values = self.kernel.block(rows, columns, buffer[: len(weights)])
                 add_weighted_rows(buffer, 0, everything[: len(weights)], weights, target)
-                copy_rows(values, stored, self.cache.rows, kept_slots, first)
+                for slab, inside, chosen in self.cache.by_slab(kept_slots, stored):
+                    copy_rows(values, chosen, slab, inside, first)
 
         run_tiles(add, -(-n // width), n_threads)

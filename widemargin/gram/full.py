@@ -120,17 +120,11 @@ class FullGram(Gram):
 def gather_block_of(matrix: NDArray, index: Index, out: NDArray | None = None, n_threads: int = 1) -> NDArray:
     """matrix[index][:, index], in `out` if it is given."""
     block = np.empty((len(index), len(index)), matrix.dtype) if out is None else out
-    n_threads = threads_for(block.size * COSTS.gather_entry, n_threads)
-    gather(matrix, index, np.arange(len(index)), index, block, n_threads)
-    return block
+    starts, places = range(0, len(index), ROW_TILE), np.arange(len(index))
 
-
-def gather(matrix: NDArray, rows: Index, places: Index, columns: Index, out: NDArray, n_threads: int) -> None:
-    """out[places] = matrix[rows][:, columns]."""
-    starts = range(0, len(rows), ROW_TILE)
-
-    def gather_some(number: int) -> None:
+    def gather(number: int) -> None:
         some = slice(starts[number], starts[number] + ROW_TILE)
-        gather_rows(matrix, rows[some], places[some], columns, out)
+        gather_rows(matrix, index[some], places[some], index, block)
 
-    run_tiles(gather_some, len(starts), n_threads)
+    run_tiles(gather, len(starts), threads_for(block.size * COSTS.gather_entry, n_threads))
+    return block

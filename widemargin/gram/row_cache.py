@@ -1,11 +1,14 @@
-"""Memory for kernel rows: a slot for each row that is kept; the rows not used for longest give way."""
+"""Memory for kernel rows: slots in slabs that are allocated when needed; the rows not used for longest give way."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from widemargin.gram.row_store import ABSENT
 from widemargin.linalg.arrays import Index
+
+SLAB_ROWS = 256  # rows allocated at a time
 
 
 class RowCache:
@@ -13,7 +16,7 @@ class RowCache:
 
     Attributes
     ----------
-    rows : the rows by slot; the system takes memory only where they are written
+    slabs : arrays of SLAB_ROWS rows each
     slot_of : slot of each sample's row, or ABSENT
     sample_in, last_use : sample and last use of each slot
     asked : times each sample's row was evaluated
@@ -22,8 +25,8 @@ class RowCache:
     """
 
     def __init__(self, n: int, capacity: int, dtype: np.dtype) -> None:
-        self.capacity = capacity
-        self.rows = np.empty((capacity, n), dtype)
+        self.capacity, self.dtype = capacity, dtype
+        self.slabs: list[NDArray] = []
         self.slot_of = np.full(n, ABSENT, np.int64)
         self.sample_in = np.full(capacity, ABSENT, np.int64)
         self.last_use = np.zeros(capacity, np.int64)
@@ -37,11 +40,23 @@ class RowCache:
         self.last_use[slots[slots != ABSENT]] = self.clock
         return slots
 
+    def by_slab(self, slots: Index, values: NDArray) -> list[tuple[NDArray, NDArray, NDArray]]:
+        """Rows grouped by the slab they lie in: (slab, rows inside it, their values)."""
+        groups = []
+        numbers = slots // SLAB_ROWS
+        for number in np.unique(numbers):
+            here = numbers == number
+            groups.append((self.slabs[number], slots[here] % SLAB_ROWS, values[here]))
+        return groups
+
     def reserve(self, index: Index) -> Index:
         """Slots for the rows of `index`, as many as there are: new ones first, then those not used for longest."""
         new = min(len(index), self.capacity - self.used)
         slots = np.arange(self.used, self.used + new, dtype=np.int64)
         self.used += new
+        while len(self.slabs) * SLAB_ROWS < self.used:
+            height = min(SLAB_ROWS, self.capacity - len(self.slabs) * SLAB_ROWS)
+            self.slabs.append(np.empty((height, len(self.slot_of)), self.dtype))
         missing = len(index) - new
         if missing:
             old = np.flatnonzero(self.last_use[: self.used - new] < self.clock)  # never a row of this very use
