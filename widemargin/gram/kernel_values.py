@@ -120,8 +120,7 @@ def values_of(gram: Gram, form: str = "auto") -> KernelValues:
                 "use form='auto'."
             )
         return _from_matrix(gram)
-    constants = {"gamma": float, "coef0": float, "degree": int}
-    given = {name: kind_of(getattr(kernel, name)) for name, kind_of in constants.items() if hasattr(kernel, name)}
+    given = {name: getattr(kernel, name) for name in ("gamma", "coef0", "degree") if hasattr(kernel, name)}
     return _from_points(samples, form)._replace(kernel=kind, **given)
 
 

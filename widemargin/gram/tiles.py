@@ -53,15 +53,11 @@ class KernelTiles:
         self.kernel, self.samples, self.dtype = kernel, samples, np.dtype(dtype)
         self.n_threads = n_threads if kernel.releases_gil else 1
         n = len(samples)
-        edges = [(start, min(n, start + TILE)) for start in range(0, n, TILE)]
+        edges = [slice(start, min(n, start + TILE)) for start in range(0, n, TILE)]
         self.places = [(rows, columns) for number, rows in enumerate(edges) for columns in edges[number:]]
         self.kept: list[NDArray | None] = [None] * len(self.places)
-        self.n_kept = 0
-        for rows, columns in self.places:
-            budget -= (rows[1] - rows[0]) * (columns[1] - columns[0]) * self.dtype.itemsize
-            if budget < 0:
-                break
-            self.n_kept += 1
+        sizes = [(rows.stop - rows.start) * (columns.stop - columns.start) for rows, columns in self.places]
+        self.n_kept = int(np.searchsorted(np.cumsum(sizes), budget // self.dtype.itemsize, side="right"))
         self.products = 0  # how often the whole matrix was multiplied, for reports
 
     def __len__(self) -> int:
@@ -111,9 +107,8 @@ class KernelTiles:
         def add_part(part: int) -> None:
             buffer = None
             for number in range(bounds[part], bounds[part + 1]):
-                rows, columns = (slice(*edge) for edge in self.places[number])
                 tile, buffer = self._tile(number, buffer)
-                add(tile, rows, columns, sums[part])
+                add(tile, *self.places[number], sums[part])
 
         with single_threaded_blas():
             run_tiles(add_part, parts, self.n_threads)
@@ -128,17 +123,17 @@ class KernelTiles:
 
     def _tile(self, number: int, buffer: NDArray | None) -> tuple[NDArray, NDArray | None]:
         """The values at a place, kept or made now, and the buffer for those that are not kept."""
-        (top, bottom), (left, right) = self.places[number]
+        rows, columns = self.places[number]
+        height, width = rows.stop - rows.start, columns.stop - columns.start
         tile = self.kept[number]
         if tile is not None:
             return tile, buffer
         if number < self.n_kept:
-            tile = self.kept[number] = np.empty((bottom - top, right - left), self.dtype)
+            tile = self.kept[number] = np.empty((height, width), self.dtype)
         else:
             buffer = np.empty((TILE, TILE), self.dtype) if buffer is None else buffer
-            tile = buffer[: bottom - top, : right - left]
-        self.kernel.block(self.samples.tile(top, bottom), self.samples.tile(left, right), tile)
-        return tile, buffer
+            tile = buffer[:height, :width]
+        return evaluate_tile(self.kernel, self.samples, self.samples, rows, columns, tile), buffer
 
 
 def roundings_of(n_terms: int) -> int:

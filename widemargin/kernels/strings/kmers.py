@@ -87,7 +87,7 @@ def count_windows(letters: Letters, n_letters: int, pattern: Pattern) -> Counts:
 
     run_tiles(name, len(pieces), available_cores())
     if width is not None:
-        return Counts(_joined(pieces, width), None)
+        return Counts(_stacked(pieces, width), None)
     names, columns = np.unique(np.concatenate([names for names, _ in pieces]), return_inverse=True)
     ends = np.cumsum([len(names) for names, _ in pieces])
 
@@ -96,7 +96,7 @@ def count_windows(letters: Letters, n_letters: int, pattern: Pattern) -> Counts:
         pieces[number] = count_rows(columns[ends[number] - len(own) : ends[number]], rows, len(names))
 
     run_tiles(count, len(pieces), available_cores())
-    return Counts(_joined(pieces, len(names)), names)
+    return Counts(_stacked(pieces, len(names)), names)
 
 
 def _cuts(starts: NDArray[np.int64], size: int) -> list[int]:
@@ -106,15 +106,13 @@ def _cuts(starts: NDArray[np.int64], size: int) -> list[int]:
     return [*sorted({0, *(mark for mark in marks if mark < n)}), n]
 
 
-def _joined(pieces: list[tuple[NDArray, NDArray, NDArray]], width: int) -> sparse.csr_array:
-    """The counts of all tasks as one matrix."""
-    lengths = np.concatenate([[0], *(np.diff(indptr) for indptr, _, _ in pieces)])
-    indptr = np.cumsum(lengths)
-    if indptr[-1] <= np.iinfo(np.int32).max:  # scikit-learn's own linear machines take no others
-        indptr = indptr.astype(np.int32)
-    indices = np.concatenate([indices for _, indices, _ in pieces])
-    values = np.concatenate([values for _, _, values in pieces])
-    return sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, width))
+def _stacked(pieces: list[tuple[NDArray, NDArray, NDArray]], width: int) -> sparse.csr_array:
+    """The counts of all tasks, CSR arrays as `count_rows` returns them, as one matrix."""
+    blocks = [
+        sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, width))
+        for indptr, indices, values in pieces
+    ]
+    return sparse.vstack(blocks, format="csr")
 
 
 @jit
