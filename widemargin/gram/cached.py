@@ -29,7 +29,7 @@ from widemargin.parallel.tiles import run_tiles
 USUAL_BLOCK = 4096  # samples of the largest block to be expected
 ROUNDS_AHEAD = 4  # rounds of a part: if they would ask for all its rows, its whole matrix is evaluated at once, ...
 LARGEST_WHOLE_PART = 8192  # ... up to this number of samples, 256 MB
-TILES_PER_THREAD = 4  # at least: a thread that was held up leaves its other tiles to the others
+TILES_PER_THREAD = 4  # at least, so that a delayed thread does not delay the sum
 
 
 class Memory(NamedTuple):

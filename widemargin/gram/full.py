@@ -32,11 +32,9 @@ class FullGram(Gram):
     _take_samples: Callable[[], Samples] | None = None  # called only by solvers that work on the points themselves
     _state_errors: Callable[[], ErrorTerms] | None = None  # called only for certificates
 
-    def __init__(self, matrix: NDArray, n_threads: int = 1) -> None:
-        self.matrix = matrix
-        self.dtype = matrix.dtype
-        self.diag = matrix.diagonal().astype(np.float64)
-        self.n_threads = n_threads
+    def __init__(self, matrix: NDArray, n_threads: int = 1, diag: Vector | None = None) -> None:
+        self.matrix, self.dtype, self.n_threads = matrix, matrix.dtype, n_threads
+        self.diag = matrix.diagonal().astype(np.float64) if diag is None else diag
         self.blocks = ThreadMemory()
 
     @classmethod
@@ -46,8 +44,7 @@ class FullGram(Gram):
         """Evaluate the kernel on all pairs of samples; the matrix lies in `memory`, if there is any."""
         n = len(samples)
         matrix = np.empty((n, n), dtype) if memory is None else memory.array(n, n, dtype)
-        gram = cls(symmetric_block(kernel, samples, matrix, n_threads), n_threads)
-        gram.diag = kernel.diag(samples)
+        gram = cls(symmetric_block(kernel, samples, matrix, n_threads), n_threads, kernel.diag(samples))
         gram.kernel, gram._take_samples = kernel, lambda: samples
         gram._state_errors = lambda: kernel.errors(samples)
         gram.rows_computed = n
@@ -58,8 +55,8 @@ class FullGram(Gram):
         """All pairs of samples prepared in float64, evaluated in float64 and kept in float32."""
         n = len(samples)
         matrix = symmetric_block(kernel, samples, np.empty((n, n), np.float32), n_threads, rounded_from=np.float64)
-        gram = cls(matrix, n_threads)
-        gram.diag, gram.rows_computed = kernel.diag(samples), n
+        gram = cls(matrix, n_threads, kernel.diag(samples))
+        gram.rows_computed = n
         gram._state_errors = lambda: kernel.errors(samples).rounded_to(np.float32)
         return gram
 
@@ -79,8 +76,8 @@ class FullGram(Gram):
 
     def subset(self, index: Index) -> FullGram:
         """The matrix of some of the samples, gathered from this one."""
-        part = FullGram(gather_block_of(self.matrix, index), self.n_threads)
-        part.diag, part._state_errors = self.diag[index], lambda: self.errors.take(index)
+        part = FullGram(gather_block_of(self.matrix, index), self.n_threads, self.diag[index])
+        part._state_errors = lambda: self.errors.take(index)
         if self._take_samples is not None:
             whole = self._take_samples
             part.kernel, part._take_samples = self.kernel, lambda: whole().take(index)

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.gram.row_store import ABSENT
+from widemargin.kernels.kernel import ROW_TILE
 from widemargin.linalg.arrays import Index
 
-SLAB_ROWS = 256  # rows allocated at a time
+SLAB_ROWS = ROW_TILE  # rows allocated at a time
 
 
 class RowCache:

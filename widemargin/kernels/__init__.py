@@ -60,7 +60,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Kernels on strings are imported when first asked for: most users have none."""
+    """Kernels on strings, imported on first use: most users need none."""
     if name not in STRING_KERNELS.values():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module("widemargin.kernels.strings"), name)

@@ -10,7 +10,8 @@ at a time. `Kernel.fused_rows` returns two sets of samples with the rule for the
     SparseProducts            the same from samples of which most values are zero
 
 A rule is a value of a class of its own, so that only the loops in use are compiled; its first field has the precision
-of the values. Sums and squares are one compiled call per thread, in which the threads take turns (parallel/atomics.py).
+of the values. Sums and squares are one compiled call per thread; an atomic counter divides the work among the threads
+(parallel/atomics.py).
 """
 
 from __future__ import annotations

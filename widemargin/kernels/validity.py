@@ -28,7 +28,7 @@ from widemargin.kernels.precomputed import Precomputed
 from widemargin.linalg.arrays import Vector
 
 UNIT = float(np.finfo(np.float64).eps)
-OWN_ERROR = 16 * UNIT  # of a kernel value, relative to the largest: some operations in float64
+OWN_ERROR = 16 * float(np.finfo(np.float64).eps)  # of a kernel value, relative to the largest: some operations
 
 
 @dataclass(frozen=True, eq=False)

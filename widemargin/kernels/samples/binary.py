@@ -6,36 +6,34 @@ contiguous memory. 123 features take 16 bytes per sample instead of 492 in float
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from widemargin.kernels.kernel import RepresentationMismatch, Samples
-from widemargin.kernels.samples.raw import ROWS_AT_A_TIME, Matrix, as_dense, parts_of
+from widemargin.kernels.kernel import RepresentationMismatch
+from widemargin.kernels.samples.raw import ROWS_AT_A_TIME, Matrix, SampleRange, as_dense, parts_of
 
 WORD = 64  # bits of a machine word
 LARGEST_VALUE = 1e100  # whose square is still far from overflow
 
 
 @dataclass(frozen=True, eq=False)
-class BinaryRows(Samples):
+class BinaryRows(SampleRange):
     """Samples start:stop of bit-packed vectors of two values.
 
     Attributes
     ----------
     words : (n_words, n_total) uint64; bit k of word w is feature 64 w + k
-    squares : |x|^2 of samples start:stop, in float64
+    all_squares : |x|^2 of all n_total samples, in float64
     dtype : precision of the kernel values
     values : what a clear and a set bit stand for
     """
 
     words: NDArray[np.uint64]
     n_features: int
-    start: int
-    stop: int
-    squares: NDArray[np.float64]
+    all_squares: NDArray[np.float64]
     dtype: np.dtype
     values: tuple[float, float] = (0.0, 1.0)
 
@@ -44,16 +42,14 @@ class BinaryRows(Samples):
         """How much one differing feature adds to a squared distance."""
         return (self.values[1] - self.values[0]) ** 2
 
-    def __len__(self) -> int:
-        return self.stop - self.start
+    @property
+    def squares(self) -> NDArray[np.float64]:
+        return self.all_squares[self.start : self.stop]
 
     def take(self, index: NDArray[np.int64]) -> BinaryRows:
-        words = np.take(self.words, np.asarray(index) + self.start, axis=1)
-        return BinaryRows(words, self.n_features, 0, words.shape[1], self.squares[index], self.dtype, self.values)
-
-    def tile(self, start: int, stop: int) -> BinaryRows:
-        inside = self.start + start, self.start + stop
-        return BinaryRows(self.words, self.n_features, *inside, self.squares[start:stop], self.dtype, self.values)
+        inside = np.asarray(index) + self.start
+        words, squares = np.take(self.words, inside, axis=1), self.all_squares[inside]
+        return replace(self, start=0, stop=len(inside), words=words, all_squares=squares)
 
     def adopt(self, matrix: Matrix) -> BinaryRows:
         """Pack new data, or say that they hold other values."""
@@ -106,4 +102,4 @@ def binary_rows(matrix: Matrix, dtype: DTypeLike, values: tuple[float, float] = 
         words[:, part] = packed.view("<u8").T
         ones[part] = is_high.sum(axis=1)
     squares = low**2 * (d - ones) + high**2 * ones
-    return BinaryRows(words, d, 0, n, squares.astype(np.float64), np.dtype(dtype), values)
+    return BinaryRows(0, n, words, d, squares.astype(np.float64), np.dtype(dtype), values)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin.kernels.kernel import Samples
-from widemargin.kernels.samples.raw import Matrix, as_dense, parts_of
+from widemargin.kernels.samples.raw import Matrix, SampleRange, as_dense, parts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class DenseRows(Samples):
 
 
 @dataclass(frozen=True, eq=False)
-class DenseColumns(Samples):
+class DenseColumns(SampleRange):
     """Samples start:stop of a C-contiguous matrix that holds one feature per row.
 
     Attributes
@@ -73,8 +73,6 @@ class DenseColumns(Samples):
     """
 
     columns: NDArray
-    start: int
-    stop: int
     origin: NDArray[np.float64] | None = None
 
     @property
@@ -90,15 +88,9 @@ class DenseColumns(Samples):
         """Most terms that a sum over features can have, for bounds on rounding errors."""
         return self.n_features
 
-    def __len__(self) -> int:
-        return self.stop - self.start
-
     def take(self, index: NDArray[np.int64]) -> DenseColumns:
         inside = np.asarray(index) + self.start
-        return DenseColumns(np.take(self.columns, inside, axis=1), 0, len(inside), self.origin)
-
-    def tile(self, start: int, stop: int) -> DenseColumns:
-        return DenseColumns(self.columns, self.start + start, self.start + stop, self.origin)
+        return DenseColumns(0, len(inside), np.take(self.columns, inside, axis=1), self.origin)
 
     def adopt(self, matrix: Matrix) -> DenseColumns:
         """Bring a new matrix into the precision and origin of these samples."""
@@ -153,7 +145,7 @@ def dense_columns(
     n, d = matrix.shape
     columns = np.empty((d, n), dtype)
     _convert(matrix, None if moved else origin, columns.T)
-    return DenseColumns(columns, 0, n, origin)
+    return DenseColumns(0, n, columns, origin)
 
 
 def row_squares(values: NDArray) -> NDArray[np.float64]:
@@ -176,6 +168,6 @@ def mean_row(matrix: NDArray) -> NDArray[np.float64]:
 
 def _convert(matrix: NDArray, origin: NDArray[np.float64] | None, target: NDArray) -> None:
     """Write matrix - origin into `target`, subtracting in float64 before rounding to the target's precision."""
-    with np.errstate(over="ignore"):  # values beyond float32 become infinite; `rounding` then says so
+    with np.errstate(over="ignore"):  # values beyond float32 become infinite, and so does their error bound
         for part in parts_of(matrix):
             target[part] = matrix[part] if origin is None else matrix[part] - origin

@@ -1,19 +1,36 @@
-"""Reading what users pass as X: one sentence when it cannot be read, no copy when it need not be made."""
+"""Reading what users pass as X (one sentence when it cannot be read, no copy when none is needed), and ranges of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
+
+from widemargin.kernels.kernel import Samples
 
 Matrix: TypeAlias = Any  # a two-dimensional array or sparse.csr_array; scipy has no types to say so
 
 MOSTLY_ZERO = 0.3  # share of values that are not zero up to which only those are multiplied
 ROWS_LOOKED_AT = 1000  # from which properties of the data are estimated
 ROWS_AT_A_TIME = 4096  # so that intermediate results stay small: in the cache, and off the heap
+
+
+@dataclass(frozen=True, eq=False)
+class SampleRange(Samples):
+    """Samples start:stop of data that all tiles of one preparation share."""
+
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def tile(self, start: int, stop: int) -> Self:
+        return replace(self, start=self.start + start, stop=self.start + stop)
 
 
 def read_precision(dtype: DTypeLike) -> np.dtype:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from widemargin.kernels.kernel import COLUMN_TILE, Samples
+from widemargin.kernels.kernel import COLUMN_TILE
 from widemargin.kernels.row_view import writable
-from widemargin.kernels.samples.raw import Matrix, as_sparse, parts_of
+from widemargin.kernels.samples.raw import Matrix, SampleRange, as_sparse, parts_of
 from widemargin.kernels.scatter import InvertedIndex, Lists, invert_rows
 
 FREQUENT = 0.14  # share of the samples from which a feature goes to the dense part; measured flat between 0.07 and 0.3
@@ -65,12 +65,10 @@ class SparseStore:
 
 
 @dataclass(frozen=True, eq=False)
-class SparseRows(Samples):
+class SparseRows(SampleRange):
     """Samples start:stop of a `SparseStore`."""
 
     store: SparseStore
-    start: int
-    stop: int
 
     @property
     def dtype(self) -> np.dtype:
@@ -98,9 +96,6 @@ class SparseRows(Samples):
         """Values of the frequent features, dense."""
         return self.store.frequent[self.start : self.stop]
 
-    def __len__(self) -> int:
-        return self.stop - self.start
-
     def take(self, index: NDArray[np.int64]) -> SparseRows:
         store, inside = self.store, np.asarray(index, np.int64) + self.start
         taken = replace(
@@ -110,10 +105,7 @@ class SparseRows(Samples):
             squares=store.squares[inside],
             sums=store.sums[inside],
         )
-        return SparseRows(taken, 0, len(inside))
-
-    def tile(self, start: int, stop: int) -> SparseRows:
-        return SparseRows(self.store, self.start + start, self.start + stop)
+        return SparseRows(0, len(inside), taken)
 
     def adopt(self, matrix: Matrix) -> SparseRows:
         """Split new data, dense or sparse, as these samples are split."""
@@ -131,7 +123,7 @@ def sparse_rows(matrix: sparse.csr_array, dtype: DTypeLike, *, split: bool) -> S
 def _split(matrix: sparse.csr_array, dtype: np.dtype, frequent_columns: NDArray[np.int64]) -> SparseRows:
     """Cut the frequent columns out of a CSR matrix."""
     n, d = matrix.shape
-    with np.errstate(over="ignore"):  # values beyond float32 become infinite; `rounding` then says so
+    with np.errstate(over="ignore"):  # values beyond float32 become infinite, and so does their error bound
         values = matrix.data.astype(dtype, copy=False)
     row = np.repeat(np.arange(n), np.diff(matrix.indptr))
     squares, sums = _row_sums(values, row, n)
@@ -147,7 +139,7 @@ def _split(matrix: sparse.csr_array, dtype: np.dtype, frequent_columns: NDArray[
         indptr = np.concatenate(([0], np.cumsum(rare)))[indptr]
         indices, values = indices[rare], values[rare]
     lists = sparse.csr_array((writable(values), indices, indptr), shape=(n, d))
-    return SparseRows(SparseStore(lists, frequent, squares, sums, frequent_columns, n_terms, whole), 0, n)
+    return SparseRows(0, n, SparseStore(lists, frequent, squares, sums, frequent_columns, n_terms, whole))
 
 
 def _are_whole(values: NDArray) -> bool:
@@ -159,6 +151,6 @@ def _are_whole(values: NDArray) -> bool:
 def _row_sums(values: NDArray, row: NDArray[np.int64], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """|x|^2 and |x|_1 of each row, in float64."""
     wide = values.astype(np.float64, copy=False)
-    with np.errstate(over="ignore"):  # infinite squares are honest: `rounding` then says that they cannot be used
+    with np.errstate(over="ignore"):  # infinite squares make the error bound infinite
         squares, sums = np.bincount(row, wide * wide, minlength=n), np.bincount(row, np.abs(wide), minlength=n)
     return squares.astype(np.float64, copy=False), sums.astype(np.float64, copy=False)

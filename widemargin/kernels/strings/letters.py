@@ -137,6 +137,6 @@ def _both_strands(codes: NDArray[np.uint32], starts: NDArray[np.int64]) -> tuple
 
 
 def _short(value: Any) -> str:
-    """A value as it may stand in a sentence."""
+    """A value in short, for error messages."""
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."
