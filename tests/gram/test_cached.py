@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.oracles import GivenMatrix
 from widemargin.costs import COSTS
-from widemargin.gram import CachedGram, FullGram, cached, row_cache
+from widemargin.gram import CachedGram, FullGram, cached
 from widemargin.kernels import Gaussian
 
 
@@ -110,7 +110,7 @@ def test_rows_of_one_call_do_not_push_each_other_out():
 
 
 def test_memory_grows_slab_by_slab(monkeypatch):
-    monkeypatch.setattr(row_cache, "SLAB_ROWS", 4)
+    monkeypatch.setattr(cached, "SLAB_ROWS", 4)
     K = matrix(50)
     gram = made(K, 10, spare=50 * 8 - 1)  # almost an eleventh row: not one
     sizes = []
@@ -163,8 +163,8 @@ class AnyHistory(RuleBasedStateMachine):
 
     @initialize(rows=st.integers(0, 9), seed=st.integers(0, 99))
     def begin(self, rows, seed):
-        self.before = row_cache.SLAB_ROWS
-        row_cache.SLAB_ROWS = 3
+        self.before = cached.SLAB_ROWS
+        cached.SLAB_ROWS = 3
         self.K = matrix(11, seed)
         self.gram = made(self.K, rows)
         self.asked = 0
@@ -183,7 +183,7 @@ class AnyHistory(RuleBasedStateMachine):
         assert gram.rows_computed + gram.row_hits == self.asked
         assert gram.cache.used <= gram.cache.capacity
         assert sum(slab.shape[0] for slab in gram.cache.slabs) <= gram.cache.capacity
-        held = np.flatnonzero(gram.cache.slot_of != row_cache.ABSENT)
+        held = np.flatnonzero(gram.cache.slot_of != cached.ABSENT)
         assert len(set(gram.cache.slot_of[held])) == len(held)
         for sample in held:
             slot = gram.cache.slot_of[sample]
@@ -192,7 +192,7 @@ class AnyHistory(RuleBasedStateMachine):
 
     def teardown(self):
         if hasattr(self, "before"):
-            row_cache.SLAB_ROWS = self.before
+            cached.SLAB_ROWS = self.before
 
 
 TestAnyHistory = AnyHistory.TestCase
@@ -216,7 +216,7 @@ def test_cheap_rows_are_kept_only_when_evaluating_them_has_cost_as_much(rng):
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_values_of_rows_that_were_kept_are_not_evaluated_again(n_threads, rng, monkeypatch):
-    monkeypatch.setattr(row_cache, "SLAB_ROWS", 8)
+    monkeypatch.setattr(cached, "SLAB_ROWS", 8)
     monkeypatch.setattr(cached, "COSTS", replace(COSTS, gather_value=0.0, store_value=0.0))
     kernel = Gaussian(0.5)
     X = rng.normal(size=(60, 3))

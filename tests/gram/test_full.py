@@ -5,7 +5,7 @@ import pytest
 
 from tests.oracles import DATA, KERNELS, GivenMatrix, as_array
 from widemargin.gram import FullGram, kernel_product
-from widemargin.gram.accumulate import copy_rows, gather_block
+from widemargin.gram.accumulate import copy_rows, gather_rows
 from widemargin.gram.budget import cache_budget, free_memory
 from widemargin.gram.full import FEW_ENTRIES
 from widemargin.gram.gram import kernel_scores, symmetric_block
@@ -123,7 +123,7 @@ def test_compiled_loops_with_offsets(rng):
     add_weighted_rows(rows, 30, np.array([5, 0, 5]), np.array([1.0, -2.0, 0.5]), target)
     np.testing.assert_allclose(target, 1.5 * rows[5, 30:37] - 2 * rows[0, 30:37], rtol=1e-13)
     out = np.empty((2, 3))
-    gather_block(rows, np.array([1, 4]), np.array([0, 39, 2]), out)
+    gather_rows(rows, np.array([4, 1]), np.array([1, 0]), np.array([0, 39, 2]), out)
     np.testing.assert_array_equal(out, rows[np.ix_([1, 4], [0, 39, 2])])
     store = np.zeros((3, 10))
     copy_rows(rows[:, :4].copy(), np.array([2, 3]), store, np.array([2, 0]), 5)

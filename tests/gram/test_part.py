@@ -16,7 +16,7 @@ from widemargin.kernels import Gaussian
 @pytest.fixture
 def gram(monkeypatch):
     monkeypatch.setattr(cached, "COSTS", replace(COSTS, worth_a_part=0.0))
-    monkeypatch.setattr(cached, "WHOLE_PART", 10)
+    monkeypatch.setattr(cached, "FULL", 10)
     X = np.random.default_rng(0).normal(size=(300, 3))
     kernel = Gaussian(0.5)
     return CachedGram(kernel, kernel.prepare(X, np.float32), np.float32, budget=300 * 300 * 4)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from widemargin.kernels import Gaussian
 from widemargin.kernels.samples.binary import binary_rows, holds_only, two_values
 
 
@@ -27,13 +26,3 @@ def test_one_other_value_anywhere_is_seen(wrong, place):
     assert holds_only(X) and two_values(X) == (0.0, 1.0)
     X.flat[place] = wrong
     assert not holds_only(X)
-
-
-def test_the_same_samples_in_another_precision():
-    X = (np.random.default_rng(0).random((40, 70)) > 0.5).astype(float)
-    kernel = Gaussian(0.1)
-    single = kernel.prepare(X, np.float32)
-    double = single.in_precision(np.float64)
-    assert double.words is single.words
-    expected = kernel(X)
-    assert np.array_equal(kernel.block(double, double, np.empty((40, 40))), expected)

@@ -18,9 +18,10 @@ from widemargin.kernels import (
     Polynomial,
     RepresentationMismatch,
 )
+from widemargin.kernels.kernel import COLUMN_TILE
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.dense import DenseColumns, DenseRows
-from widemargin.kernels.samples.sparse import STRIDE, SparseRows
+from widemargin.kernels.samples.sparse import SparseRows
 
 
 def block(kernel, left, right):
@@ -170,18 +171,18 @@ def test_takes_and_tiles_at_any_offset_cut_the_same_matrix(kernel, kind, cuts, s
 
 
 def test_sparse_tiles_on_and_off_the_marks_of_the_index(rng):
-    n = 2 * STRIDE + 300
+    n = 2 * COLUMN_TILE + 300
     X = sparse.random_array((n, 400), density=0.02, rng=rng, format="csr")
     kernel = Linear()
     samples = kernel.prepare(X)
     assert type(samples) is SparseRows
-    assert samples.store.stride == STRIDE
+    assert samples.store.stride == COLUMN_TILE
     index = rng.permutation(n)[:20]
     left, expected = samples.take(index), (X[index] @ X.T).toarray()
     for a, b in (
-        (0, STRIDE),
-        (STRIDE, 2 * STRIDE),
-        (2 * STRIDE, n),
+        (0, COLUMN_TILE),
+        (COLUMN_TILE, 2 * COLUMN_TILE),
+        (2 * COLUMN_TILE, n),
         (0, n),
         (5, 17),
         (1000, 1100),
@@ -194,7 +195,7 @@ def test_sparse_tiles_on_and_off_the_marks_of_the_index(rng):
 def test_the_marks_of_a_wide_index_do_not_outweigh_the_data(rng):
     X = sparse.random_array((3000, 100_000), density=2e-5, rng=rng, format="csr")
     samples = Linear().prepare(X)
-    assert samples.store.inverted_index()[0].nbytes <= 2 * 8 * max(X.nnz, X.shape[1])
+    assert samples.store.inverted_index[0].nbytes <= 2 * 8 * max(X.nnz, X.shape[1])
     np.testing.assert_allclose(block(Linear(), samples.tile(5, 9), samples), (X[5:9] @ X.T).toarray(), atol=1e-14)
 
 

@@ -93,7 +93,7 @@ def test_outliers_in_float32_go_by_differences_while_features_are_few(rng):
     assert type(samples) is DenseColumns
     stated, true = stated_and_true(kernel, X, np.float32)
     assert true <= stated < 1e-4
-    wide = np.hstack([X, X])
+    wide = np.hstack([X, X, X])
     assert kernel.rounding(kernel.prepare(wide, np.float32)) > 1e-4
 
 

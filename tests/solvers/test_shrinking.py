@@ -41,7 +41,7 @@ def parts(monkeypatch):
 
     monkeypatch.setattr(CachedGram, "part", part)
     monkeypatch.setattr(cached, "COSTS", replace(COSTS, worth_a_part=0.0))
-    monkeypatch.setattr(cached, "WHOLE_PART", 40)
+    monkeypatch.setattr(cached, "FULL", 40)
     monkeypatch.setattr(cached, "ROUNDS_AHEAD", 0)
     solve_in_small_blocks(monkeypatch, single=40, first=16, smallest=64, largest=128)
     monkeypatch.setattr(source, "FULL", 40)
@@ -52,7 +52,7 @@ def parts(monkeypatch):
 def kind_of_part(request, monkeypatch):
     """How the variables of a part are solved."""
     whole = request.param != "rows on demand"
-    monkeypatch.setattr(cached, "WHOLE_PART", N if whole else 40)
+    monkeypatch.setattr(cached, "FULL", N if whole else 40)
     tune(monkeypatch, single_active=N if request.param == "one block to the end" else 0)
 
 

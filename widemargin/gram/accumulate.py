@@ -17,11 +17,11 @@ def add_row_products(values, weights, target):
 
 
 @jit
-def gather_block(matrix, rows, columns, out):
-    """out[i, j] = matrix[rows[i], columns[j]]."""
-    for i in range(rows.shape[0]):
-        source = matrix[rows[i]]
-        target = out[i]
+def gather_rows(matrix, rows, places, columns, out):
+    """out[places[k], j] = matrix[rows[k], columns[j]]."""
+    for k in range(rows.shape[0]):
+        source = matrix[rows[k]]
+        target = out[places[k]]
         for j in range(columns.shape[0]):
             target[j] = source[columns[j]]
 

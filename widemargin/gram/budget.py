@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 FREE_SHARE = 0.4  # of the memory free now; the cache takes it only as rows are really kept
-FALLBACK = 1 << 30  # bytes, where the system does not tell
+FALLBACK = 1 << 30  # bytes, where the system gives no number
 
 
 def cache_budget(cache_size: float | None) -> int:
@@ -16,7 +16,7 @@ def cache_budget(cache_size: float | None) -> int:
 
 
 def free_memory() -> int:
-    """Bytes that can be had without swapping."""
+    """Bytes available without swapping."""
     try:
         with open("/proc/meminfo") as lines:
             for line in lines:

@@ -13,23 +13,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from widemargin._jit import jit
 from widemargin.costs import COSTS, threads_for
-from widemargin.gram.accumulate import copy_rows
-from widemargin.gram.full import FullGram
+from widemargin.gram.accumulate import copy_rows, gather_rows
+from widemargin.gram.full import FULL, FullGram
 from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, kernel_product, symmetric_block
 from widemargin.gram.memory import ThreadMemory
-from widemargin.gram.row_cache import ABSENT, RowCache
+from widemargin.gram.row_store import ABSENT
 from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.linalg.arrays import Index, Vector
 from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.parallel.tiles import run_tiles
 
 USUAL_BLOCK = 4096  # samples of the largest block to be expected
-WHOLE_PART = 2048  # samples of a part up to which its whole matrix is evaluated
 ROUNDS_AHEAD = 4  # rounds of a part: if they would ask for all its rows, its whole matrix is evaluated at once, ...
 LARGEST_WHOLE_PART = 8192  # ... up to this number of samples, 256 MB
-TILES_PER_THREAD = 4  # at least: a thread that was held up leaves its other tiles to the others
+SLAB_ROWS = ROW_TILE  # rows of the cache allocated at a time
+TILES_PER_THREAD = 4  # at least, so that a delayed thread does not delay the sum
 
 
 class Memory(NamedTuple):
@@ -65,22 +65,23 @@ class CachedGram(Gram):
     def errors(self) -> ErrorTerms:  # type: ignore[override]
         return self.kernel.errors(self.samples)
 
-    def block(self, index: NDArray[np.int64]) -> NDArray:
+    def block(self, index: Index) -> NDArray:
         out = self.memory.blocks.array(len(index), len(index), self.dtype, min(USUAL_BLOCK, len(self)) ** 2)
         slots = self.cache.slot_of[index]
         kept = slots != ABSENT
         if self.entry_cost < COSTS.gather_value or not kept.any():
             return self._evaluate(index, out)
-        groups = self.cache.by_slab(slots[kept], np.flatnonzero(kept))
-        n_threads = threads_for(len(index) * float(kept.sum()) * COSTS.gather_value, self.n_threads)
+        old, new = np.flatnonzero(kept), np.flatnonzero(~kept)
+        groups = self.cache.by_slab(slots[old], old)
+        n_threads = threads_for(len(index) * len(old) * COSTS.gather_value, self.n_threads)
         run_tiles(lambda number: gather_rows(*groups[number], index, out), len(groups), n_threads)
-        new = np.flatnonzero(~kept)
         if len(new):
-            among = self._evaluate(index[new], self.memory.corners.array(len(new), len(new), self.dtype))
-            fill_up(among, new, kept, out)
+            corner = self.memory.corners.array(len(new), len(new), self.dtype)
+            out[np.ix_(new, new)] = self._evaluate(index[new], corner)
+            out[np.ix_(new, old)] = out[np.ix_(old, new)].T
         return out
 
-    def part(self, index: NDArray[np.int64], n_rows: int) -> Gram | None:
+    def part(self, index: Index, n_rows: int) -> Gram | None:
         if self.worth_keeping <= 1.0:  # rows are kept, and adding them once more costs little
             return None
         if n_rows * (len(self) - len(index)) * self.entry_cost < COSTS.worth_a_part:
@@ -89,7 +90,7 @@ class CachedGram(Gram):
         budget = (self.cache.capacity - self.cache.used) * len(self) * self.dtype.itemsize
         largest = min(LARGEST_WHOLE_PART, ROUNDS_AHEAD * n_rows)
         soon_asked = len(index) <= largest and len(index) ** 2 * self.dtype.itemsize <= budget
-        if len(index) <= WHOLE_PART or soon_asked:
+        if len(index) <= FULL or soon_asked:
             # where blocks have been: none is needed while the part is solved, and the pages have been written to
             whole = FullGram.of(self.kernel, samples, self.dtype, self.n_threads, self.memory.blocks)
             whole.block_limit = self.block_limit
@@ -98,15 +99,13 @@ class CachedGram(Gram):
         part.memory, part.block_limit = self.memory, self.block_limit  # the memory is not in use meanwhile
         return part
 
-    def sum_at(
-        self, at: NDArray[np.int64], index: NDArray[np.int64], coefficients: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def sum_at(self, at: Index, index: Index, coefficients: Vector) -> Vector:
         self.rows_computed += round(len(index) * len(at) / len(self))
         return kernel_product(
             self.kernel, self.samples.take(at), self.samples.take(index), coefficients, self.dtype, self.n_threads
         )
 
-    def _evaluate(self, index: NDArray[np.int64], out: NDArray) -> NDArray:
+    def _evaluate(self, index: Index, out: NDArray) -> NDArray:
         """out = the block of these samples, from nothing."""
         n_threads = threads_for(0.5 * len(index) ** 2 * self.entry_cost, self.n_threads)
         return symmetric_block(self.kernel, self.samples.take(index), out, n_threads)
@@ -168,23 +167,63 @@ class CachedGram(Gram):
         run_tiles(add, -(-n // width), n_threads)
 
 
-@jit
-def gather_rows(slab, rows, places, index, out):
-    """out[places[k]] = slab[rows[k], index]."""
-    for k in range(rows.shape[0]):
-        source = slab[rows[k]]
-        target = out[places[k]]
-        for m in range(index.shape[0]):
-            target[m] = source[index[m]]
+class RowCache:
+    """Memory for at most `capacity` rows of n values, in slabs that are allocated when needed.
 
+    Attributes
+    ----------
+    slabs : arrays of SLAB_ROWS rows each
+    slot_of : slot of each sample's row, or ABSENT
+    sample_in, last_use : sample and last use of each slot
+    asked : times each sample's row was evaluated
+    used : slots that have been given out
+    clock : number of the present use
+    """
 
-@jit
-def fill_up(among, new, kept, out):
-    """The rows `new` of a symmetric block: their values among themselves, and those that the rows kept already hold."""
-    for a in range(new.shape[0]):
-        i = new[a]
-        for m in range(kept.shape[0]):
-            if kept[m]:
-                out[i, m] = out[m, i]
-        for b in range(new.shape[0]):
-            out[i, new[b]] = among[a, b]
+    def __init__(self, n: int, capacity: int, dtype: np.dtype) -> None:
+        self.capacity, self.dtype = capacity, dtype
+        self.slabs: list[NDArray] = []
+        self.slot_of = np.full(n, ABSENT, np.int64)
+        self.sample_in = np.full(capacity, ABSENT, np.int64)
+        self.last_use = np.zeros(capacity, np.int64)
+        self.asked = np.zeros(n, np.int32)
+        self.used = self.clock = 0
+
+    def look_up(self, index: Index) -> Index:
+        """Slots of these rows, which count as used now; ABSENT for those that are not here."""
+        self.clock += 1
+        slots = self.slot_of[index]
+        self.last_use[slots[slots != ABSENT]] = self.clock
+        return slots
+
+    def by_slab(self, slots: Index, values: NDArray) -> list[tuple[NDArray, NDArray, NDArray]]:
+        """Rows grouped by the slab they lie in: (slab, rows inside it, their values)."""
+        groups = []
+        numbers = slots // SLAB_ROWS
+        for number in np.unique(numbers):
+            here = numbers == number
+            groups.append((self.slabs[number], slots[here] % SLAB_ROWS, values[here]))
+        return groups
+
+    def reserve(self, index: Index) -> Index:
+        """Slots for the rows of `index`, as many as there are: new ones first, then those not used for longest."""
+        new = min(len(index), self.capacity - self.used)
+        slots = np.arange(self.used, self.used + new, dtype=np.int64)
+        self.used += new
+        while len(self.slabs) * SLAB_ROWS < self.used:
+            height = min(SLAB_ROWS, self.capacity - len(self.slabs) * SLAB_ROWS)
+            self.slabs.append(np.empty((height, len(self.slot_of)), self.dtype))
+        missing = len(index) - new
+        if missing:
+            old = np.flatnonzero(self.last_use[: self.used - new] < self.clock)  # never a row of this very use
+            missing = min(missing, len(old))
+            if missing:
+                if missing < len(old):
+                    old = old[np.argpartition(self.last_use[old], missing - 1)[:missing]]
+                self.slot_of[self.sample_in[old]] = ABSENT
+                slots = np.concatenate([slots, old[:missing]])
+        owners = index[: len(slots)]
+        self.slot_of[owners] = slots
+        self.sample_in[slots] = owners
+        self.last_use[slots] = self.clock
+        return slots

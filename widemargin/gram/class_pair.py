@@ -22,6 +22,7 @@ from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.row_store import ABSENT, RowStore, Within, evaluate_now, gather_square
 from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.linalg.arrays import Index
 from widemargin.linalg.row_sums import add_weighted_rows
 
 
@@ -78,17 +79,13 @@ class PairGram(Gram):
     def rows_computed(self) -> int:  # type: ignore[override]
         return int(self.store.used[0])
 
-    @rows_computed.setter
-    def rows_computed(self, value: int) -> None:
-        """Rows of parts are not counted: a pair has none."""
-
-    def need(self, index: NDArray[np.int64]) -> None:
+    def need(self, index: Index) -> None:
         """Evaluate the rows of `index` that are not there; the indices differ from one another."""
         missing = index[self.store.slot[index] == ABSENT]
         if len(missing):
             evaluate_now(self.store, missing)
 
-    def block(self, index: NDArray[np.int64]) -> NDArray:
+    def block(self, index: Index) -> NDArray:
         self.need(index)
         out = np.empty((len(index), len(index)), self.dtype)
         gather_square(self.store.rows, self.store.slot, index, 0, out)

@@ -9,17 +9,18 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin.costs import COSTS, threads_for
-from widemargin.gram.accumulate import gather_block
-from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, summation_error, symmetric_block
+from widemargin.gram.accumulate import gather_rows
+from widemargin.gram.gram import ROW_TILE, Gram, summation_error, symmetric_block
 from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.row_store import FullStore
 from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import ErrorTerms, unknown
 from widemargin.kernels.kernel import Kernel, Samples
-from widemargin.kernels.mirror import mirror
+from widemargin.linalg.arrays import Index, Vector
 from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.parallel.tiles import run_tiles
 
+FULL = 2048  # samples up to which the whole matrix is held in float64: 32 MB
 FEW_ENTRIES = 1 << 14  # up to here NumPy sums rows in at most 5 us more, and a first fit need not compile half a second
 
 
@@ -31,27 +32,19 @@ class FullGram(Gram):
     _take_samples: Callable[[], Samples] | None = None  # called only by solvers that work on the points themselves
     _state_errors: Callable[[], ErrorTerms] | None = None  # called only for certificates
 
-    def __init__(self, matrix: NDArray, n_threads: int = 1) -> None:
-        self.matrix = matrix
-        self.dtype = matrix.dtype
-        self.diag = matrix.diagonal().astype(np.float64)
-        self.n_threads = n_threads
+    def __init__(self, matrix: NDArray, n_threads: int = 1, diag: Vector | None = None) -> None:
+        self.matrix, self.dtype, self.n_threads = matrix, matrix.dtype, n_threads
+        self.diag = matrix.diagonal().astype(np.float64) if diag is None else diag
         self.blocks = ThreadMemory()
 
     @classmethod
     def of(
-        cls,
-        kernel: Kernel,
-        samples: Samples,
-        dtype: DTypeLike,
-        n_threads: int = 1,
-        memory: ThreadMemory | None = None,
+        cls, kernel: Kernel, samples: Samples, dtype: DTypeLike, n_threads: int = 1, memory: ThreadMemory | None = None
     ) -> FullGram:
         """Evaluate the kernel on all pairs of samples; the matrix lies in `memory`, if there is any."""
         n = len(samples)
         matrix = np.empty((n, n), dtype) if memory is None else memory.array(n, n, dtype)
-        gram = cls(symmetric_block(kernel, samples, matrix, n_threads), n_threads)
-        gram.diag = kernel.diag(samples)
+        gram = cls(symmetric_block(kernel, samples, matrix, n_threads), n_threads, kernel.diag(samples))
         gram.kernel, gram._take_samples = kernel, lambda: samples
         gram._state_errors = lambda: kernel.errors(samples)
         gram.rows_computed = n
@@ -60,23 +53,10 @@ class FullGram(Gram):
     @classmethod
     def rounded(cls, kernel: Kernel, samples: Samples, n_threads: int = 1) -> FullGram:
         """All pairs of samples prepared in float64, evaluated in float64 and kept in float32."""
-        n, memory = len(samples), ThreadMemory()
-        matrix = np.empty((n, n), np.float32)
-        strips = range(0, n, ROW_TILE)
-
-        def fill(number: int) -> None:
-            start, stop = strips[number], min(n, strips[number] + ROW_TILE)
-            for first in range(start, n, COLUMN_TILE):
-                last = min(n, first + COLUMN_TILE)
-                tile = memory.array(stop - start, last - first, np.float64)
-                matrix[start:stop, first:last] = kernel.block(
-                    samples.tile(start, stop), samples.tile(first, last), tile
-                )
-                mirror(matrix, start, stop, max(first, stop), last)
-
-        run_tiles(fill, len(strips), n_threads)
-        gram = cls(matrix, n_threads)
-        gram.diag, gram.rows_computed = kernel.diag(samples), n
+        n = len(samples)
+        matrix = symmetric_block(kernel, samples, np.empty((n, n), np.float32), n_threads, rounded_from=np.float64)
+        gram = cls(matrix, n_threads, kernel.diag(samples))
+        gram.rows_computed = n
         gram._state_errors = lambda: kernel.errors(samples).rounded_to(np.float32)
         return gram
 
@@ -94,22 +74,22 @@ class FullGram(Gram):
     def errors(self) -> ErrorTerms:  # type: ignore[override]
         return unknown(len(self), self.dtype) if self._state_errors is None else self._state_errors()
 
-    def subset(self, index: NDArray[np.int64]) -> FullGram:
+    def subset(self, index: Index) -> FullGram:
         """The matrix of some of the samples, gathered from this one."""
-        part = FullGram(gather_block_of(self.matrix, index), self.n_threads)
-        part.diag, part._state_errors = self.diag[index], lambda: self.errors.take(index)
+        part = FullGram(gather_block_of(self.matrix, index), self.n_threads, self.diag[index])
+        part._state_errors = lambda: self.errors.take(index)
         if self._take_samples is not None:
             whole = self._take_samples
             part.kernel, part._take_samples = self.kernel, lambda: whole().take(index)
         return part
 
-    def block(self, index: NDArray[np.int64]) -> NDArray:
+    def block(self, index: Index) -> NDArray:
         if len(index) == len(self) and np.array_equal(index, np.arange(len(self))):
             return self.matrix
         out = self.blocks.array(len(index), len(index), self.dtype)
         return gather_block_of(self.matrix, index, out, self.n_threads)
 
-    def scores(self, coefficients: NDArray[np.float64]) -> Scores:
+    def scores(self, coefficients: Vector) -> Scores:
         found = super().scores(coefficients)
         if self.dtype != np.float64 or np.isfinite(self.errors.size).all():
             return found
@@ -124,29 +104,24 @@ class FullGram(Gram):
         if n * len(index) <= FEW_ENTRIES:
             function += coefficients @ self.matrix.take(index, axis=0)
             return
-        tiles = min(self.n_threads, n // COLUMN_TILE) if len(index) > 8 else 1
-        if tiles <= 1:
-            add_weighted_rows(self.matrix, 0, index, coefficients, function)
-            return
-        edges = np.linspace(0, n, tiles + 1).astype(np.int64)
+        n_threads = threads_for(n * len(index) * COSTS.read_value, self.n_threads)
+        width = -(-n // n_threads)
 
         def add(number: int) -> None:
-            first, last = edges[number], edges[number + 1]
-            add_weighted_rows(self.matrix, first, index, coefficients, function[first:last])
+            part = slice(number * width, (number + 1) * width)
+            add_weighted_rows(self.matrix, part.start, index, coefficients, function[part])
 
-        run_tiles(add, tiles, self.n_threads)
+        run_tiles(add, n_threads, n_threads)
 
 
-def gather_block_of(
-    matrix: NDArray, index: NDArray[np.int64], out: NDArray | None = None, n_threads: int = 1
-) -> NDArray:
+def gather_block_of(matrix: NDArray, index: Index, out: NDArray | None = None, n_threads: int = 1) -> NDArray:
     """matrix[index][:, index], in `out` if it is given."""
     block = np.empty((len(index), len(index)), matrix.dtype) if out is None else out
-    starts = range(0, len(index), ROW_TILE)
+    starts, places = range(0, len(index), ROW_TILE), np.arange(len(index))
 
     def gather(number: int) -> None:
         some = slice(starts[number], starts[number] + ROW_TILE)
-        gather_block(matrix, index[some], index, block[some])
+        gather_rows(matrix, index[some], places[some], index, block)
 
     run_tiles(gather, len(starts), threads_for(block.size * COSTS.gather_entry, n_threads))
     return block

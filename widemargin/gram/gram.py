@@ -7,9 +7,10 @@ rows to a function knows how far it can be from the truth.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from widemargin.costs import threads_for
 from widemargin.gram.accumulate import add_row_products
@@ -17,12 +18,11 @@ from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.row_store import FullStore, RowStore
 from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import ErrorTerms, rounding_of_sum
-from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.kernels.kernel import COLUMN_TILE, ROW_TILE, Kernel, Samples
 from widemargin.kernels.mirror import mirror
+from widemargin.linalg.arrays import Index, Vector
 from widemargin.parallel.tiles import run_tiles
 
-ROW_TILE = 256  # rows of a tile: with COLUMN_TILE columns of float32 it is 1 MB, the size of a second-level cache
-COLUMN_TILE = 1024
 FEW = 512  # samples up to which NumPy mirrors a block as fast, and nothing is compiled; with 1,024 it takes three times
 # as long, since the rows of a column then fall into the same few sets of the cache
 
@@ -42,7 +42,7 @@ class Gram(ABC):
     rows_computed, row_hits : counters of full rows evaluated and of rows served from memory
     """
 
-    diag: NDArray[np.float64]
+    diag: Vector
     errors: ErrorTerms
     dtype: np.dtype
     is_whole: bool = False
@@ -55,24 +55,20 @@ class Gram(ABC):
     def __len__(self) -> int:
         return len(self.diag)
 
-    def need(self, index: NDArray[np.int64]) -> None:  # noqa: B027 - most stores have all rows
+    def need(self, index: Index) -> None:  # noqa: B027 - most stores have all rows
         """Bring rows into the store that are not there."""
 
     @abstractmethod
-    def block(self, index: NDArray[np.int64]) -> NDArray:
+    def block(self, index: Index) -> NDArray:
         """K[index][:, index] as a contiguous array; it may lie in memory that the next call overwrites."""
 
     @abstractmethod
     def add_rows(
-        self,
-        index: NDArray[np.int64],
-        coefficients: NDArray[np.float64],
-        function: NDArray[np.float64],
-        keep: NDArray[np.bool_] | None = None,
+        self, index: Index, coefficients: Vector, function: Vector, keep: NDArray[np.bool_] | None = None
     ) -> None:
         """function += sum_k coefficients[k] K[index[k], :]. `keep` marks rows likely to be asked for again."""
 
-    def scores(self, coefficients: NDArray[np.float64]) -> Scores:
+    def scores(self, coefficients: Vector) -> Scores:
         """F = K b from rows, with its error."""
         support = np.flatnonzero(coefficients)
         function = np.zeros(len(self))
@@ -81,23 +77,26 @@ class Gram(ABC):
         self.add_rows(support, coefficients[support], function)
         return Scores(function, self.errors.of_sums(np.abs(coefficients), len(support)))
 
-    def part(self, index: NDArray[np.int64], n_rows: int) -> Gram | None:
+    def part(self, index: Index, n_rows: int) -> Gram | None:
         """The matrix of some samples, for rounds with about `n_rows` rows each; None where whole rows are as cheap."""
         return None
 
-    def sum_at(
-        self, at: NDArray[np.int64], index: NDArray[np.int64], coefficients: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def sum_at(self, at: Index, index: Index, coefficients: Vector) -> Vector:
         """sum_k coefficients[k] K[index[k], at]."""
         function = np.zeros(len(self))
         self.add_rows(index, coefficients, function)
         return function[at]
 
 
-def symmetric_block(kernel: Kernel, samples: Samples, out: NDArray, n_threads: int) -> NDArray:
-    """out = k(samples, samples), the upper half evaluated in strips of rows and mirrored."""
-    n = len(samples)
-    fused = kernel.fused_rows(samples, samples) if n > FEW else None
+def symmetric_block(
+    kernel: Kernel, samples: Samples, out: NDArray, n_threads: int, rounded_from: DTypeLike | None = None
+) -> NDArray:
+    """out = k(samples, samples), the upper half evaluated in strips of rows and mirrored.
+
+    rounded_from : precision of the samples, where `out` has another one
+    """
+    n, memory = len(samples), ThreadMemory()
+    fused = kernel.fused_rows(samples, samples) if n > FEW and rounded_from is None else None
     if fused is not None:
         return fused.fill_square(out, n_threads)
     strips = [(start, min(n, start + ROW_TILE)) for start in range(0, n, ROW_TILE)]
@@ -107,7 +106,11 @@ def symmetric_block(kernel: Kernel, samples: Samples, out: NDArray, n_threads: i
         left = samples.tile(start, stop)
         for first in range(start, n, COLUMN_TILE):
             last = min(n, first + COLUMN_TILE)
-            kernel.block(left, samples.tile(first, last), out[start:stop, first:last])
+            target = out[start:stop, first:last]
+            tile = target if rounded_from is None else memory.array(stop - start, last - first, rounded_from)
+            kernel.block(left, samples.tile(first, last), tile)
+            if tile is not target:
+                target[...] = tile
             if n > FEW:  # while the tile is in the cache
                 mirror(out, start, stop, max(first, stop), last)
         if n <= FEW:
@@ -117,31 +120,40 @@ def symmetric_block(kernel: Kernel, samples: Samples, out: NDArray, n_threads: i
     return out
 
 
+def visit_tiles(n: int, m: int, visit: Callable[[slice, slice], None], n_threads: int, height: int = ROW_TILE) -> None:
+    """Call `visit(rows, columns)` for all tiles of an n x m matrix, those of the same rows one by one on one thread."""
+
+    def visit_rows(number: int) -> None:
+        rows = slice(number * height, min(n, (number + 1) * height))
+        for first in range(0, m, COLUMN_TILE):
+            visit(rows, slice(first, min(m, first + COLUMN_TILE)))
+
+    run_tiles(visit_rows, -(-n // height), n_threads)
+
+
+def evaluate_tile(kernel: Kernel, left: Samples, right: Samples, rows: slice, columns: slice, out: NDArray) -> NDArray:
+    """out = k(left, right)[rows, columns]."""
+    return kernel.block(left.tile(rows.start, rows.stop), right.tile(columns.start, columns.stop), out)
+
+
 def kernel_product(
-    kernel: Kernel, left: Samples, right: Samples, coefficients: NDArray[np.float64], dtype: np.dtype, n_threads: int
-) -> NDArray[np.float64]:
+    kernel: Kernel, left: Samples, right: Samples, coefficients: Vector, dtype: np.dtype, n_threads: int
+) -> Vector:
     """k(left, right) @ coefficients in tiles, never the whole matrix; one coefficient per sample of `right`."""
     n, m = len(left), len(right)
-    result = np.zeros(n)
+    result, memory = np.zeros(n), ThreadMemory()
     n_threads = threads_for(n * m * kernel.entry_cost(left), n_threads)
     fused = kernel.fused_rows(right, left)
     if fused is not None:
         fused.add_rows(coefficients, result, n_threads)
         return result
-    height = max(1, min(ROW_TILE, -(-n // n_threads)))
-    memory = ThreadMemory()
 
-    def fill(number: int) -> None:
-        start = number * height
-        stop = min(n, start + height)
-        rows = left.tile(start, stop)
-        for first in range(0, m, COLUMN_TILE):
-            last = min(m, first + COLUMN_TILE)
-            buffer = memory.array(stop - start, last - first, dtype)
-            kernel.block(rows, right.tile(first, last), buffer)
-            add_row_products(buffer, coefficients[first:last], result[start:stop])
+    def add(rows: slice, columns: slice) -> None:
+        buffer = memory.array(rows.stop - rows.start, columns.stop - columns.start, dtype)
+        evaluate_tile(kernel, left, right, rows, columns, buffer)
+        add_row_products(buffer, coefficients[columns], result[rows])
 
-    run_tiles(fill, -(-n // height), n_threads)
+    visit_tiles(n, m, add, n_threads, height=max(1, min(ROW_TILE, -(-n // n_threads))))
     return result
 
 
@@ -149,7 +161,7 @@ def kernel_scores(
     kernel: Kernel,
     at: Samples,
     vectors: Samples,
-    coefficients: NDArray[np.float64],
+    coefficients: Vector,
     n_threads: int = 1,
     errors: tuple[ErrorTerms, ErrorTerms] | None = None,
 ) -> Scores:
@@ -165,17 +177,17 @@ def kernel_scores(
         values = kernel_product(kernel, at, vectors, coefficients, np.dtype(np.float64), n_threads)
         return Scores(values, left.of_sums(np.abs(coefficients), len(vectors), right))
     values, sizes = np.zeros(len(at)), np.zeros(len(at))
-    for start in range(0, len(at), ROW_TILE):
-        rows = slice(start, min(len(at), start + ROW_TILE))
-        tile = at.tile(start, rows.stop)
-        for first in range(0, len(vectors), COLUMN_TILE):
-            columns = slice(first, min(len(vectors), first + COLUMN_TILE))
-            block = kernel.block(tile, vectors.tile(first, columns.stop), np.empty((len(tile), columns.stop - first)))
-            values[rows] += block @ coefficients[columns]
-            sizes[rows] += np.abs(block) @ np.abs(coefficients[columns])
+
+    def add(rows: slice, columns: slice) -> None:
+        block = np.empty((rows.stop - rows.start, columns.stop - columns.start))
+        evaluate_tile(kernel, at, vectors, rows, columns, block)
+        values[rows] += block @ coefficients[columns]
+        sizes[rows] += np.abs(block) @ np.abs(coefficients[columns])
+
+    visit_tiles(len(at), len(vectors), add, n_threads=1)
     return Scores(values, summation_error(sizes, len(vectors)) + left.of_values(np.abs(coefficients), right))
 
 
-def summation_error(sizes: NDArray[np.float64], n_terms: int) -> NDArray[np.float64]:
+def summation_error(sizes: Vector, n_terms: int) -> Vector:
     """Error of sums of exact values, from the sums of their sizes."""
     return rounding_of_sum(2 * n_terms + 8) * sizes

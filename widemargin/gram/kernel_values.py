@@ -27,6 +27,7 @@ from widemargin.kernels.kernel import Samples
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.dense import DenseColumns, DenseRows
 from widemargin.kernels.samples.sparse import SparseRows
+from widemargin.linalg.arrays import Index, Vector
 
 MATRIX, DENSE, SPARSE, BINARY = range(4)  # forms in which values or points are held
 LINEAR, GAUSSIAN, POLYNOMIAL = range(3)
@@ -40,11 +41,11 @@ class KernelValues(NamedTuple):
 
     form: int
     matrix: NDArray = np.empty((0, 0))
-    dense: NDArray[np.float64] = np.empty((0, 0))
-    starts: NDArray[np.int64] = np.empty(0, np.int64)
-    features: NDArray[np.int64] = np.empty(0, np.int64)
-    data: NDArray[np.float64] = np.empty(0)
-    squares: NDArray[np.float64] = np.empty(0)
+    dense: Vector = np.empty((0, 0))
+    starts: Index = np.empty(0, np.int64)
+    features: Index = np.empty(0, np.int64)
+    data: Vector = np.empty(0)
+    squares: Vector = np.empty(0)
     n_features: int = 0
     kernel: int = LINEAR
     gamma: float = 1.0
@@ -119,8 +120,7 @@ def values_of(gram: Gram, form: str = "auto") -> KernelValues:
                 "use form='auto'."
             )
         return _from_matrix(gram)
-    constants = {"gamma": float, "coef0": float, "degree": int}
-    given = {name: kind_of(getattr(kernel, name)) for name, kind_of in constants.items() if hasattr(kernel, name)}
+    given = {name: getattr(kernel, name) for name in ("gamma", "coef0", "degree") if hasattr(kernel, name)}
     return _from_points(samples, form)._replace(kernel=kind, **given)
 
 
@@ -174,9 +174,8 @@ def _rows(samples: Samples | None) -> NDArray | sparse.csr_array:
         return np.where(bits, high, low) if low else sparse.csr_array(high * bits)
     if isinstance(samples, SparseRows):
         store, part = samples.store, slice(samples.start, samples.stop)
-        shape = (len(store.squares), store.n_features)
-        rare = sparse.csr_array((store.values, store.indices.astype(np.int64), store.indptr), shape=shape)
         dense = sparse.csr_array(store.frequent)
-        frequent = sparse.csr_array((dense.data, store.frequent_columns[dense.indices], dense.indptr), shape=shape)
-        return sparse.csr_array(rare + frequent)[part]
+        columns = store.frequent_columns[dense.indices]
+        frequent = sparse.csr_array((dense.data, columns, dense.indptr), shape=store.rare.shape)
+        return sparse.csr_array(store.rare + frequent)[part]
     raise TypeError(f"No points can be read from {type(samples).__name__}.")

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from widemargin._jit import jit
 from widemargin.gram.accumulate import copy_rows
 from widemargin.kernels.fused_rows import fill_rows
+from widemargin.linalg.arrays import Index, Vector
 
-ABSENT = -1
+ABSENT = -1  # slot of a row that is not in memory
 
 
 class Within(NamedTuple):
@@ -32,8 +33,8 @@ class FullStore(NamedTuple):
     """All rows of the kernel matrix of n samples: the row of sample i is `rows[slot[i]]`."""
 
     rows: NDArray
-    slot: NDArray[np.int64]
-    diag: NDArray[np.float64]
+    slot: Index
+    diag: Vector
 
 
 class RowStore(NamedTuple):
@@ -49,10 +50,10 @@ class RowStore(NamedTuple):
 
     source: Any
     rows: NDArray
-    slot: NDArray[np.int64]
-    used: NDArray[np.int64]
+    slot: Index
+    used: Index
     within: Within
-    diag: NDArray[np.float64]
+    diag: Vector
 
 
 @jit
@@ -73,7 +74,7 @@ def has_all_rows(store: Any) -> bool:
     return isinstance(store, FullStore) or getattr(store, "instance_class", None) is FullStore
 
 
-def evaluate_rows(store: Any, new: NDArray[np.int64]) -> None:
+def evaluate_rows(store: Any, new: Index) -> None:
     """Evaluate the rows of the new samples: within their class where no other pair has, and between the classes.
 
     Other threads may read rows within a class, or write the same ones, so only finished values are put there.

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.kernels.errors import SECOND_ORDER, ErrorTerms, rounding_of_sum
-
-Vector = NDArray[np.float64]
+from widemargin.linalg.arrays import Index, Vector
 
 
 class Scores(NamedTuple):
@@ -22,7 +20,7 @@ class Scores(NamedTuple):
     def untracked(cls, values: Vector) -> Scores:
         return cls(values, np.full(len(values), np.inf))
 
-    def improved(self, index: NDArray[np.int64], fresh: Scores) -> Scores:
+    def improved(self, index: Index, fresh: Scores) -> Scores:
         """With values computed afresh at some samples, where these are known better."""
         better = ~(fresh.error > self.error[index])
         values, error = self.values.copy(), self.error.copy()

@@ -20,19 +20,18 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.cached import CachedGram
 from widemargin.gram.class_pair import ClassRows, PairGram
-from widemargin.gram.full import FullGram
+from widemargin.gram.full import FULL, FullGram
 from widemargin.gram.gram import Gram, kernel_scores
 from widemargin.gram.memory import ThreadMemory
 from widemargin.gram.scores import Scores
 from widemargin.kernels.errors import ErrorTerms, unit_of
 from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.linalg.arrays import Index, Vector
 
-FULL = 2048  # samples up to which the whole matrix is held in float64: 32 MB
 TINY = 512  # samples in all up to which pairs of classes are gathered from one matrix
 SAFE_ROUNDING = 1e-3  # largest error of a kernel value, relative to the mean k(x, x), with which float32 rows are used
 PAIR_ROUNDING = 2e-6  # largest error of float32 values with which rows of pairs of classes are float32: beyond, most of
@@ -40,8 +39,6 @@ PAIR_ROUNDING = 2e-6  # largest error of float32 values with which rows of pairs
 
 SMALL_CLASS = 128  # samples of the largest class up to which class pairs get one matrix of all samples
 WHOLE_SHARE = 0.5  # of the budget that such a matrix may take
-
-Index = NDArray[np.int64]
 
 
 class ClassPair(NamedTuple):
@@ -81,8 +78,7 @@ class GramSource:
         """Samples for float64 values, prepared when first needed: a linear machine may never need them."""
         with self._preparing:
             if self._exact is None:
-                shared = None if self._fast is None else self._fast.in_precision(np.float64)
-                self._exact = self.kernel.prepare(self.X, np.float64) if shared is None else shared
+                self._exact = self.kernel.prepare(self.X, np.float64)
             return self._exact
 
     @cached_property
@@ -189,7 +185,7 @@ class GramSource:
             return FullGram.of(self.kernel, samples, dtype, self.n_threads)
         return CachedGram(self.kernel, samples, dtype, self.budget, self.n_threads)
 
-    def exactly(self, coefficients: NDArray[np.float64], index: Index | ClassPair | None, at: Index | None) -> Scores:
+    def exactly(self, coefficients: Vector, index: Index | ClassPair | None, at: Index | None) -> Scores:
         """F = K b in float64 at some samples of a problem, or at all of them for None, from its support vectors."""
         support = np.flatnonzero(coefficients)
         own = self.members(index)

@@ -22,19 +22,18 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin._jit import CONTRACT, REASSOCIATE, jit
+from widemargin.gram.gram import COLUMN_TILE, evaluate_tile, visit_tiles
 from widemargin.kernels.kernel import Kernel, Samples
+from widemargin.linalg.arrays import Matrix
 from widemargin.parallel.tiles import run_tiles, single_threaded_blas
 
-TILE = 1024  # samples per side: kernels prepare their samples for this multiple
+TILE = COLUMN_TILE  # samples per side: kernels prepare their samples for this multiple
 PARTS = 16  # partial sums of a product: enough for as many cores, and few to add up
 PART_MEMORY = 1 << 28  # bytes of partial sums above which there are fewer of them, for many right-hand sides
-ROW_TILE = 256  # rows per task of a product between two sets of samples
-LANES = 64  # sums that run side by side along a row: TILE / LANES = 16 terms each, then 6 additions in pairs
+LANES = 64  # sums that run side by side along a row, which are then added in pairs
 FIRST, SECOND = 8, 64  # rows after which sums along columns are passed on, and passed on again
-ALONG_ROWS = 22  # roundings: 16 in a lane, 6 between lanes
-ALONG_COLUMNS = 32  # roundings: 8 terms, 8 sums of them, TILE / SECOND = 16 sums of those
-
-Matrix = NDArray[np.float64]
+ALONG_ROWS = TILE // LANES + int(math.log2(LANES))  # roundings: 16 in a lane, 6 between lanes
+ALONG_COLUMNS = FIRST + SECOND // FIRST + TILE // SECOND  # roundings: 8 terms, 8 sums of them, 16 sums of those
 
 
 class KernelTiles:
@@ -54,15 +53,11 @@ class KernelTiles:
         self.kernel, self.samples, self.dtype = kernel, samples, np.dtype(dtype)
         self.n_threads = n_threads if kernel.releases_gil else 1
         n = len(samples)
-        edges = [(start, min(n, start + TILE)) for start in range(0, n, TILE)]
+        edges = [slice(start, min(n, start + TILE)) for start in range(0, n, TILE)]
         self.places = [(rows, columns) for number, rows in enumerate(edges) for columns in edges[number:]]
         self.kept: list[NDArray | None] = [None] * len(self.places)
-        self.n_kept = 0
-        for rows, columns in self.places:
-            budget -= (rows[1] - rows[0]) * (columns[1] - columns[0]) * self.dtype.itemsize
-            if budget < 0:
-                break
-            self.n_kept += 1
+        sizes = [(rows.stop - rows.start) * (columns.stop - columns.start) for rows, columns in self.places]
+        self.n_kept = int(np.searchsorted(np.cumsum(sizes), budget // self.dtype.itemsize, side="right"))
         self.products = 0  # how often the whole matrix was multiplied, for reports
 
     def __len__(self) -> int:
@@ -112,9 +107,8 @@ class KernelTiles:
         def add_part(part: int) -> None:
             buffer = None
             for number in range(bounds[part], bounds[part + 1]):
-                rows, columns = (slice(*edge) for edge in self.places[number])
                 tile, buffer = self._tile(number, buffer)
-                add(tile, rows, columns, sums[part])
+                add(tile, *self.places[number], sums[part])
 
         with single_threaded_blas():
             run_tiles(add_part, parts, self.n_threads)
@@ -129,17 +123,17 @@ class KernelTiles:
 
     def _tile(self, number: int, buffer: NDArray | None) -> tuple[NDArray, NDArray | None]:
         """The values at a place, kept or made now, and the buffer for those that are not kept."""
-        (top, bottom), (left, right) = self.places[number]
+        rows, columns = self.places[number]
+        height, width = rows.stop - rows.start, columns.stop - columns.start
         tile = self.kept[number]
         if tile is not None:
             return tile, buffer
         if number < self.n_kept:
-            tile = self.kept[number] = np.empty((bottom - top, right - left), self.dtype)
+            tile = self.kept[number] = np.empty((height, width), self.dtype)
         else:
             buffer = np.empty((TILE, TILE), self.dtype) if buffer is None else buffer
-            tile = buffer[: bottom - top, : right - left]
-        self.kernel.block(self.samples.tile(top, bottom), self.samples.tile(left, right), tile)
-        return tile, buffer
+            tile = buffer[:height, :width]
+        return evaluate_tile(self.kernel, self.samples, self.samples, rows, columns, tile), buffer
 
 
 def roundings_of(n_terms: int) -> int:
@@ -247,10 +241,11 @@ def bounded_cross_product(
 
     def add(rows: slice, columns: slice) -> None:
         block = np.empty((rows.stop - rows.start, columns.stop - columns.start))
-        kernel.block(left.tile(rows.start, rows.stop), right.tile(columns.start, columns.stop), block)
+        evaluate_tile(kernel, left, right, rows, columns, block)
         add_along_rows(block, V[columns].T, out[rows], sizes[rows])
 
-    _by_rows(kernel, left, right, add, n_threads)
+    with single_threaded_blas():
+        visit_tiles(len(left), len(right), add, n_threads if kernel.releases_gil else 1)
     return out, sizes
 
 
@@ -259,22 +254,8 @@ def cross_block(kernel: Kernel, left: Samples, right: Samples, n_threads: int) -
     out = np.empty((len(left), len(right)))
 
     def fill(rows: slice, columns: slice) -> None:
-        kernel.block(left.tile(rows.start, rows.stop), right.tile(columns.start, columns.stop), out[rows, columns])
-
-    _by_rows(kernel, left, right, fill, n_threads)
-    return out
-
-
-def _by_rows(
-    kernel: Kernel, left: Samples, right: Samples, visit: Callable[[slice, slice], None], n_threads: int
-) -> None:
-    """Call `visit(rows, columns)` for all tiles, those of the same rows one after the other on one thread."""
-    n, m = len(left), len(right)
-
-    def visit_rows(number: int) -> None:
-        rows = slice(number * ROW_TILE, min(n, (number + 1) * ROW_TILE))
-        for first in range(0, m, TILE):
-            visit(rows, slice(first, min(m, first + TILE)))
+        evaluate_tile(kernel, left, right, rows, columns, out[rows, columns])
 
     with single_threaded_blas():
-        run_tiles(visit_rows, -(-n // ROW_TILE), n_threads if kernel.releases_gil else 1)
+        visit_tiles(len(left), len(right), fill, n_threads if kernel.releases_gil else 1)
+    return out

@@ -22,7 +22,7 @@ from widemargin.kernels.gaussian import Gaussian
 from widemargin.kernels.inner_product import Cosine, Linear, Polynomial, Sigmoid
 from widemargin.kernels.intersection import Intersection
 from widemargin.kernels.kernel import Kernel, RepresentationMismatch, Samples
-from widemargin.kernels.names import KERNEL_NAMES, make_kernel
+from widemargin.kernels.names import KERNEL_NAMES, STRING_KERNELS, make_kernel
 from widemargin.kernels.precomputed import Precomputed
 from widemargin.kernels.user_function import BlockKernel, PairKernel
 
@@ -58,12 +58,10 @@ __all__ = [
     "make_kernel",
 ]
 
-_ON_STRINGS = {"BlendedSpectrum", "GappedKmer", "Mismatch", "Spectrum", "Subsequence"}
-
 
 def __getattr__(name: str) -> Any:
-    """Kernels on strings are imported when first asked for: most users have none."""
-    if name not in _ON_STRINGS:
+    """Kernels on strings, imported on first use: most users need none."""
+    if name not in STRING_KERNELS.values():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(_lazy.load("widemargin.kernels.strings"), name)
 

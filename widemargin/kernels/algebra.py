@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -114,21 +114,18 @@ class _Combination(_Composite):
                 prepared.append(part.prepare(X, dtype, None if like is None else like.part(number)))
         return SharedSamples(tuple(prepared), tuple(place[part.representation()] for part in self.parts))
 
-    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
-        one, two = cast(SharedSamples, left), cast(SharedSamples, right)
-        self.parts[0].block(one.part(0), two.part(0), out)
+    def block(self, left: SharedSamples, right: SharedSamples, out: NDArray) -> NDArray:  # type: ignore[override]
+        self.parts[0].block(left.part(0), right.part(0), out)
         scratch = np.empty(out.shape, out.dtype)
         for number in range(1, len(self.parts)):
-            self.join(out, self.parts[number].block(one.part(number), two.part(number), scratch), out=out)
+            self.join(out, self.parts[number].block(left.part(number), right.part(number), scratch), out=out)
         return out
 
-    def diag(self, samples: Samples) -> NDArray[np.float64]:
-        shared = cast(SharedSamples, samples)
-        return self.join.reduce([part.diag(shared.part(number)) for number, part in enumerate(self.parts)], axis=0)
+    def diag(self, samples: SharedSamples) -> NDArray[np.float64]:  # type: ignore[override]
+        return self.join.reduce([part.diag(samples.part(number)) for number, part in enumerate(self.parts)], axis=0)
 
-    def _errors(self, samples: Samples) -> list[ErrorTerms]:
-        shared = cast(SharedSamples, samples)
-        return [part.errors(shared.part(number)) for number, part in enumerate(self.parts)]
+    def _errors(self, samples: SharedSamples) -> list[ErrorTerms]:
+        return [part.errors(samples.part(number)) for number, part in enumerate(self.parts)]
 
 
 class Sum(_Combination):
@@ -139,11 +136,11 @@ class Sum(_Combination):
     def __repr__(self) -> str:
         return " + ".join(map(repr, self.parts))
 
-    def errors(self, samples: Samples) -> ErrorTerms:
+    def errors(self, samples: SharedSamples) -> ErrorTerms:  # type: ignore[override]
         if self.defined_by_values:
             unknown = super().errors(samples)
             return stacked([unknown, *self._errors(samples)], unknown.size)
-        return of_sum(self._errors(samples), cast(SharedSamples, samples).dtype)
+        return of_sum(self._errors(samples), samples.dtype)
 
 
 class Product(_Combination):
@@ -154,14 +151,14 @@ class Product(_Combination):
     def __repr__(self) -> str:
         return " * ".join(f"({part!r})" if isinstance(part, Sum | Scaled) else repr(part) for part in self.parts)
 
-    def errors(self, samples: Samples) -> ErrorTerms:
+    def errors(self, samples: SharedSamples) -> ErrorTerms:  # type: ignore[override]
         if self.defined_by_values:
             unknown = super().errors(samples)
             parts = zip(self.parts, self._errors(samples))
             if any(part.defined_by_values and errors.largest() > 0.0 for part, errors in parts):  # a matrix that is
                 return additive(np.full(len(unknown.size), np.inf), unknown.size)  # not symmetric
             return unknown
-        return of_product(self._errors(samples), cast(SharedSamples, samples).dtype)
+        return of_product(self._errors(samples), samples.dtype)
 
 
 @dataclass(frozen=True)
@@ -223,10 +220,9 @@ class Constant(Kernel):
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return np.full(len(samples), self.value)
 
-    def errors(self, samples: Samples) -> ErrorTerms:
-        dtype = cast(Objects, samples).dtype
-        size = np.full(len(samples), np.sqrt(self.value) if is_normal(self.value, dtype) else np.inf)
-        return multiplicative(unit_of(dtype), size, size)
+    def errors(self, samples: Objects) -> ErrorTerms:  # type: ignore[override]
+        size = np.full(len(samples), np.sqrt(self.value) if is_normal(self.value, samples.dtype) else np.inf)
+        return multiplicative(unit_of(samples.dtype), size, size)
 
     def representation(self) -> str:
         return "number of samples"

@@ -191,15 +191,11 @@ _TERMS: dict[type, Any] = {Squared: _add_square, Absolute: _add_size, Chi: _add_
 if INTERPRETED:
 
     def whole_vectors(rule, rows, strip, i):  # noqa: F811
-        width = VECTORS * BYTES // rows.x.itemsize
-        whole = strip.n // width * width
         for r in range(ROWS):
-            left, start = rows.x[rows.which[i + r]], rows.places[i + r] + strip.first
+            left = rows.x[rows.which[i + r]]
             sums = [_distance(rule, left, strip.columns[:, j]) for j in range(strip.n)]
-            values = np.array([exp_nonpositive(-rule.scale * total) for total in sums], rows.flat.dtype)
-            rows.flat[start : start + whole] = values[:whole]
-            strip.spare[r, : strip.n - whole] = values[whole:]
-        return whole
+            strip.spare[r, : strip.n] = [exp_nonpositive(-rule.scale * total) for total in sums]
+        return 0
 
     def _distance(rule, a, b):
         difference = a - b

@@ -33,14 +33,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-Vector = NDArray[np.float64]
+from widemargin.linalg.arrays import Vector
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 SECOND_ORDER = 1.02
 SMALL = 0.01  # of d u, up to which SECOND_ORDER covers what a first-order count leaves out
 EXP_ERROR = 3.0  # units: relative error of exp of a nonpositive number
-STEEPEST_GAUSSIAN = 0.8578  # sqrt(2 / e): the largest slope of exp(-D^2)
-LARGEST_WEIGHTED = 0.3679  # 1 / e: the largest t exp(-t)
+STEEPEST_GAUSSIAN = float(np.sqrt(2.0 / np.e))  # the largest slope of exp(-D^2)
+LARGEST_WEIGHTED = float(np.exp(-1.0))  # the largest t exp(-t)
 
 
 class ErrorTerms(NamedTuple):
@@ -76,15 +76,11 @@ class ErrorTerms(NamedTuple):
         of, used = self if of is None else of, np.flatnonzero(weights)
         with np.errstate(invalid="ignore", over="ignore"):
             rounding = rounding_of_sum(n_terms + 5) * self.size * float(weights[used] @ of.size[used])
-            return self._bound(weights, of, rounding)
+        return self.of_values(weights, of, rounding)
 
-    def of_values(self, weights: Vector, of: ErrorTerms | None = None) -> Vector:
-        """As `of_sums`, for sums without rounding: what the errors of values alone can do."""
-        return self._bound(weights, self if of is None else of, 0.0)
-
-    def _bound(self, weights: Vector, of: ErrorTerms, rounding: Vector | float) -> Vector:
-        """Errors of values, weighted, and what a sum of them adds; infinite where nothing can be said."""
-        used = np.flatnonzero(weights)
+    def of_values(self, weights: Vector, of: ErrorTerms | None = None, rounding: Vector | float = 0.0) -> Vector:
+        """As `of_sums`, for sums whose rounding is given; infinite where nothing can be said."""
+        of, used = self if of is None else of, np.flatnonzero(weights)
         with np.errstate(invalid="ignore", over="ignore"):
             error = SECOND_ORDER * (self.left @ (weights[used] @ of.right[used]) + rounding)
         error[np.isnan(error)] = np.inf
@@ -164,10 +160,8 @@ def gaussian_by_products(
 
 def _within(share: Vector, norms: Vector, gamma: float, d: int, dtype: DTypeLike) -> Vector:
     """Infinite where sums of squares could overflow, gamma is no normal number, or counts are not small."""
-    if not is_normal(gamma, dtype) or d * unit_of(dtype) > SMALL:
-        return np.full(len(norms), np.inf)
     with np.errstate(over="ignore"):
-        return np.where(norms**2 * max(1.0, gamma) < float(np.finfo(dtype).max) / 16, share, np.inf)
+        return np.where(np.isfinite(bounded(norms * np.sqrt(max(1.0, gamma)), d, dtype, gamma)), share, np.inf)
 
 
 def exponential_of_l1(

@@ -15,6 +15,7 @@ x / ln 2.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -51,7 +52,7 @@ DOUBLE = Constants(
         2.4999970067776793e-08,
     ),
 )  # fmt: skip
-LOG2_E = 1.4426950408889634
+LOG2_E = 1.0 / math.log(2.0)
 
 
 def emit_exp(builder: Any, values: Sequence[Any]) -> list[Any]:

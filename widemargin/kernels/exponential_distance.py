@@ -104,8 +104,9 @@ class AbsoluteDistance(ExponentialDistance):
     common: ClassVar[int]  # term of features in common
     steepness: ClassVar[float]  # how much the distance can change per change of a feature, for error bounds
 
-    def _from_common(self, left: Samples, right: Samples, out: NDArray) -> tuple[float, NDArray, NDArray]:
-        left, right = cast(SparseRows, left), cast(SparseRows, right)
+    def _from_common(  # type: ignore[override]
+        self, left: SparseRows, right: SparseRows, out: NDArray
+    ) -> tuple[float, NDArray, NDArray]:
         out[...] = 0.0
         scatter_common(left, right, self.common, out)
         with np.errstate(over="ignore"):

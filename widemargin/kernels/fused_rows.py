@@ -10,7 +10,8 @@ at a time. `Kernel.fused_rows` returns two sets of samples with the rule for the
     SparseProducts            the same from samples of which most values are zero
 
 A rule is a value of a class of its own, so that only the loops in use are compiled; its first field has the precision
-of the values. Sums and squares are one compiled call per thread, in which the threads take turns (parallel/atomics.py).
+of the values. Sums and squares are one compiled call per thread; an atomic counter divides the work among the threads
+(parallel/atomics.py).
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
@@ -149,39 +149,12 @@ def fill_square(rule, x, matrix, turn):
             mirror(matrix, top, bottom, max(left, bottom), right)
 
 
-def can_fill(source: Any) -> bool:
-    """Whether rows can be evaluated in compiled code."""
-    return source is not None
-
-
-@overload(can_fill)
-def _can_fill(source):
-    able = isinstance(source, types.BaseNamedTuple)
-    return lambda source: able
-
-
-def fill_rows(source: Any, left: int, right: int, index: Any, slots: Any, out: Any, start: int) -> None:
+@jit
+def fill_rows(source, left, right, index, slots, out, start):
     """out[slots[k], start:] = the values of sample index[k] of set `left` (0 or 1) with all samples of set `right`.
 
     `out` is whole and C-contiguous: a slice of columns would lose the unit stride.
     """
-    if source is not None:
-        store_rows(source, left, right, index, slots, out, start)
-
-
-@overload(fill_rows)
-def _choose_store(source, left, right, index, slots, out, start):
-    """Nothing without a source: solvers ask `can_fill` first."""
-    if isinstance(source, types.BaseNamedTuple):
-        return lambda source, left, right, index, slots, out, start: store_rows(
-            source, left, right, index, slots, out, start
-        )
-    return lambda source, left, right, index, slots, out, start: None
-
-
-@jit
-def store_rows(source, left, right, index, slots, out, start):
-    """`fill_rows` for a source."""
     x = source.first if left == 0 else source.second
     z = source.first if right == 0 else source.second
     fill(source.rule, x.rows, index, z.columns, (z.start, z.stop), out.reshape(-1), slots * out.shape[1] + start)

@@ -45,8 +45,7 @@ from widemargin.kernels.samples.sparse import SparseRows
 DIRECT_FEATURES = 24  # up to here direct differences were measured no slower than the matrix product
 DIRECT_ROWS = 96  # the same for a few rows at a time in compiled code: 1.5 against 4.0 ns per entry with 36 features
 LARGEST_LOSS = 1e-11  # error from cancellation beyond which float64 data with any number of features go direct
-LARGEST_LOSS_32 = 1e-4  # the same in float32, where ...
-DIRECT_FEATURES_32 = 64  # ... up to so many features direct differences are still faster than a product in float64
+LARGEST_LOSS_32 = 1e-4  # the same in float32, where up to DIRECT_ROWS features it is faster than a product in float64
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class Gaussian(ExponentialDistance):
         if like is not None or not isinstance(samples, DenseRows):
             return samples
         double = samples.dtype == np.float64
-        may_go_direct = double or samples.n_features <= DIRECT_FEATURES_32
+        may_go_direct = double or samples.n_features <= DIRECT_ROWS
         if may_go_direct and self.rounding(samples) > (LARGEST_LOSS if double else LARGEST_LOSS_32):
             return dense_columns(samples.values, samples.dtype, samples.origin, moved=True)
         return samples

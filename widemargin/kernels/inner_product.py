@@ -21,13 +21,7 @@ from widemargin._jit import CONTRACT, jit
 from widemargin.kernels.errors import ErrorTerms, cosine, power, sigmoid
 from widemargin.kernels.exponential import exp_nonpositive
 from widemargin.kernels.kernel import Kernel, Samples
-from widemargin.kernels.products import (
-    inner_products,
-    n_roundings_of_norms,
-    n_terms_of,
-    product_errors,
-    squared_norms,
-)
+from widemargin.kernels.products import inner_products, n_roundings_of_norms, n_terms_of, product_errors, squared_norms
 from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.choose import represent
 from widemargin.kernels.samples.raw import read_matrix
@@ -167,8 +161,9 @@ class Cosine(InnerProductKernel):
         return "vectors for cosines"
 
     def _transform(self, left: Samples, right: Samples, out: NDArray) -> None:
-        own, other = (_inverse_norms(side).astype(out.dtype) for side in (left, right))
-        _normalise(*flat_rows(out), own, other)
+        out *= _inverse_norms(left).astype(out.dtype)[:, None]
+        out *= _inverse_norms(right).astype(out.dtype)
+        np.clip(out, -1.0, 1.0, out=out)  # against rounding
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return (squared_norms(samples) > 0).astype(np.float64)
@@ -199,43 +194,20 @@ def _bend(flat, step, n_rows, n_columns, gamma, coef0):
 
 
 @jit(fastmath=CONTRACT)
-def _normalise(flat, step, own, other):
-    """Multiply each row and column by its factor and keep the result within -1..1 against rounding."""
-    one = flat.dtype.type(1.0)
-    for i in range(len(own)):
-        row = flat[i * step : i * step + len(other)]
-        factor = own[i]
-        for j in range(len(other)):
-            row[j] = min(one, max(-one, row[j] * factor * other[j]))
-
-
-@jit(fastmath=CONTRACT)
 def _raise(flat, step, n_rows, n_columns, gamma, coef0, degree):
     """flat := (gamma * flat + coef0)^degree, by squaring whole rows so that every pass is vectorised."""
     base = np.empty(n_columns, flat.dtype)
     for i in range(n_rows):
         row = flat[i * step : i * step + n_columns]
-        if degree == 1:
-            for j in range(n_columns):
-                row[j] = gamma * row[j] + coef0
-        elif degree == 2:
-            for j in range(n_columns):
-                value = gamma * row[j] + coef0
-                row[j] = value * value
-        elif degree == 3:
-            for j in range(n_columns):
-                value = gamma * row[j] + coef0
-                row[j] = value * value * value
-        else:
-            for j in range(n_columns):
-                base[j] = gamma * row[j] + coef0
-            row[:] = 1.0
-            power = degree
-            while power > 0:
-                if power % 2 == 1:
-                    for j in range(n_columns):
-                        row[j] *= base[j]
-                power //= 2
-                if power > 0:
-                    for j in range(n_columns):
-                        base[j] *= base[j]
+        for j in range(n_columns):
+            base[j] = gamma * row[j] + coef0
+        row[:] = 1.0
+        power = degree
+        while power > 0:
+            if power % 2 == 1:
+                for j in range(n_columns):
+                    row[j] *= base[j]
+            power //= 2
+            if power > 0:
+                for j in range(n_columns):
+                    base[j] *= base[j]

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from widemargin.kernels.fused_rows import FusedRows
 
 
+ROW_TILE = 256  # rows of a tile: with COLUMN_TILE columns of float32 it is 1 MB, the size of a second-level cache
+COLUMN_TILE = 1024
+
+
 class RepresentationMismatch(Exception):
     """New data cannot be brought into the representation of samples prepared before (e.g. not all 0/1)."""
 
@@ -39,10 +43,6 @@ class Samples(ABC):
     @abstractmethod
     def tile(self, start: int, stop: int) -> Samples:
         """The samples start:stop, without copying data."""
-
-    def in_precision(self, dtype: DTypeLike) -> Samples | None:
-        """The same samples for values of another precision; None where the data have to be read again."""
-        return None
 
 
 class Kernel(ABC):

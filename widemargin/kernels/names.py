@@ -14,18 +14,18 @@ from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.precomputed import Precomputed
 from widemargin.kernels.user_function import BlockKernel
 
-_BY_NAME: dict[str, Callable[[float, int, float], Kernel]] = {
-    "linear": lambda gamma, degree, coef0: Linear(),
-    "poly": lambda gamma, degree, coef0: Polynomial(degree, gamma, coef0),
-    "rbf": lambda gamma, degree, coef0: Gaussian(gamma),
-    "sigmoid": lambda gamma, degree, coef0: Sigmoid(gamma, coef0),
-    "laplacian": lambda gamma, degree, coef0: Laplacian(gamma),
-    "chi2": lambda gamma, degree, coef0: ChiSquared(gamma),
-    "cosine": lambda gamma, degree, coef0: Cosine(),
-    "precomputed": lambda gamma, degree, coef0: Precomputed(),
+_BY_NAME: dict[str, type] = {
+    "linear": Linear,
+    "poly": Polynomial,
+    "rbf": Gaussian,
+    "sigmoid": Sigmoid,
+    "laplacian": Laplacian,
+    "chi2": ChiSquared,
+    "cosine": Cosine,
+    "precomputed": Precomputed,
 }
 
-_OF_STRINGS = {  # classes of widemargin.kernels.strings, which is imported when first needed
+STRING_KERNELS = {  # `make_kernel` alone takes these, since they have parameters of their own
     "spectrum": "Spectrum",
     "blended_spectrum": "BlendedSpectrum",
     "mismatch": "Mismatch",
@@ -35,9 +35,6 @@ _OF_STRINGS = {  # classes of widemargin.kernels.strings, which is imported when
 
 #: Names of kernels on vectors, which estimators take as well.
 KERNEL_NAMES = tuple(_BY_NAME)
-
-#: Names of kernels on strings; `make_kernel` alone takes them, since they have parameters of their own.
-STRING_KERNEL_NAMES = tuple(_OF_STRINGS)
 
 
 def make_kernel(
@@ -72,19 +69,21 @@ def make_kernel(
     >>> make_kernel("mismatch", k=5)
     Mismatch(k=5, m=1, alphabet='dna', reverse_complement=False, normalize=False)
     """
-    if isinstance(kernel, str) and kernel in _OF_STRINGS:
+    if isinstance(kernel, str) and kernel in STRING_KERNELS:
         return _make_string_kernel(kernel, options)
     if options:
-        raise TypeError(f"{', '.join(options)} belong to kernels on strings ({', '.join(STRING_KERNEL_NAMES)}) only.")
+        raise TypeError(f"{', '.join(options)} belong to kernels on strings ({', '.join(STRING_KERNELS)}) only.")
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
         if kernel not in _BY_NAME:
             raise ValueError(
-                f"No kernel is called {kernel!r}: choose one of {', '.join(KERNEL_NAMES + STRING_KERNEL_NAMES)}, or "
+                f"No kernel is called {kernel!r}: choose one of {', '.join([*KERNEL_NAMES, *STRING_KERNELS])}, or "
                 "pass a function."
             )
-        return _BY_NAME[kernel](gamma, degree, coef0)
+        given = {"gamma": gamma, "degree": degree, "coef0": coef0}
+        kind = _BY_NAME[kernel]
+        return kind(**{field.name: given[field.name] for field in fields(kind)})
     if callable(kernel):
         return BlockKernel(kernel)
     raise TypeError(f"A kernel is a name, a Kernel or a function of two sets of samples; got {type(kernel).__name__}.")
@@ -104,7 +103,7 @@ def takes_objects(kernel: Any) -> bool:
 
 def _make_string_kernel(name: str, options: dict[str, Any]) -> Kernel:
     """A kernel on strings, or a sentence about options it does not have."""
-    kind = getattr(importlib.import_module("widemargin.kernels.strings"), _OF_STRINGS[name])
+    kind = getattr(importlib.import_module("widemargin.kernels.strings"), STRING_KERNELS[name])
     known = [field.name for field in fields(kind)]
     unknown = [option for option in options if option not in known]
     if unknown:

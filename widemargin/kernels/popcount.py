@@ -16,17 +16,12 @@ from numba import types
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from widemargin._jit import jit
-
-
-def popcount(word: Any) -> Any:
-    """Number of bits set; this body runs where Numba is switched off, compiled code takes the overload below."""
-    return np.uint64(int(word).bit_count())
+from widemargin._jit import INTERPRETED, jit
 
 
 @intrinsic
-def _population_count(typing_context: Any, word: Any) -> Any:
-    """LLVM's own population count, which becomes one instruction, or a vectorised table where that is faster."""
+def popcount(typing_context: Any, word: Any) -> Any:
+    """Number of bits set, by LLVM: one instruction, or a vectorised table where that is faster."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -34,10 +29,8 @@ def _population_count(typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@overload(popcount)
-def _count_bits(word):
-    """The intrinsic, in place of the Python body."""
-    return lambda word: _population_count(word)  # type: ignore[call-arg]
+if INTERPRETED:
+    popcount = lambda word: np.uint64(int(word).bit_count())  # noqa: E731
 
 
 class Different(NamedTuple):
@@ -81,11 +74,6 @@ def table_rows(rule, x, index, z, span, flat, places):
             a0, z0 = x[0, own], z[0, first:last]
             for j in range(n):
                 row[j] = table[popcount(compared(rule, a0, z0[j]))]
-        elif n_words == 2:
-            a0, a1 = x[0, own], x[1, own]
-            z0, z1 = z[0, first:last], z[1, first:last]
-            for j in range(n):
-                row[j] = table[popcount(compared(rule, a0, z0[j])) + popcount(compared(rule, a1, z1[j]))]
         else:
             for j in range(n):
                 count[j] = 0

@@ -8,7 +8,7 @@ order or precision.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -100,8 +100,7 @@ class Precomputed(Kernel):
             )
         return PrecomputedRows(matrix, everything, False, columns, like.dtype)
 
-    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
-        left, right = cast(PrecomputedRows, left), cast(PrecomputedRows, right)
+    def block(self, left: PrecomputedRows, right: PrecomputedRows, out: NDArray) -> NDArray:  # type: ignore[override]
         if right.training and left.matrix is not None:
             return _copy(left.matrix, left.index, right.index, out)
         if left.training and right.matrix is not None:  # a symmetric kernel: the same values, turned over
@@ -112,33 +111,30 @@ class Precomputed(Kernel):
             "samples are both new, or their matrix is gone (it is not pickled)."
         )
 
-    def diag(self, samples: Samples) -> NDArray[np.float64]:
-        rows = cast(PrecomputedRows, samples)
-        if not rows.training or rows.matrix is None:
+    def diag(self, samples: PrecomputedRows) -> NDArray[np.float64]:  # type: ignore[override]
+        if not samples.training or samples.matrix is None:
             raise ValueError("The diagonal of a precomputed kernel is known for training samples only.")
-        return rows.matrix[rows.numbers(), rows.numbers()].astype(np.float64)
+        return samples.matrix[samples.numbers(), samples.numbers()].astype(np.float64)
 
     @property
     def defined_by_values(self) -> bool:
         return True
 
-    def errors(self, samples: Samples) -> ErrorTerms:
+    def errors(self, samples: PrecomputedRows) -> ErrorTerms:  # type: ignore[override]
         """Values in float64 are the kernel by definition, and which of K[i, j] and K[j, i] they are is left open."""
-        rows = cast(PrecomputedRows, samples)
-        terms = unknown(len(rows), rows.dtype)
-        if not rows.asymmetry:
+        terms = unknown(len(samples), samples.dtype)
+        if not samples.asymmetry:
             return terms
-        return stacked([terms, additive(np.full(len(rows), 0.5 * rows.asymmetry), terms.size)], terms.size)
+        return stacked([terms, additive(np.full(len(samples), 0.5 * samples.asymmetry), terms.size)], terms.size)
 
-    def rounding(self, samples: Samples) -> float:
-        rows = cast(PrecomputedRows, samples)
-        if rows.matrix is None:
+    def rounding(self, samples: PrecomputedRows) -> float:  # type: ignore[override]
+        if samples.matrix is None:
             return float("inf")
-        if np.can_cast(rows.matrix.dtype, rows.dtype):
+        if np.can_cast(samples.matrix.dtype, samples.dtype):
             return 0.0
-        part = rows.matrix[rows.index]
+        part = samples.matrix[samples.index]
         largest = max(float(part.max(initial=0.0)), -float(part.min(initial=0.0)))
-        return float(np.finfo(rows.dtype).eps) / 2 * largest
+        return float(np.finfo(samples.dtype).eps) / 2 * largest
 
     def representation(self) -> str:
         return "kernel matrix"

@@ -20,7 +20,7 @@ from widemargin.kernels.row_view import flat_rows
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.dense import DenseColumns, DenseRows
 from widemargin.kernels.samples.sparse import SparseRows
-from widemargin.kernels.scatter import PRODUCT, Lists, add_common
+from widemargin.kernels.scatter import PRODUCT, add_common
 
 VectorSamples = DenseRows | DenseColumns | SparseRows | BinaryRows
 
@@ -43,10 +43,8 @@ def scatter_common(left: SparseRows, right: SparseRows, term: int, out: NDArray)
     """Add to `out` the terms of the rare features that sparse samples have in common."""
     if not out.size:
         return
-    store = left.store
-    lists = Lists(store.indptr, store.indices, store.values)
     spans = (left.start, left.stop), (right.start, right.stop)
-    add_common(lists, spans[0], right.store.inverted_index(), spans[1], term, *flat_rows(out))
+    add_common(left.store.lists, spans[0], right.store.inverted_index, spans[1], term, *flat_rows(out))
 
 
 def _sparse_products(left: SparseRows, right: SparseRows, out: NDArray) -> NDArray:

@@ -1,6 +1,6 @@
 """One array type for every output block.
 
-Callers hand over blocks cut out of larger buffers: contiguous, cut in the columns, rows of a cache. To Numba these are
+Callers pass blocks cut out of larger buffers: contiguous, cut in the columns, rows of a cache. To Numba these are
 different types, and a row of an array with unknown strides is not vectorised (measured 2.5 times slower). So compiled
 functions get the memory as one flat contiguous array, and the distance between the starts of two rows.
 """

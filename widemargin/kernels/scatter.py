@@ -44,25 +44,9 @@ class InvertedIndex(NamedTuple):
 
 
 @jit
-def take_lists(indptr, indices, values, index):
-    """CSR of the rows at `index`."""
-    new_indptr = np.zeros(len(index) + 1, np.int64)
-    for i in range(len(index)):
-        new_indptr[i + 1] = new_indptr[i] + indptr[index[i] + 1] - indptr[index[i]]
-    new_indices = np.empty(new_indptr[-1], indices.dtype)
-    new_values = np.empty(new_indptr[-1], values.dtype)
-    for i in range(len(index)):
-        first, last = indptr[index[i]], indptr[index[i] + 1]
-        shift = new_indptr[i] - first
-        for p in range(first, last):
-            new_indices[p + shift] = indices[p]
-            new_values[p + shift] = values[p]
-    return new_indptr, new_indices, new_values
-
-
-@jit
-def invert_rows(indptr, indices, values, n_features, stride):
-    """The inverted index of CSR rows; its starts have the shape (n_strides + 1, n_features)."""
+def invert_rows(lists, n_features, stride):
+    """The inverted index of sparse samples; its starts have the shape (n_strides + 1, n_features)."""
+    indptr, indices, values = lists
     n = len(indptr) - 1
     n_strides = (n + stride - 1) // stride
     starts = np.zeros((n_strides + 1, n_features), np.int64)
@@ -122,7 +106,8 @@ def add_common(lists, left, index, right, term, flat, step):
                 high = _first_from(samples, low, high, last)
             who, what = samples[low:high], others[low:high]
             if term == PRODUCT:
-                _scatter_products(row, base, who, v, what)
+                for k in range(len(who)):
+                    row[who[k] - base] += v * what[k]
             elif term == LESSER:
                 for k in range(len(who)):
                     row[who[k] - base] += abs(v) + abs(what[k]) - abs(v - what[k])
@@ -130,19 +115,3 @@ def add_common(lists, left, index, right, term, flat, step):
                 for k in range(len(who)):
                     if v + what[k] > 0:
                         row[who[k] - base] += 4 * v * (what[k] / (v + what[k]))  # no product to underflow
-
-
-@jit(fastmath=CONTRACT)
-def _scatter_products(row, base, who, v, what):
-    """row[who - base] += v * what, four at a time: the additions go to different samples and can overlap."""
-    n = len(who)
-    k = 0
-    while k + 4 <= n:
-        row[who[k] - base] += v * what[k]
-        row[who[k + 1] - base] += v * what[k + 1]
-        row[who[k + 2] - base] += v * what[k + 2]
-        row[who[k + 3] - base] += v * what[k + 3]
-        k += 4
-    while k < n:
-        row[who[k] - base] += v * what[k]
-        k += 1

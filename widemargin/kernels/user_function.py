@@ -28,8 +28,6 @@ from widemargin.kernels.samples.raw import as_dense, read_matrix, read_precision
 
 DIAGONAL_PART = 32  # samples per call for the diagonal: a call costs microseconds, the values off the diagonal are lost
 
-REMEMBERED_FUNCTIONS = 64  # compiled pair functions kept, so that copies of a kernel do not compile again
-
 
 @dataclass(frozen=True)
 class BlockKernel(Kernel):
@@ -174,7 +172,7 @@ class _Loops:
         return out
 
 
-@lru_cache(REMEMBERED_FUNCTIONS)
+@lru_cache
 def _loops_around(function: Callable) -> _Loops:
     """One compilation per function, however many kernels are made of it."""
     return _Loops(function)

@@ -11,17 +11,16 @@ GIL, and the number of threads is `n_jobs`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
+from widemargin.linalg.arrays import Matrix
 from widemargin.parallel.tiles import run_tiles, single_threaded_blas
 
-PANEL = 256  # columns factored at a time: the serial part, n^2 PANEL / 2 operations, is small and products still long
+PANEL = 256  # columns factored or solved for at a time: the serial part, n^2 PANEL / 2, is small, products are long
 HEIGHT = 512  # rows of a panel per task
-RIGHT_SIDES = 256  # columns of a right-hand side per task
-
-Matrix = NDArray[np.float64]
 FACTORS = {np.dtype(np.float64): (lapack.dpotrf, blas.dtrsm), np.dtype(np.float32): (lapack.spotrf, blas.strsm)}
 
 
@@ -34,60 +33,63 @@ def factor_in_place(A: Matrix, n_threads: int) -> Matrix:
     n = len(A)
     factor_corner, divide = FACTORS[A.dtype]
     with single_threaded_blas():
-        for first in range(0, n, PANEL):
-            last = min(n, first + PANEL)
-            above = A[first:last, :first]
+        for panel in panels(n):
+            first, last = panel.start, panel.stop
+            above = A[panel, :first]
             if first:
-                A[first:last, first:last] -= above @ above.T
-            corner, failed = factor_corner(A[first:last, first:last], lower=1)
+                A[panel, panel] -= above @ above.T
+            corner, failed = factor_corner(A[panel, panel], lower=1)
             if failed:
                 raise NotPositiveDefinite(f"leading minor {first + failed} of {n} is not positive")
             if not np.isfinite(np.diagonal(corner)).all():  # LAPACK lets NaN pass
                 raise NotPositiveDefinite("the matrix holds NaN or infinity")
-            A[first:last, first:last] = corner
+            A[panel, panel] = corner
 
-            def finish(number: int, first=first, last=last, above=above, corner=corner) -> None:  # type: ignore
-                rows = slice(last + number * HEIGHT, min(n, last + (number + 1) * HEIGHT))
-                part = A[rows, first:last]
-                if first:
-                    part -= A[rows, :first] @ above.T
+            def finish(number: int, panel=panel, above=above, corner=corner) -> None:  # type: ignore
+                rows = slice(panel.stop + number * HEIGHT, min(n, panel.stop + (number + 1) * HEIGHT))
+                part = A[rows, panel]
+                if panel.start:
+                    part -= A[rows, : panel.start] @ above.T
                 part[...] = divide(1.0, corner, part, side=1, lower=1, trans_a=1)
 
             run_tiles(finish, -(-(n - last) // HEIGHT), n_threads)
     return A
 
 
+def panels(n: int, start: int = 0) -> list[slice]:
+    """Numbers from `start` to n, PANEL at a time."""
+    return [slice(first, min(n, first + PANEL)) for first in range(start, n, PANEL)]
+
+
 def solve_lower(L: Matrix, B: Matrix, n_threads: int, start: int = 0) -> Matrix:
     """Overwrite B (n, m) by L^-1 B; rows of B above `start` are known to be zero."""
 
-    def solve(number: int) -> None:
-        columns = slice(number * RIGHT_SIDES, (number + 1) * RIGHT_SIDES)
-        for first in range(start, len(L), PANEL):
-            last = min(len(L), first + PANEL)
-            if first > start:
-                B[first:last, columns] -= L[first:last, start:first] @ B[start:first, columns]
-            B[first:last, columns] = blas.dtrsm(1.0, L[first:last, first:last], B[first:last, columns], lower=1)
+    def solve(X: Matrix) -> None:
+        for rows in panels(len(L), start):
+            if rows.start > start:
+                X[rows] -= L[rows, start : rows.start] @ X[start : rows.start]
+            X[rows] = blas.dtrsm(1.0, L[rows, rows], X[rows], lower=1)
 
-    with single_threaded_blas():
-        run_tiles(solve, -(-B.shape[1] // RIGHT_SIDES), n_threads)
-    return B
+    return _solve_columns(solve, B, n_threads)
 
 
 def solve_upper(L: Matrix, B: Matrix, n_threads: int) -> Matrix:
     """Overwrite B (n, m) by L'^-1 B."""
-    n = len(L)
 
-    def solve(number: int) -> None:
-        columns = slice(number * RIGHT_SIDES, (number + 1) * RIGHT_SIDES)
-        for first in range((n - 1) // PANEL * PANEL, -1, -PANEL):
-            last = min(n, first + PANEL)
-            if last < n:
-                B[first:last, columns] -= L[last:, first:last].T @ B[last:, columns]
-            corner = L[first:last, first:last]
-            B[first:last, columns] = blas.dtrsm(1.0, corner, B[first:last, columns], lower=1, trans_a=1)
+    def solve(X: Matrix) -> None:
+        for rows in reversed(panels(len(L))):
+            if rows.stop < len(L):
+                X[rows] -= L[rows.stop :, rows].T @ X[rows.stop :]
+            X[rows] = blas.dtrsm(1.0, L[rows, rows], X[rows], lower=1, trans_a=1)
 
+    return _solve_columns(solve, B, n_threads)
+
+
+def _solve_columns(solve: Callable[[Matrix], None], B: Matrix, n_threads: int) -> Matrix:
+    """Call `solve` for some columns of B at a time, on threads."""
+    columns = panels(B.shape[1])
     with single_threaded_blas():
-        run_tiles(solve, -(-B.shape[1] // RIGHT_SIDES), n_threads)
+        run_tiles(lambda number: solve(B[:, columns[number]]), len(columns), n_threads)
     return B
 
 
@@ -99,32 +101,27 @@ def solve_factored(L: Matrix, B: Matrix, n_threads: int) -> Matrix:
 def inverse(L: Matrix, n_threads: int) -> Matrix:
     """(L L')^-1, both halves filled: W = L^-1 column block by column block, then W'W."""
     n = len(L)
-    W = np.eye(n)
-    edges = [(first, min(n, first + PANEL)) for first in range(0, n, PANEL)]
+    W, out, parts = np.eye(n), np.empty((n, n)), panels(n)
 
     def invert(number: int) -> None:
-        first, last = edges[number]
-        solve_lower(L, W[:, first:last], 1, start=first)
-
-    out = np.empty((n, n))
+        solve_lower(L, W[:, parts[number]], 1, start=parts[number].start)
 
     def multiply(number: int) -> None:
-        first, last = edges[number]
-        out[first:last, :last] = W[first:, first:last].T @ W[first:, :last]
-        out[:last, first:last] = out[first:last, :last].T
+        rows = parts[number]
+        out[rows, : rows.stop] = W[rows.start :, rows].T @ W[rows.start :, : rows.stop]
+        out[: rows.stop, rows] = out[rows, : rows.stop].T
 
     with single_threaded_blas():
-        run_tiles(invert, len(edges), n_threads)
-        run_tiles(multiply, len(edges), n_threads)
+        run_tiles(invert, len(parts), n_threads)
+        run_tiles(multiply, len(parts), n_threads)
     return out
 
 
 def clear_upper(L: Matrix) -> Matrix:
     """Set what is above the diagonal to zero, in place, so that the array is the factor and nothing else."""
-    for first in range(0, len(L), PANEL):
-        last = min(len(L), first + PANEL)
-        L[first:last, first:last] = np.tril(L[first:last, first:last])
-        L[first:last, last:] = 0.0
+    for rows in panels(len(L)):
+        L[rows, rows] = np.tril(L[rows, rows])
+        L[rows, rows.stop :] = 0.0
     return L
 
 

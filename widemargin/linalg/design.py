@@ -20,10 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from widemargin._jit import CONTRACT, REASSOCIATE, jit
-from widemargin.linalg.arrays import Vector
-
-Index = NDArray[np.int64]
+from widemargin._jit import CONTRACT, jit
+from widemargin.linalg.arrays import Index, Vector
 
 ONE, TWO = np.uint64(1), np.uint64(2)
 SCATTERED = 15  # products of a dense matrix product in the time of one that is scattered
@@ -149,7 +147,7 @@ class SparseDesign(DesignRows):
 
     @cached_property
     def squared_norms(self) -> Vector:  # type: ignore[override]
-        return square_rows(self.csr)
+        return sp.csr_array((self.X.data**2, self.X.indices, self.X.indptr), self.X.shape).sum(axis=1)
 
     def terms(self) -> Vector:
         """Number of entries of each row."""
@@ -223,16 +221,3 @@ def add_inner_products(csr, rows, features, out):
             value = values[k]
             for j in range(np.uint64(starts[indices[k]]), np.uint64(starts[indices[k] + ONE])):
                 out[a, samples[j]] += value * entries[j]
-
-
-@jit(fastmath=REASSOCIATE)
-def square_rows(csr):
-    """Squared length of every row."""
-    indptr, _, values, _ = csr
-    out = np.empty(indptr.shape[0] - 1)
-    for i in range(out.shape[0]):
-        total = 0.0
-        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            total += values[k] * values[k]
-        out[i] = total
-    return out

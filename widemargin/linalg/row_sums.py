@@ -1,6 +1,7 @@
 """Weighted sums of kernel rows into a float64 function.
 
-Rows may be float32; sums are always float64, because float32 sums lie at large C (claimed 1e-3, true 4e-3 to 23e-3).
+Rows may be float32; sums are always float64: with float32 sums and a large C, a violation computed as 1e-3 was in truth
+4e-3 to 23e-3.
 """
 
 from __future__ import annotations

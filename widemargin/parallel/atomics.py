@@ -6,8 +6,8 @@ One call from Python per thread, not one per tile of the work:
         number = next_turn(turn)    # turn: np.zeros(1, np.int64), the same array in every thread
         if number >= count: break
 
-A thread that is held up leaves its turns to the others. On two cores it is hardly quicker than tiles handed out by
-Python; it needs no cutting into tiles, and no GIL for each of them.
+A delayed thread takes fewer turns. On two cores it is hardly quicker than tiles handed out by Python, but it needs no
+GIL for each of them.
 """
 
 from __future__ import annotations

@@ -17,14 +17,19 @@ from scipy import sparse
 from widemargin.kernels.kernel import RepresentationMismatch, Samples
 from widemargin.kernels.samples.binary import WORD, BinaryRows, binary_rows, holds_only, two_values
 from widemargin.kernels.samples.dense import DenseColumns, DenseRows, dense_columns, dense_rows, mean_row
-from widemargin.kernels.samples.raw import Matrix, as_dense, check_features, read_matrix, read_precision
+from widemargin.kernels.samples.raw import (
+    MOSTLY_ZERO,
+    Matrix,
+    as_dense,
+    check_features,
+    read_matrix,
+    read_precision,
+    some_of,
+)
 from widemargin.kernels.samples.sparse import SparseRows, sparse_rows
 
-SPARSE_DENSITY = 0.3  # share of nonzero values up to which sparse data stay sparse
 SPARSE_WORDS = 8  # packed words up to which sparse 0/1 data are packed: beyond, the lists of an inverted index win
-
 OFFSET = 16.0  # float64 data are moved to their centre when it is this much farther from 0 than they spread, squared
-ORIGIN_ROWS = 1000  # samples that tell how far the data spread
 
 
 def represent(
@@ -63,7 +68,7 @@ def represent(
         values = two_values(matrix) if any_two else (0.0, 1.0) if holds_only(matrix) else None
         if values is not None:
             return binary_rows(matrix, dtype, values)
-    if is_sparse and matrix.nnz <= SPARSE_DENSITY * n * d:
+    if is_sparse and matrix.nnz <= MOSTLY_ZERO * n * d:
         return sparse_rows(matrix, dtype, split=split)
     dense = as_dense(matrix)
     if d <= by_column:
@@ -85,6 +90,6 @@ def _origin(matrix: NDArray, dtype: np.dtype) -> NDArray[np.float64] | None:
     if dtype == np.float32:
         return centre
     with np.errstate(over="ignore"):
-        sampled = matrix[:: max(1, len(matrix) // ORIGIN_ROWS)] - centre
+        sampled = some_of(matrix) - centre
         spread = float(np.einsum("ij,ij->", sampled, sampled)) / max(1, len(sampled))
         return centre if float(centre @ centre) > OFFSET * spread else None

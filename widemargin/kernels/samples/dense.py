@@ -17,9 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin.kernels.kernel import Samples
-from widemargin.kernels.samples.raw import Matrix, as_dense
-
-CONVERSION_ROWS = 4096  # rows converted at a time, so that the float64 intermediate stays in the cache and off the heap
+from widemargin.kernels.samples.raw import Matrix, SampleRange, as_dense, parts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,7 @@ class DenseRows(Samples):
 
 
 @dataclass(frozen=True, eq=False)
-class DenseColumns(Samples):
+class DenseColumns(SampleRange):
     """Samples start:stop of a C-contiguous matrix that holds one feature per row.
 
     Attributes
@@ -75,8 +73,6 @@ class DenseColumns(Samples):
     """
 
     columns: NDArray
-    start: int
-    stop: int
     origin: NDArray[np.float64] | None = None
 
     @property
@@ -92,15 +88,9 @@ class DenseColumns(Samples):
         """Most terms that a sum over features can have, for bounds on rounding errors."""
         return self.n_features
 
-    def __len__(self) -> int:
-        return self.stop - self.start
-
     def take(self, index: NDArray[np.int64]) -> DenseColumns:
         inside = np.asarray(index) + self.start
-        return DenseColumns(np.take(self.columns, inside, axis=1), 0, len(inside), self.origin)
-
-    def tile(self, start: int, stop: int) -> DenseColumns:
-        return DenseColumns(self.columns, self.start + start, self.start + stop, self.origin)
+        return DenseColumns(0, len(inside), np.take(self.columns, inside, axis=1), self.origin)
 
     def adopt(self, matrix: Matrix) -> DenseColumns:
         """Bring a new matrix into the precision and origin of these samples."""
@@ -132,8 +122,7 @@ class DenseColumns(Samples):
     def _total(self, term: Callable[[NDArray], NDArray]) -> NDArray[np.float64]:
         """Sum of the terms of all features, in float64 and some thousand samples at a time."""
         total, values = np.empty(len(self)), self.view()
-        for start in range(0, len(self), CONVERSION_ROWS):
-            part = slice(start, start + CONVERSION_ROWS)
+        for part in parts_of(total):
             np.sum(term(values[:, part].astype(np.float64)), axis=0, out=total[part])
         return total
 
@@ -156,30 +145,29 @@ def dense_columns(
     n, d = matrix.shape
     columns = np.empty((d, n), dtype)
     _convert(matrix, None if moved else origin, columns.T)
-    return DenseColumns(columns, 0, n, origin)
+    return DenseColumns(0, n, columns, origin)
 
 
 def row_squares(values: NDArray) -> NDArray[np.float64]:
     """|x|^2 of each row, summed in float64."""
     squares = np.empty(len(values))
-    for start in range(0, len(values), CONVERSION_ROWS):
-        part = values[start : start + CONVERSION_ROWS].astype(np.float64, copy=False)
+    for part in parts_of(values):
+        wide = values[part].astype(np.float64, copy=False)
         with np.errstate(over="ignore"):
-            np.einsum("ij,ij->i", part, part, out=squares[start : start + CONVERSION_ROWS])
+            np.einsum("ij,ij->i", wide, wide, out=squares[part])
     return squares
 
 
 def mean_row(matrix: NDArray) -> NDArray[np.float64]:
     """The centre of the samples, in float64 and without a float64 copy of them."""
     total = np.zeros(matrix.shape[1])
-    for start in range(0, len(matrix), CONVERSION_ROWS):
-        total += matrix[start : start + CONVERSION_ROWS].sum(axis=0, dtype=np.float64)
+    for part in parts_of(matrix):
+        total += matrix[part].sum(axis=0, dtype=np.float64)
     return total / max(1, len(matrix))
 
 
 def _convert(matrix: NDArray, origin: NDArray[np.float64] | None, target: NDArray) -> None:
     """Write matrix - origin into `target`, subtracting in float64 before rounding to the target's precision."""
-    with np.errstate(over="ignore"):  # values beyond float32 become infinite; `rounding` then says so
-        for start in range(0, len(matrix), CONVERSION_ROWS):
-            part = slice(start, start + CONVERSION_ROWS)
+    with np.errstate(over="ignore"):  # values beyond float32 become infinite, and so does their error bound
+        for part in parts_of(matrix):
             target[part] = matrix[part] if origin is None else matrix[part] - origin

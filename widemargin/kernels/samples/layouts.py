@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from widemargin._jit import jit
 from widemargin.kernels.distances import STRIP
 from widemargin.kernels.samples.dense import DenseRows
+from widemargin.kernels.samples.raw import MOSTLY_ZERO, some_of
 
 SPARSE_TILE = 256  # samples of a tile
-SPARSE_CONTENT = 0.3  # share of values that are not zero up to which only those are multiplied
-LOOKED_AT = 1000  # samples that tell the share
 
 
 class DenseVectors(NamedTuple):
@@ -54,8 +53,8 @@ def strips_of(rows: NDArray) -> NDArray:
 
 def is_mostly_zero(samples: DenseRows) -> bool:
     """Whether few enough values were not zero before the samples were moved, as far as some of them tell."""
-    some = samples.values[:: max(1, len(samples) // LOOKED_AT)]
-    return bool(np.count_nonzero(some != moved_zero(samples)) <= SPARSE_CONTENT * some.size)
+    some = some_of(samples.values)
+    return bool(np.count_nonzero(some != moved_zero(samples)) <= MOSTLY_ZERO * some.size)
 
 
 def moved_zero(samples: DenseRows) -> NDArray:
@@ -83,8 +82,7 @@ def sparse_tiles_of(samples: DenseRows, factor: float) -> SparseVectors:
     n, d = samples.values.shape
     zero = moved_zero(samples)
     origin = np.zeros(d) if samples.origin is None else samples.origin
-    starts = np.zeros(n + 1, np.int64)
-    count_values(samples.values, zero, starts)
+    starts = np.concatenate(([0], np.cumsum(np.count_nonzero(samples.values != zero, axis=1))))
     tiles = np.zeros((-(-n // SPARSE_TILE), d, SPARSE_TILE), samples.dtype)
     features, values, squares = np.empty(starts[-1], np.int64), np.empty(starts[-1], samples.dtype), np.zeros(n)
     fill_sparse(samples.values, zero, origin, starts, tiles, features, values, squares)
@@ -92,18 +90,8 @@ def sparse_tiles_of(samples: DenseRows, factor: float) -> SparseVectors:
 
 
 @jit
-def count_values(moved, zero, starts):
-    """starts[i + 1] = number of values of the samples 0 ... i that differ from `zero`."""
-    for i in range(moved.shape[0]):
-        count = 0
-        for k in range(moved.shape[1]):
-            count += moved[i, k] != zero[k]
-        starts[i + 1] = starts[i] + count
-
-
-@jit
 def fill_sparse(moved, zero, origin, starts, tiles, features, values, squares):
-    """Write what `count_values` has counted to the lists and to the tiles."""
+    """Write the values that differ from `zero`, moved back, to the lists and to the tiles."""
     for i in range(moved.shape[0]):
         place = starts[i]
         for k in range(moved.shape[1]):

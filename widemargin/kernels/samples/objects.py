@@ -31,11 +31,7 @@ class Objects(Samples):
         return self.items.shape[0] if hasattr(self.items, "shape") else len(self.items)
 
     def take(self, index: NDArray[np.int64]) -> Objects:
-        if isinstance(self.items, list):
-            return Objects([self.items[i] for i in index], self.dtype)
-        if hasattr(self.items, "columns"):
-            return Objects(safe_indexing(self.items, np.asarray(index)), self.dtype)
-        return Objects(self.items[np.asarray(index)], self.dtype)
+        return Objects(safe_indexing(self.items, np.asarray(index)), self.dtype)
 
     def tile(self, start: int, stop: int) -> Objects:
         return Objects(self.items[start:stop], self.dtype)

@@ -1,14 +1,36 @@
-"""Reading what users pass as X: one sentence when it cannot be read, no copy when it need not be made."""
+"""Reading what users pass as X (one sentence when it cannot be read, no copy when none is needed), and ranges of it."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from widemargin.kernels.kernel import Samples
+
 Matrix: TypeAlias = Any  # a two-dimensional array or sparse.csr_array; scipy has no types to say so
+
+MOSTLY_ZERO = 0.3  # share of values that are not zero up to which only those are multiplied
+ROWS_LOOKED_AT = 1000  # from which properties of the data are estimated
+ROWS_AT_A_TIME = 4096  # so that intermediate results stay small: in the cache, and off the heap
+
+
+@dataclass(frozen=True, eq=False)
+class SampleRange(Samples):
+    """Samples start:stop of data that all tiles of one preparation share."""
+
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def tile(self, start: int, stop: int) -> Self:
+        return replace(self, start=self.start + start, stop=self.start + stop)
 
 
 def read_precision(dtype: DTypeLike) -> np.dtype:
@@ -45,6 +67,16 @@ def read_matrix(X: Any) -> Matrix:
             "Reshape one feature with X.reshape(-1, 1), one sample with X.reshape(1, -1)."
         )
     return matrix
+
+
+def parts_of(rows: Any) -> Iterator[slice]:
+    """Some thousand rows at a time."""
+    return (slice(start, start + ROWS_AT_A_TIME) for start in range(0, rows.shape[0], ROWS_AT_A_TIME))
+
+
+def some_of(rows: NDArray) -> NDArray:
+    """About ROWS_LOOKED_AT of the rows, evenly spread."""
+    return rows[:: max(1, len(rows) // ROWS_LOOKED_AT)]
 
 
 def check_features(matrix: Matrix, expected: int) -> None:

@@ -7,18 +7,18 @@ to nothing in the lists. The split is made once and kept by everything prepared 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from widemargin.kernels.kernel import Samples
-from widemargin.kernels.samples.raw import Matrix, as_sparse
-from widemargin.kernels.scatter import InvertedIndex, invert_rows, take_lists
+from widemargin.kernels.kernel import COLUMN_TILE
+from widemargin.kernels.row_view import writable
+from widemargin.kernels.samples.raw import Matrix, SampleRange, as_sparse, parts_of
+from widemargin.kernels.scatter import InvertedIndex, Lists, invert_rows
 
 FREQUENT = 0.14  # share of the samples from which a feature goes to the dense part; measured flat between 0.07 and 0.3
-WHOLE_PART = 1 << 12  # values looked at in one go for whole numbers
-STRIDE = 1024  # samples between two marks of the inverted index: the width of the tiles that callers cut
 
 
 @dataclass(eq=False)
@@ -27,7 +27,7 @@ class SparseStore:
 
     Attributes
     ----------
-    indptr, indices, values : CSR of the rare features; int64, uint32 and the precision
+    rare : values of the rare features
     frequent : (n, n_frequent) dense values of the frequent features
     squares, sums : |x|^2 and |x|_1 of each sample, float64
     frequent_columns : which features are frequent, ascending
@@ -35,48 +35,48 @@ class SparseStore:
     whole : whether all values are whole numbers, which products of samples then are exactly
     """
 
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.uint32]
-    values: NDArray
+    rare: sparse.csr_array
     frequent: NDArray
     squares: NDArray[np.float64]
     sums: NDArray[np.float64]
     frequent_columns: NDArray[np.int64]
-    n_features: int
     n_terms: int
     whole: bool
-    inverted: InvertedIndex | None = None
 
     @property
     def stride(self) -> int:
-        """Samples between two marks of the inverted index; wider when the table of marks would outweigh the data."""
-        stride = STRIDE
-        while stride < len(self.squares) and len(self.squares) / stride * self.n_features > len(self.values):
+        """Samples between two marks of the inverted index: a tile, or more where the marks would outweigh the data."""
+        n, d = self.rare.shape
+        stride = COLUMN_TILE
+        while stride < n and n / stride * d > self.rare.nnz:
             stride *= 2
         return stride
 
+    @cached_property
+    def lists(self) -> Lists:
+        """The rare features of each sample, for compiled code."""
+        indices = self.rare.indices.astype(np.int32, copy=False).view(np.uint32)
+        return Lists(self.rare.indptr.astype(np.int64), indices, self.rare.data)
+
+    @cached_property
     def inverted_index(self) -> InvertedIndex:
-        """Build the index on first use. Two threads may build it twice; both results are the same."""
-        if self.inverted is None:
-            self.inverted = invert_rows(self.indptr, self.indices, self.values, self.n_features, self.stride)
-        return self.inverted
+        """The samples that have a rare feature, for compiled code."""
+        return invert_rows(self.lists, self.rare.shape[1], self.stride)
 
 
 @dataclass(frozen=True, eq=False)
-class SparseRows(Samples):
+class SparseRows(SampleRange):
     """Samples start:stop of a `SparseStore`."""
 
     store: SparseStore
-    start: int
-    stop: int
 
     @property
     def dtype(self) -> np.dtype:
-        return self.store.values.dtype
+        return self.store.rare.dtype
 
     @property
     def n_features(self) -> int:
-        return self.store.n_features
+        return self.store.rare.shape[1]
 
     @property
     def n_terms(self) -> int:
@@ -96,27 +96,16 @@ class SparseRows(Samples):
         """Values of the frequent features, dense."""
         return self.store.frequent[self.start : self.stop]
 
-    def __len__(self) -> int:
-        return self.stop - self.start
-
     def take(self, index: NDArray[np.int64]) -> SparseRows:
-        store = self.store
-        inside = np.asarray(index, np.int64) + self.start
-        indptr, indices, values = take_lists(store.indptr, store.indices, store.values, inside)
+        store, inside = self.store, np.asarray(index, np.int64) + self.start
         taken = replace(
             store,
-            indptr=indptr,
-            indices=indices,
-            values=values,
+            rare=store.rare[inside],
             frequent=store.frequent[inside],
             squares=store.squares[inside],
             sums=store.sums[inside],
-            inverted=None,
         )
-        return SparseRows(taken, 0, len(inside))
-
-    def tile(self, start: int, stop: int) -> SparseRows:
-        return SparseRows(self.store, self.start + start, self.start + stop)
+        return SparseRows(0, len(inside), taken)
 
     def adopt(self, matrix: Matrix) -> SparseRows:
         """Split new data, dense or sparse, as these samples are split."""
@@ -128,48 +117,40 @@ def sparse_rows(matrix: sparse.csr_array, dtype: DTypeLike, *, split: bool) -> S
     n, d = matrix.shape
     present = np.bincount(matrix.indices, minlength=d)
     frequent_columns = np.flatnonzero(present > FREQUENT * n) if split else np.empty(0, np.int64)
-    samples = _split(matrix, np.dtype(dtype), frequent_columns)
-    samples.store.inverted_index()
-    return samples
+    return _split(matrix, np.dtype(dtype), frequent_columns)
 
 
 def _split(matrix: sparse.csr_array, dtype: np.dtype, frequent_columns: NDArray[np.int64]) -> SparseRows:
     """Cut the frequent columns out of a CSR matrix."""
     n, d = matrix.shape
-    with np.errstate(over="ignore"):  # values beyond float32 become infinite; `rounding` then says so
+    with np.errstate(over="ignore"):  # values beyond float32 become infinite, and so does their error bound
         values = matrix.data.astype(dtype, copy=False)
-    indptr = matrix.indptr.astype(np.int64)
-    squares, sums = _row_sums(values, indptr)
-    n_terms = int(np.diff(indptr).max(initial=0))
-    frequent = np.zeros((n, len(frequent_columns)), dtype)
-    indices = matrix.indices.astype(np.uint32)
+    row = np.repeat(np.arange(n), np.diff(matrix.indptr))
+    squares, sums = _row_sums(values, row, n)
+    n_terms = int(np.diff(matrix.indptr).max(initial=0))
+    whole = _are_whole(matrix.data)
+    frequent, indices, indptr = np.zeros((n, len(frequent_columns)), dtype), matrix.indices, matrix.indptr
     if len(frequent_columns):
         place = np.full(d, -1, np.int64)
         place[frequent_columns] = np.arange(len(frequent_columns))
-        column = place[matrix.indices]
-        row = np.repeat(np.arange(n), np.diff(indptr))
+        column = place[indices]
         dense, rare = column >= 0, column < 0
         frequent[row[dense], column[dense]] = values[dense]
-        indptr = np.concatenate(([0], np.cumsum(np.bincount(row[rare], minlength=n)))).astype(np.int64)
+        indptr = np.concatenate(([0], np.cumsum(rare)))[indptr]
         indices, values = indices[rare], values[rare]
-    values = values if values.flags.writeable else values.copy()
-    whole = _are_whole(matrix.data)
-    store = SparseStore(indptr, indices, values, frequent, squares, sums, frequent_columns, d, n_terms, whole)
-    return SparseRows(store, 0, n)
+    lists = sparse.csr_array((writable(values), indices, indptr), shape=(n, d))
+    return SparseRows(0, n, SparseStore(lists, frequent, squares, sums, frequent_columns, n_terms, whole))
 
 
 def _are_whole(values: NDArray) -> bool:
     """Whether all values are whole numbers, as given; the first part decides for nearly all data where they are not."""
-    parts = (values[start : start + WHOLE_PART] for start in range(0, len(values), WHOLE_PART))
     with np.errstate(invalid="ignore"):
-        return all(bool((part == np.rint(part)).all()) for part in parts)
+        return all(bool((values[part] == np.rint(values[part])).all()) for part in parts_of(values))
 
 
-def _row_sums(values: NDArray, indptr: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _row_sums(values: NDArray, row: NDArray[np.int64], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """|x|^2 and |x|_1 of each row, in float64."""
-    row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     wide = values.astype(np.float64, copy=False)
-    n = len(indptr) - 1
-    with np.errstate(over="ignore"):  # infinite squares are honest: `rounding` then says that they cannot be used
+    with np.errstate(over="ignore"):  # infinite squares make the error bound infinite
         squares, sums = np.bincount(row, wide * wide, minlength=n), np.bincount(row, np.abs(wide), minlength=n)
     return squares.astype(np.float64, copy=False), sums.astype(np.float64, copy=False)

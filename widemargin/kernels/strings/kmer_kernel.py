@@ -8,7 +8,6 @@ A kernel is a list of patterns with weights; phi has one stretch of columns for 
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -52,13 +51,14 @@ class Columns:
 class KmerKernel(FeatureKernel):
     """Kernels of counted substrings."""
 
+    k: int
     alphabet: str | None
     reverse_complement: bool
     normalize: bool
 
-    @abstractmethod
     def _patterns(self) -> Sequence[tuple[Pattern, float]]:
-        """What is counted, and the weight of each count."""
+        """What is counted, and the weight of each count; by default all substrings of k letters."""
+        return [(Pattern.solid(self.k), 1.0)]
 
     def _check_strings_options(self) -> None:
         """Read the options that all these kernels have."""
@@ -83,34 +83,23 @@ class KmerKernel(FeatureKernel):
         alphabet = self.alphabet or (columns.alphabet if columns is not None else used_letters(points))
         letters = encode(points, starts, alphabet, self.reverse_complement)
         parts = self._count(letters, alphabet)
-        squares = sum((weight**2 * _squares(part.matrix) for part, weight in parts), start=np.zeros(len(letters)))
-        if letters.n_aliens and self.alphabet is None:
-            squares = self._squares_apart(points, starts)
-        names = tuple(part.names for part, _ in parts)
-        widths = tuple(part.matrix.shape[1] for part, _ in parts)
+        squares = _squared_lengths(parts)
+        if letters.n_aliens and self.alphabet is None:  # features without a column count in |phi|, too
+            own = used_letters(points)
+            squares = _squared_lengths(self._count(encode(points, starts, own, self.reverse_complement), own))
         if columns is None:
+            names, widths = zip(*((part.names, part.matrix.shape[1]) for part, _ in parts))
             columns = Columns(alphabet, names, widths)
-            blocks = [part.matrix for part, _ in parts]
-        else:
-            blocks = [
-                _move_columns(part, known, width)
-                for (part, _), known, width in zip(parts, columns.names, columns.widths, strict=True)
-            ]
-        for block, (_, weight) in zip(blocks, parts, strict=True):
-            if weight != 1.0:
-                block.data *= weight
+        blocks = [
+            weight * _in_columns(part, known, width)
+            for (part, weight), known, width in zip(parts, columns.names, columns.widths, strict=True)
+        ]
         matrix = blocks[0] if len(blocks) == 1 else sparse.hstack(blocks, format="csr")
         if self.normalize:
             scale = np.divide(1.0, np.sqrt(squares), out=np.zeros(len(squares)), where=squares > 0)
             matrix.data *= np.repeat(scale, np.diff(matrix.indptr))
             squares = (squares > 0).astype(np.float64)
         return Features(matrix, columns, squares)
-
-    def _squares_apart(self, points: NDArray, starts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """|phi|^2 of strings that hold letters the training strings do not: counted in an alphabet of their own."""
-        alphabet = used_letters(points)
-        parts = self._count(encode(points, starts, alphabet, self.reverse_complement), alphabet)
-        return sum((weight**2 * _squares(part.matrix) for part, weight in parts), start=np.zeros(len(starts) - 1))
 
     def _count(self, letters: Letters, alphabet: str) -> list[tuple[Counts, float]]:
         """Counts of each pattern, and its weight."""
@@ -131,21 +120,16 @@ def check_whole(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def _squares(matrix: sparse.csr_array) -> NDArray[np.float64]:
-    """Sum of the squares of each row."""
-    return np.asarray(matrix.power(2).sum(axis=1)).ravel()
+def _squared_lengths(parts: Sequence[tuple[Counts, float]]) -> NDArray[np.float64]:
+    """|phi|^2 of each string."""
+    return sum(weight**2 * part.matrix.power(2).sum(axis=1) for part, weight in parts)
 
 
-def _move_columns(part: Counts, known: NDArray[np.int64] | None, width: int) -> sparse.csr_array:
-    """The counts in known columns; those of other names are dropped."""
-    matrix = part.matrix
-    if known is None or part.names is None:  # names are columns, for both or for neither: the alphabet is the same
-        return matrix
-    place = np.searchsorted(known, part.names)
-    inside = np.minimum(place, max(0, len(known) - 1))
-    is_known = known[inside] == part.names if len(known) else np.zeros(len(part.names), bool)
-    kept = is_known[matrix.indices]
-    indptr = np.concatenate(([0], np.cumsum(kept)))[matrix.indptr].astype(matrix.indptr.dtype)
-    return sparse.csr_array(
-        (matrix.data[kept], inside[matrix.indices[kept]].astype(np.int32), indptr), shape=(matrix.shape[0], width)
-    )
+def _in_columns(part: Counts, known: NDArray[np.int64] | None, width: int) -> sparse.csr_array:
+    """The counts in the columns of known names; those of other names are dropped."""
+    if known is part.names or known is None or part.names is None:  # the same, or names are columns for both
+        return part.matrix
+    _, column, own = np.intersect1d(known, part.names, assume_unique=True, return_indices=True)
+    shared = part.matrix[:, own]
+    indices = column[shared.indices].astype(np.int32)
+    return sparse.csr_array((shared.data, indices, shared.indptr), shape=(shared.shape[0], width))

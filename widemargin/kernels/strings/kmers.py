@@ -10,7 +10,7 @@ With base = number of letters the names of short windows are exact (base^k < p).
 fingerprints in the sense of Karp & Rabin (1987). Two different windows of k letters then share a name with a chance of
 k / p, for a random base, so that ten million different windows of 30 letters share any with a chance below 1e-3.
 
-Columns   small spaces (base^k up to DIRECT) use the name as the column, others a dictionary of the names that occur.
+Columns   small spaces (base^k up to DIRECT) use the name as the column, others its rank among the names that occur.
 """
 
 from __future__ import annotations
@@ -30,11 +30,7 @@ PRIME = (1 << 61) - 1
 FINGERPRINT_BASE = 1_113_861_935_729_468_241  # below PRIME; drawn once at random, fixed so that results repeat
 DIRECT = 1 << 16  # columns up to which the name is the column: one table of counts stays in the second-level cache
 LETTERS_PER_TASK = 1 << 18  # letters named by one task: about a millisecond
-SORT_BELOW = (
-    16  # a row is sorted when it has fewer than 1/16 of all columns, and read off the table of counts otherwise
-)
-FIRST_CAPACITY = 1 << 12  # slots of the dictionary before it grows
-FULL_SHARE = 2  # the dictionary grows when more than half of its slots are taken
+SORT_BELOW = 16  # a row with less than 1/16 of all columns is sorted; others are read off the table of counts
 
 
 @dataclass(frozen=True)
@@ -77,8 +73,7 @@ def is_direct(n_letters: int, k: int) -> bool:
 def count_windows(letters: Letters, n_letters: int, pattern: Pattern) -> Counts:
     """Count the windows of a pattern in each string, on all cores."""
     k = len(pattern.positions)
-    exact = is_exact(n_letters, k)
-    base = n_letters if exact else FINGERPRINT_BASE
+    base = n_letters if is_exact(n_letters, k) else FINGERPRINT_BASE
     high = pow(base, k - 1, PRIME)
     positions = np.array(pattern.positions, np.int64)
     width = n_letters**k if is_direct(n_letters, k) else None
@@ -87,13 +82,13 @@ def count_windows(letters: Letters, n_letters: int, pattern: Pattern) -> Counts:
 
     def name(number: int) -> None:
         part = letters.starts[cuts[number] : cuts[number + 1] + 1]
-        named = name_windows(letters.codes, part, positions, pattern.length, base, high, exact)
+        named = name_windows(letters.codes, part, positions, pattern.length, base, high)
         pieces[number] = named if width is None else count_rows(*named, width)
 
     run_tiles(name, len(pieces), available_cores())
     if width is not None:
-        return Counts(_joined(pieces, width), None)
-    columns, names = number_ascending(np.concatenate([names for names, _ in pieces]))
+        return Counts(_stacked(pieces, width), None)
+    names, columns = np.unique(np.concatenate([names for names, _ in pieces]), return_inverse=True)
     ends = np.cumsum([len(names) for names, _ in pieces])
 
     def count(number: int) -> None:
@@ -101,16 +96,7 @@ def count_windows(letters: Letters, n_letters: int, pattern: Pattern) -> Counts:
         pieces[number] = count_rows(columns[ends[number] - len(own) : ends[number]], rows, len(names))
 
     run_tiles(count, len(pieces), available_cores())
-    return Counts(_joined(pieces, len(names)), names)
-
-
-def number_ascending(names: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rank of each name among the different ones, and these, ascending."""
-    numbers, found = number_names(names)
-    order = np.argsort(found)
-    rank = np.empty(len(found), np.int64)
-    rank[order] = np.arange(len(found))
-    return rank[numbers], found[order]
+    return Counts(_stacked(pieces, len(names)), names)
 
 
 def _cuts(starts: NDArray[np.int64], size: int) -> list[int]:
@@ -120,15 +106,13 @@ def _cuts(starts: NDArray[np.int64], size: int) -> list[int]:
     return [*sorted({0, *(mark for mark in marks if mark < n)}), n]
 
 
-def _joined(pieces: list[tuple[NDArray, NDArray, NDArray]], width: int) -> sparse.csr_array:
-    """The counts of all tasks as one matrix."""
-    lengths = np.concatenate([[0], *(np.diff(indptr) for indptr, _, _ in pieces)])
-    indptr = np.cumsum(lengths)
-    if indptr[-1] <= np.iinfo(np.int32).max:  # scikit-learn's own linear machines take no others
-        indptr = indptr.astype(np.int32)
-    indices = np.concatenate([indices for _, indices, _ in pieces])
-    values = np.concatenate([values for _, _, values in pieces])
-    return sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, width))
+def _stacked(pieces: list[tuple[NDArray, NDArray, NDArray]], width: int) -> sparse.csr_array:
+    """The counts of all tasks, CSR arrays as `count_rows` returns them, as one matrix."""
+    blocks = [
+        sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, width))
+        for indptr, indices, values in pieces
+    ]
+    return sparse.vstack(blocks, format="csr")
 
 
 @jit
@@ -143,7 +127,14 @@ def multiply(a, b):
 
 
 @jit
-def name_windows(codes, starts, positions, length, base, high, exact):
+def append(name, base, letter):
+    """Name of a window that goes on with a letter: name base + letter mod p."""
+    name = multiply(name, base) + np.int64(letter)
+    return name - PRIME if name >= PRIME else name
+
+
+@jit
+def name_windows(codes, starts, positions, length, base, high):
     """Names of the windows of the strings that begin at `starts`, and where the names of each string start."""
     k = positions.shape[0]
     n = starts.shape[0] - 1
@@ -160,19 +151,14 @@ def name_windows(codes, starts, positions, length, base, high, exact):
                 name = 0
                 continue
             run += 1
-            if solid:  # roll: drop the letter that leaves, move up, add the new one
-                new = np.int64(codes[i])
+            if solid:  # roll: drop the letter that leaves, add the new one
                 old = np.int64(codes[i - k]) if run > k else 0
-                if exact:
-                    name = (name - old * high) * base + new
-                else:
-                    name = name - multiply(old, high)
-                    name = multiply(name + PRIME if name < 0 else name, base) + new
-                    name = name - PRIME if name >= PRIME else name
+                name = name - multiply(old, high)
+                name = append(name + PRIME if name < 0 else name, base, codes[i])
             if run < length:
                 continue
             if not solid:
-                name = _name_of_chosen(codes, i - length + 1, positions, base, exact)
+                name = _name_of_chosen(codes, i - length + 1, positions, base)
                 if name < 0:
                     continue
             names[place] = name
@@ -182,56 +168,14 @@ def name_windows(codes, starts, positions, length, base, high, exact):
 
 
 @jit
-def _name_of_chosen(codes, window, positions, base, exact):
+def _name_of_chosen(codes, window, positions, base):
     """Name of the letters at some positions of a window, -1 if one of them is alien."""
     name = 0
     for j in range(positions.shape[0]):
         if codes[window + positions[j]] == ALIEN:
             return -1
-        new = np.int64(codes[window + positions[j]])
-        if exact:
-            name = name * base + new
-        else:
-            name = multiply(name, base) + new
-            name = name - PRIME if name >= PRIME else name
+        name = append(name, base, codes[window + positions[j]])
     return name
-
-
-@jit
-def number_names(names):
-    """Number the different names in the order in which they come: (number of each name, the different names)."""
-    capacity = FIRST_CAPACITY
-    slots = np.full(capacity, -1, np.int64)
-    found = np.empty(capacity, np.int64)
-    numbers = np.empty(names.shape[0], np.int64)
-    n_found = 0
-    for i in range(names.shape[0]):
-        if n_found * FULL_SHARE >= capacity:
-            capacity *= 2
-            grown = np.empty(capacity, np.int64)
-            grown[:n_found] = found[:n_found]
-            found = grown
-            slots = np.full(capacity, -1, np.int64)
-            for number in range(n_found):
-                slots[_slot(found[number], slots, found)] = number
-        name = names[i]
-        slot = _slot(name, slots, found)
-        if slots[slot] < 0:
-            slots[slot] = n_found
-            found[n_found] = name
-            n_found += 1
-        numbers[i] = slots[slot]
-    return numbers, found[:n_found].copy()
-
-
-@jit
-def _slot(name, slots, found):
-    """The slot that holds a name, or the free one where it belongs."""
-    mask = slots.shape[0] - 1
-    slot = multiply(name, FINGERPRINT_BASE) & mask  # similar substrings have similar names: scatter them
-    while slots[slot] >= 0 and found[slots[slot]] != name:
-        slot = (slot + 1) & mask
-    return slot
 
 
 @jit

@@ -11,6 +11,7 @@ Both strands   with reverse_complement a string represents itself and its revers
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,6 @@ from numpy.typing import NDArray
 
 NAMED_ALPHABETS = {"dna": "ACGT", "protein": "ACDEFGHIKLMNPQRSTVWY"}
 COMPLEMENT = np.array([3, 2, 1, 0, 4], np.uint32)  # of A, C, G, T in this order; 4 is any other letter
-N_CODE_POINTS = 0x110000  # of Unicode
 
 ALIEN = np.uint32(0xFFFFFFFF)  # a letter outside the alphabet; equal to no letter, itself included
 BREAK = np.uint32(0xFFFFFFFE)  # the gap between two strands
@@ -39,9 +39,6 @@ class Letters:
     codes: NDArray[np.uint32]
     starts: NDArray[np.int64]
     n_aliens: int
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
 
 
 def read_strings(X: Any) -> list[str]:
@@ -102,7 +99,7 @@ def code_points(strings: list[str]) -> tuple[NDArray, NDArray[np.int64]]:
 
 def used_letters(points: NDArray) -> str:
     """The characters that occur, in the order of Unicode."""
-    present = np.zeros(256 if points.dtype == np.uint8 else N_CODE_POINTS, bool)
+    present = np.zeros(256 if points.dtype == np.uint8 else sys.maxunicode + 1, bool)
     present[points] = True
     return "".join(map(chr, np.flatnonzero(present)))
 
@@ -140,6 +137,6 @@ def _both_strands(codes: NDArray[np.uint32], starts: NDArray[np.int64]) -> tuple
 
 
 def _short(value: Any) -> str:
-    """A value as it may stand in a sentence."""
+    """A value in short, for error messages."""
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."

@@ -11,7 +11,6 @@ See  Leslie, Eskin, Cohen, Weston & Noble (2004), Mismatch string kernels for di
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import comb
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from widemargin.kernels.strings.kmer_kernel import MOST_ENTRIES, KmerKernel, check_whole
-from widemargin.kernels.strings.kmers import Counts, Pattern, is_exact, number_ascending
+from widemargin.kernels.strings.kmers import Counts, is_exact
 from widemargin.kernels.strings.letters import Letters, letters_of
 
 
@@ -71,9 +70,6 @@ class Mismatch(KmerKernel):
                 "to list: use a smaller k, or GappedKmer."
             )
 
-    def _patterns(self) -> Sequence[tuple[Pattern, float]]:
-        return [(Pattern.solid(self.k), 1.0)]
-
     def _count(self, letters: Letters, alphabet: str) -> list[tuple[Counts, float]]:
         (own, weight), *_ = super()._count(letters, alphabet)
         n_letters = len(letters_of(alphabet))
@@ -84,12 +80,11 @@ class Mismatch(KmerKernel):
                 f"{self!r} would write out {size:,} neighbours for each of {own.matrix.nnz:,} substrings: too many to "
                 "hold. Use a smaller m or k, or GappedKmer."
             )
-        near = list_neighbours(names, self.k, n_letters, self.m)
+        near = list_neighbours(names, self.k, n_letters, self.m).ravel()
         if own.names is None:
-            found, columns = None, near.ravel()
-            width = own.matrix.shape[1]
+            found, columns, width = None, near, len(names)
         else:
-            columns, found = number_ascending(near.ravel())
+            found, columns = np.unique(near, return_inverse=True)
             width = len(found)
         starts = size * np.arange(len(names) + 1)
         neighbourhoods = sparse.csr_array((np.ones(near.size), columns, starts), shape=(len(names), width))

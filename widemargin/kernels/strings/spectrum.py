@@ -52,9 +52,6 @@ class Spectrum(KmerKernel):
         object.__setattr__(self, "k", check_whole("k", self.k, 1))
         self._check_strings_options()
 
-    def _patterns(self) -> Sequence[tuple[Pattern, float]]:
-        return [(Pattern.solid(self.k), 1.0)]
-
 
 @dataclass(frozen=True)
 class BlendedSpectrum(KmerKernel):

@@ -16,7 +16,7 @@ See  Lodhi, Saunders, Shawe-Taylor, Cristianini & Watkins (2002), Text classific
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -30,7 +30,6 @@ from widemargin.kernels.strings.kmer_kernel import check_whole
 from widemargin.kernels.strings.letters import ALIEN, check_alphabet, code_points, encode, read_strings
 from widemargin.parallel.tiles import available_cores, run_tiles
 
-PAIRS_PER_TASK = 64  # self-similarities per task; one takes some microseconds and more
 STEP_ERROR = 16.0  # four roundings of a step of the recursion, of terms that add up to at most four times its result
 
 
@@ -108,28 +107,26 @@ class Subsequence(Kernel):
         codes = points.astype(np.uint32) if self.alphabet is None else encode(points, starts, self.alphabet).codes
         own = np.empty(len(starts) - 1)
 
-        def compare(number: int) -> None:
-            first = number * PAIRS_PER_TASK
-            _compare_with_itself(codes, starts, first, min(len(own), first + PAIRS_PER_TASK), self.k, self.decay, own)
+        def compare_with_itself(number: int) -> None:
+            one = starts[number : number + 2]
+            _compare_all(codes, one, codes, one, self.k, self.decay, own[number : number + 1], 1)
 
-        run_tiles(compare, -(-len(own) // PAIRS_PER_TASK), available_cores())
+        run_tiles(compare_with_itself, len(own), available_cores())
         return EncodedStrings(codes, starts, own, read_precision(dtype) if like is None else like.dtype)
 
-    def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
+    def block(self, left: EncodedStrings, right: EncodedStrings, out: NDArray) -> NDArray:  # type: ignore[override]
         if not out.size:
             return out
-        one, two = cast(EncodedStrings, left), cast(EncodedStrings, right)
-        _compare_all(one.codes, one.starts, two.codes, two.starts, self.k, self.decay, *flat_rows(out))
+        _compare_all(left.codes, left.starts, right.codes, right.starts, self.k, self.decay, *flat_rows(out))
         if self.normalize:
-            out *= _inverse_roots(one.own)[:, None].astype(out.dtype)
-            out *= _inverse_roots(two.own)[None, :].astype(out.dtype)
+            out *= _inverse_roots(left.own)[:, None].astype(out.dtype)
+            out *= _inverse_roots(right.own)[None, :].astype(out.dtype)
         return out
 
-    def diag(self, samples: Samples) -> NDArray[np.float64]:
-        own = cast(EncodedStrings, samples).own
-        return (own > 0).astype(np.float64) if self.normalize else own.copy()
+    def diag(self, samples: EncodedStrings) -> NDArray[np.float64]:  # type: ignore[override]
+        return (samples.own > 0).astype(np.float64) if self.normalize else samples.own.copy()
 
-    def errors(self, samples: Samples) -> ErrorTerms:
+    def errors(self, samples: EncodedStrings) -> ErrorTerms:  # type: ignore[override]
         """Of the recursion in float64, and of the values in their own precision.
 
         All D are >= 0, and D_l(i, j) is at least decay D_l(i-1, j), decay D_l(i, j-1) and decay^2 D_l(i-1, j-1). So a
@@ -137,12 +134,11 @@ class Subsequence(Kernel):
         decay^(i - i' + j - j'), where it is at most STEP_ERROR u D_l(i, j): |s| |t| of these for each of k tables, and
         as many additions at the end. Normalised values divide by two more such values.
         """
-        strings = cast(EncodedStrings, samples)
-        steps = float(np.diff(strings.starts).max(initial=0)) ** 2
+        steps = float(np.diff(samples.starts).max(initial=0)) ** 2
         recursion = (STEP_ERROR * self.k + 1.0) * steps * unit_of(np.float64)
-        size = np.where(np.isfinite(strings.own), np.sqrt(self.diag(samples)), np.inf)
-        factor = np.where(self._underflows(strings, steps), np.inf, size)
-        return multiplicative(2.0 * recursion + 8.0 * unit_of(strings.dtype), factor, size)
+        size = np.where(np.isfinite(samples.own), np.sqrt(self.diag(samples)), np.inf)
+        factor = np.where(self._underflows(samples, steps), np.inf, size)
+        return multiplicative(2.0 * recursion + 8.0 * unit_of(samples.dtype), factor, size)
 
     def _underflows(self, strings: EncodedStrings, steps: float) -> NDArray[np.bool_]:
         """Strings s whose k(s, s) is so small, or zero for no other reason, that underflow matters beside it.
@@ -188,18 +184,6 @@ def compare_strings(s, t, k, decay, D):
                 before = above
                 row[j + 1] = value
     return total
-
-
-@jit
-def _compare_with_itself(codes, starts, first, last, k, decay, own):
-    """own[i] = k(s_i, s_i) for the strings first:last."""
-    longest = 0
-    for i in range(first, last):
-        longest = max(longest, starts[i + 1] - starts[i])
-    D = np.empty((k, longest + 1))
-    for i in range(first, last):
-        s = codes[starts[i] : starts[i + 1]]
-        own[i] = compare_strings(s, s, k, decay, D)
 
 
 @jit
