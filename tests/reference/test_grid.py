@@ -7,6 +7,7 @@ from tests.oracles import MACHINES, values_at
 from tests.reference.solvers import GENERAL, NO_SUM, ONE_SUM, PAIRS, SINGLES, needs, small_problem
 from widemargin.certificate import certify_function
 from widemargin.gram import FullGram
+from widemargin.gram.scores import Scores
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.solvers import solve_blocks
@@ -28,9 +29,8 @@ def check(solver, dual, K, tol=TOL):
     assert -1e-8 * size <= here.objective - best.objective <= 2e-3 * size
     assert solution.objective == pytest.approx(here.objective, abs=1e-9 * size)
     np.testing.assert_allclose(solution.Kb, here.function.astype(float), atol=1e-9 * size)
-    certificate = certify_function(
-        dual, solution.beta, K @ dual.per_sample(solution.beta), 1.001 * tol, solution=solution, diagonal=K.max()
-    )
+    Kb = K @ dual.per_sample(solution.beta)
+    certificate = certify_function(dual, solution.beta, Scores(Kb, np.zeros(len(Kb))), 1.001 * tol, diagonal=K.max())
     assert certificate.holds, str(certificate)
     assert certificate.primal - certificate.dual <= 0.05 * max(1.0, abs(certificate.primal))
 

@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 import widemargin
 from widemargin.cli.data import Data, targets_for
 from widemargin.cli.options import MACHINES, STRING_KERNELS
-from widemargin.kernels.names import STRING_KERNEL_NAMES, make_kernel
+from widemargin.kernels import names
+from widemargin.kernels.names import make_kernel
 
 LOSSES = {  # machine -> word of the command line -> word of the estimator
     "svc": {"linear": "hinge", "quadratic": "squared_hinge"},
@@ -32,7 +33,7 @@ def make_machine(options: SimpleNamespace, *, verbose: bool | int = False) -> An
     kind = getattr(widemargin, MACHINES[machine])
     settings = vars(options) | {"verbose": verbose, "loss": LOSSES.get(machine, {}).get(options.loss)}
     if options.kernel in STRING_KERNELS:
-        name = next(name for name in STRING_KERNEL_NAMES if name.startswith(options.kernel))
+        name = next(name for name in names.STRING_KERNELS if name.startswith(options.kernel))
         settings["kernel"] = make_kernel(name, k=options.degree)
     known = kind().get_params()
     return kind(**{name: value for name, value in settings.items() if name in known})

@@ -88,13 +88,13 @@ class KernelClassifier(ReadsLabels, KernelMachine):
     def _build(self, sign: Vector, weight: Vector) -> SignedDual:
         """The signed dual of one two-class problem; a weight of zero means the sample takes no part."""
 
-    def _margin(self, dual: SignedDual, level: Vector) -> tuple[float, float]:
+    def _margin(self, dual: SignedDual, thresholds: Vector) -> tuple[float, float]:
         """Margin by which the function is divided, and the bias before that."""
-        return 1.0, -float(level[0])
+        return 1.0, -float(thresholds[0])
 
-    def _coefficients(self, dual: SignedDual, beta: Vector, level: Vector) -> tuple[Vector, float]:
+    def _coefficients(self, dual: SignedDual, beta: Vector, thresholds: Vector) -> tuple[Vector, float]:
         """Coefficients per sample and bias of the machine with margin one."""
-        margin, bias = self._margin(dual, level)
+        margin, bias = self._margin(dual, thresholds)
         return dual.per_sample(beta) / margin, bias / margin
 
     def _rule(self, stopping: Stopping, weight: Vector) -> Stopping:

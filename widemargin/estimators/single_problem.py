@@ -49,9 +49,9 @@ class SingleProblem(KernelMachine):
         What is proven about the answer, rounding counted (see `SVC`).
     """
 
-    def _bias(self, level: Vector) -> float:
+    def _bias(self, thresholds: Vector) -> float:
         """The bias from the levels of the groups."""
-        return -float(level[0])
+        return -float(thresholds[0])
 
     def _fit_single(self, run: Run, data: TrainingSet, dual: SignedDual) -> Solution:
         """Train one problem on all samples and expose its answer."""
@@ -59,12 +59,12 @@ class SingleProblem(KernelMachine):
 
         def show(machine: SingleProblem, answers: Sequence[Answer]) -> None:
             """Expose the answer."""
-            beta, level = answers[0]
+            beta, thresholds = answers[0]
             coefficients = dual.per_sample(beta)
             support = np.flatnonzero(coefficients)
             n_support = np.array([len(support)], np.int32)
             layout = Layout(support, n_support, coefficients[None, support], None)
-            machine._expose(run, data, layout, np.array([machine._bias(level)]))
+            machine._expose(run, data, layout, np.array([machine._bias(thresholds)]))
 
         start = None if run.before is None else restart(dual, _multipliers_of(run.before, data, dual))
         solution = self._train(run, [Task(dual, None, start)], show)[0].solution
@@ -194,8 +194,8 @@ class NuSVR(KernelRegressor):
     def _build(self, y: Vector, bound: Vector) -> SignedDual:
         return nu_regression(y, bound, self.nu)
 
-    def _bias(self, level: Vector) -> float:
-        self.epsilon_, bias = nu_tube(level)
+    def _bias(self, thresholds: Vector) -> float:
+        self.epsilon_, bias = nu_tube(thresholds)
         return bias
 
 
@@ -259,9 +259,9 @@ class OneClassSVM(OutlierMixin, SingleProblem):
         values[np.abs(values) <= run.stopping.tol] = 0.0  # on the boundary, which side of it is left to rounding
         self._density_marks = density_marks(values, weight)
 
-    def _bias(self, level: Vector) -> float:
-        self.offset_ = level[:1].copy()
-        return -float(level[0])
+    def _bias(self, thresholds: Vector) -> float:
+        self.offset_ = thresholds[:1].copy()
+        return -float(thresholds[0])
 
     def decision_function(self, X: Any) -> Vector:
         """Decision values of the samples in X, shape (n_samples,): positive inside the region, zero on its boundary."""

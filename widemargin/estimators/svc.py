@@ -130,18 +130,18 @@ class NuSVC(KernelClassifier):
     def _rule(self, stopping: Stopping, weight: Vector) -> Stopping:
         return stopping.relative_to(weight)
 
-    def _margin(self, dual: SignedDual, level: Vector) -> tuple[float, float]:
-        margin, bias = nu_margin(level if self.class_weight is None else _give_way(dual, self.nu, level))
+    def _margin(self, dual: SignedDual, thresholds: Vector) -> tuple[float, float]:
+        margin, bias = nu_margin(thresholds if self.class_weight is None else _give_way(dual, self.nu, thresholds))
         largest = max(float(dual.upper.max(initial=0.0)), -float(dual.lower.min(initial=0.0)))
         overflows = np.finfo(float).tiny * largest  # margins by which a coefficient cannot be divided
-        is_zero = margin <= max(SMALLEST_MARGIN * abs(level).max(), overflows)
+        is_zero = margin <= max(SMALLEST_MARGIN * abs(thresholds).max(), overflows)
         return (1.0, bias) if is_zero else (margin, bias)
 
 
-def _give_way(dual: SignedDual, nu: float, level: Vector) -> Vector:
+def _give_way(dual: SignedDual, nu: float, thresholds: Vector) -> Vector:
     """Levels where class weights leave no room for nu: the lighter class gives way, in proportion to what is missing.
 
-    With every multiplier of the lighter class at its bound, its level may be any value beyond the one found, all
+    With every multiplier of the lighter class at its bound, its threshold may be any value beyond the one found, all
     equally good: the margin has no upper end. It is made nu / (largest nu) times as wide; at the largest nu nothing
     changes, and a class of almost no weight is given up, as C-classification with the same weights does.
     """
@@ -150,7 +150,7 @@ def _give_way(dual: SignedDual, nu: float, level: Vector) -> Vector:
     lighter = int(room.argmin())
     excess = nu * room.sum() / (2.0 * room[lighter])
     if excess <= 1.0:
-        return level
-    moved = level.copy()
-    moved[lighter] += (1 if lighter == 0 else -1) * (excess - 1.0) * abs(level[0] - level[1])
+        return thresholds
+    moved = thresholds.copy()
+    moved[lighter] += (1 if lighter == 0 else -1) * (excess - 1.0) * abs(thresholds[0] - thresholds[1])
     return moved

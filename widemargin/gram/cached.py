@@ -110,7 +110,7 @@ class CachedGram(Gram):
         n_threads = threads_for(0.5 * len(index) ** 2 * self.entry_cost, self.n_threads)
         return symmetric_block(self.kernel, self.samples.take(index), out, n_threads)
 
-    def add_rows(self, index, coefficients, function, keep=None) -> None:  # type: ignore[no-untyped-def]
+    def add_rows(self, index, coefficients, Kb, keep=None) -> None:  # type: ignore[no-untyped-def]
         slots = self.cache.look_up(index)
         cached = slots != ABSENT
         self.row_hits += int(cached.sum())
@@ -122,9 +122,9 @@ class CachedGram(Gram):
             wanted = np.flatnonzero(keep[new] & (self.cache.asked[index[new]] >= self.worth_keeping))
             reserved = self.cache.reserve(index[new[wanted]])
             new_slots[wanted[: len(reserved)]] = reserved
-        self._sum(index[new], coefficients[new], new_slots, slots[cached], coefficients[cached], function)
+        self._sum(index[new], coefficients[new], new_slots, slots[cached], coefficients[cached], Kb)
 
-    def _sum(self, index, coefficients, new_slots, slots, cached_coefficients, function) -> None:  # type: ignore[no-untyped-def]
+    def _sum(self, index, coefficients, new_slots, slots, cached_coefficients, Kb) -> None:  # type: ignore[no-untyped-def]
         """One task per column tile: add the cached rows, then evaluate and add the new ones, and keep some of them."""
         n = len(self)
         work = n * (len(index) * self.entry_cost + len(slots) * COSTS.read_value)
@@ -132,7 +132,7 @@ class CachedGram(Gram):
         passing, in_blocks = np.flatnonzero(new_slots == ABSENT), np.flatnonzero(new_slots != ABSENT)
         fused = self.kernel.fused_rows(self.samples.take(index[passing]), self.samples) if self.is_fused else None
         if fused is not None:
-            fused.add_rows(coefficients[passing], function, n_threads)
+            fused.add_rows(coefficients[passing], Kb, n_threads)
             if not len(in_blocks) and not len(slots):
                 return
         else:
@@ -151,7 +151,7 @@ class CachedGram(Gram):
         def add(number: int) -> None:
             first = number * width
             last = min(n, first + width)
-            target = function[first:last]
+            target = Kb[first:last]
             for slab, inside, weights in by_slab:
                 add_weighted_rows(slab, first, inside, weights, target)
             if not chunks:

@@ -91,7 +91,7 @@ class PairGram(Gram):
         gather_square(self.store.rows, self.store.slot, index, 0, out)
         return out
 
-    def add_rows(self, index, coefficients, function, keep=None) -> None:  # type: ignore[no-untyped-def]
+    def add_rows(self, index, coefficients, Kb, keep=None) -> None:  # type: ignore[no-untyped-def]
         self.row_hits += int(np.count_nonzero(self.store.slot[index] != ABSENT))
         self.need(index)
-        add_weighted_rows(self.store.rows, 0, self.store.slot[index], coefficients, function)
+        add_weighted_rows(self.store.rows, 0, self.store.slot[index], coefficients, Kb)

@@ -98,18 +98,18 @@ class FullGram(Gram):
         error = summation_error(sizes, len(support)) + self.errors.of_values(np.abs(coefficients))
         return Scores(found.values, error)
 
-    def add_rows(self, index, coefficients, function, keep=None) -> None:  # type: ignore[no-untyped-def]
+    def add_rows(self, index, coefficients, Kb, keep=None) -> None:  # type: ignore[no-untyped-def]
         self.row_hits += len(index)
         n = len(self)
         if n * len(index) <= FEW_ENTRIES:
-            function += coefficients @ self.matrix.take(index, axis=0)
+            Kb += coefficients @ self.matrix.take(index, axis=0)
             return
         n_threads = threads_for(n * len(index) * COSTS.read_value, self.n_threads)
         width = -(-n // n_threads)
 
         def add(number: int) -> None:
             part = slice(number * width, (number + 1) * width)
-            add_weighted_rows(self.matrix, part.start, index, coefficients, function[part])
+            add_weighted_rows(self.matrix, part.start, index, coefficients, Kb[part])
 
         run_tiles(add, n_threads, n_threads)
 

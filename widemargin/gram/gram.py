@@ -1,7 +1,7 @@
 """Where rows of K come from while solving: the interface, and sums of rows evaluated straight from a kernel.
 
 Rows of a Gram carry errors; `Gram.errors` bounds them in a form that sums (kernels/errors.py), so that whoever adds
-rows to a function knows how far it can be from the truth.
+rows to K b knows how far it can be from the truth.
 """
 
 from __future__ import annotations
@@ -63,19 +63,17 @@ class Gram(ABC):
         """K[index][:, index] as a contiguous array; it may lie in memory that the next call overwrites."""
 
     @abstractmethod
-    def add_rows(
-        self, index: Index, coefficients: Vector, function: Vector, keep: NDArray[np.bool_] | None = None
-    ) -> None:
-        """function += sum_k coefficients[k] K[index[k], :]. `keep` marks rows likely to be asked for again."""
+    def add_rows(self, index: Index, coefficients: Vector, Kb: Vector, keep: NDArray[np.bool_] | None = None) -> None:
+        """Kb += sum_k coefficients[k] K[index[k], :]. `keep` marks rows likely to be asked for again."""
 
     def scores(self, coefficients: Vector) -> Scores:
         """F = K b from rows, with its error."""
         support = np.flatnonzero(coefficients)
-        function = np.zeros(len(self))
+        Kb = np.zeros(len(self))
         if not len(support):
-            return Scores(function, np.zeros(len(self)))
-        self.add_rows(support, coefficients[support], function)
-        return Scores(function, self.errors.of_sums(np.abs(coefficients), len(support)))
+            return Scores(Kb, np.zeros(len(self)))
+        self.add_rows(support, coefficients[support], Kb)
+        return Scores(Kb, self.errors.of_sums(np.abs(coefficients), len(support)))
 
     def part(self, index: Index, n_rows: int) -> Gram | None:
         """The matrix of some samples, for rounds with about `n_rows` rows each; None where whole rows are as cheap."""
@@ -83,9 +81,9 @@ class Gram(ABC):
 
     def sum_at(self, at: Index, index: Index, coefficients: Vector) -> Vector:
         """sum_k coefficients[k] K[index[k], at]."""
-        function = np.zeros(len(self))
-        self.add_rows(index, coefficients, function)
-        return function[at]
+        Kb = np.zeros(len(self))
+        self.add_rows(index, coefficients, Kb)
+        return Kb[at]
 
 
 def symmetric_block(

@@ -185,7 +185,7 @@ class GramSource:
             return FullGram.of(self.kernel, samples, dtype, self.n_threads)
         return CachedGram(self.kernel, samples, dtype, self.budget, self.n_threads)
 
-    def exactly(self, coefficients: Vector, index: Index | ClassPair | None, at: Index | None) -> Scores:
+    def recomputed(self, coefficients: Vector, index: Index | ClassPair | None, at: Index | None) -> Scores:
         """F = K b in float64 at some samples of a problem, or at all of them for None, from its support vectors."""
         support = np.flatnonzero(coefficients)
         own = self.members(index)

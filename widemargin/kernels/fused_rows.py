@@ -130,7 +130,7 @@ def add_rows(source, weights, target, values, turn):
         for row in range(0, count, HEIGHT):
             height = min(HEIGHT, count - row)
             fill(source.rule, x.rows, row + slots[:height], z.columns, span, flat, places[:height])
-            add_weighted_rows(values, 0, slots[:height], weights[row : row + height], target[first:last])
+            add_weighted_rows(values, np.int64(0), slots[:height], weights[row : row + height], target[first:last])
 
 
 @jit

@@ -138,7 +138,7 @@ class CertifiedSolver:
         coefficients, seen = task.dual.per_sample(solution.beta), np.nan
         try:
             scores, seen = settle(
-                task.dual, solution.beta, scores, lambda at: self.source.exactly(coefficients, task.index, at),
+                task.dual, solution.beta, scores, lambda at: self.source.recomputed(coefficients, task.index, at),
                 stopping.tol, stopping.criterion,
             )  # fmt: skip
         except KeyboardInterrupt as interrupt:

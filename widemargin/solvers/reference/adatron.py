@@ -74,7 +74,7 @@ class Adatron(ReferenceSolver):
 
     def _support_vectors(self, run: Run) -> Passes:
         """Repeat over the support vectors, smallest multipliers first, until the objective hardly grows."""
-        objective = run.dual.objective(run.beta, run.function)
+        objective = run.dual.objective(run.beta, run.Kb)
         while True:
             size = np.abs(run.beta)
             support = np.flatnonzero(size)
@@ -82,6 +82,6 @@ class Adatron(ReferenceSolver):
             if not (yield from visit_in_turn(run, ascending, run.stopping.tol, self.omega)):
                 return Status.STALLED
             yield PASS
-            before, objective = objective, run.dual.objective(run.beta, run.function)
+            before, objective = objective, run.dual.objective(run.beta, run.Kb)
             if before - objective <= ENOUGH_GROWTH * abs(objective):
                 return Status.STALLED

@@ -51,7 +51,7 @@ class Face:
         """Derivative of the objective along each variable, on its side of the kink."""
         return self.at.f + self.at.epsilon * self.side
 
-    def levels(self) -> Vector:
+    def thresholds(self) -> Vector:
         """Mean slope of the free variables of each group, as every variable sees it; zeros without groups.
 
         Where none is free: halfway between the lowest slope that can rise and the highest that can fall.
@@ -74,7 +74,7 @@ class Face:
         """
         low, high = self.ends()
         while True:
-            residual = np.where(self.free, self.levels() - self.slope(), 0.0)
+            residual = np.where(self.free, self.thresholds() - self.slope(), 0.0)
             out = ((self.at.beta <= low) & (residual < 0.0)) | ((self.at.beta >= high) & (residual > 0.0))
             if not out.any():
                 return residual
@@ -82,10 +82,10 @@ class Face:
 
     def release(self, tol: float) -> bool:
         """Free the fixed variables that want to move inside by more than tol; whether there were any."""
-        at, level = self.at, self.levels()
+        at, threshold = self.at, self.thresholds()
         rise, fall = slopes_of(at.beta, at.f, at)
-        up = (level - rise > tol) & ~self.free
-        down = (fall - level > tol) & ~self.free & ~up
+        up = (threshold - rise > tol) & ~self.free
+        down = (fall - threshold > tol) & ~self.free & ~up
         self.free |= up | down
         at_kink = (at.epsilon > 0.0) & (at.beta == 0.0)
         self.side = np.where(at_kink & up, 1.0, np.where(at_kink & down, -1.0, self.side))
@@ -104,7 +104,7 @@ class Face:
 def minimise(at: WorkingSet, run: Run, threshold: float) -> int:
     """Projected conjugate gradient on some variables of a run; `at.K` is Q."""
     face, tol = Face(at, run.dual.n_groups), run.stopping.tol
-    objective = run.dual.objective(run.beta, run.function)
+    objective = run.dual.objective(run.beta, run.Kb)
     flat = TINY_CURVATURE * float(np.abs(np.diagonal(at.K)).max(initial=0.0))
     direction = before = np.zeros(len(at.f))
     restart = True

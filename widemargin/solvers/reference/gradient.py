@@ -56,7 +56,7 @@ class Gradient(ReferenceSolver):
         everything = np.arange(len(dual))
         largest = self.rate or 1.0 / (_largest_eigenvalue(run) or 1.0)  # any rate will do where K is zero
         rate = largest
-        objective = dual.objective(run.beta, run.function)
+        objective = dual.objective(run.beta, run.Kb)
         while True:
             before = run.point
             for _ in range(HALVINGS):
@@ -64,7 +64,7 @@ class Gradient(ReferenceSolver):
                 if np.array_equal(target, run.beta):
                     return Status.STALLED
                 move(run, everything, target)
-                after = dual.objective(run.beta, run.function)
+                after = dual.objective(run.beta, run.Kb)
                 if after < objective:
                     break
                 run.point = before
@@ -129,7 +129,7 @@ def _largest_eigenvalue(run: Run) -> float:
     value = 0.0
     for _ in range(POWER_ITERATIONS):
         vector /= max(float(np.linalg.norm(vector)), np.finfo(float).tiny)
-        function = run.gram.scores(dual.per_sample(vector)).values
-        vector = dual.per_variable(function) + dual.diagonal * vector
+        Kb = run.gram.scores(dual.per_sample(vector)).values
+        vector = dual.per_variable(Kb) + dual.diagonal * vector
         value = float(np.linalg.norm(vector))
     return value

@@ -71,13 +71,13 @@ class Run:
         return self.point[0]
 
     @property
-    def function(self) -> Vector:
+    def Kb(self) -> Vector:
         """F = K b of the point, computed now if the algorithm does not keep it."""
-        beta, function = self.point
-        if function is None:
-            function = self.gram.scores(self.dual.per_sample(beta)).values
-            self.point = (beta, function)
-        return function
+        beta, Kb = self.point
+        if Kb is None:
+            Kb = self.gram.scores(self.dual.per_sample(beta)).values
+            self.point = (beta, Kb)
+        return Kb
 
     @cached_property
     def curvature(self) -> Vector:
@@ -87,7 +87,7 @@ class Run:
 
     def gradient(self) -> Vector:
         """f = F + D b + c of the point, one per variable."""
-        return self.dual.gradient(self.beta, self.function)
+        return self.dual.gradient(self.beta, self.Kb)
 
     def table(self) -> NDArray:
         """Thresholds of every group at the point (problems/optimality.py)."""
@@ -113,7 +113,7 @@ class Run:
         """Violation and objective: those met during the pass where the algorithm keeps no F, else exact ones."""
         if self.seen is not None:
             return self.seen
-        return violation_of(self.table(), self.dual.n_groups), self.dual.objective(self.beta, self.function)
+        return violation_of(self.table(), self.dual.n_groups), self.dual.objective(self.beta, self.Kb)
 
     def meets(self, violation: float, objective: float, previous: float) -> bool:
         """Whether the point meets the criterion; what was only seen during a pass is computed again, exactly."""
@@ -124,7 +124,7 @@ class Run:
             return False
         if stop.criterion == "objective":
             return self.rounds > 0 and previous - objective <= stop.tol * abs(objective)
-        return measure(self.dual, self.beta, self.function)["gap"] <= stop.tol
+        return measure(self.dual, self.beta, self.Kb)["gap"] <= stop.tol
 
     def has_no_margin(self) -> bool:
         """Hard margin: 2 |sum b phi| / sum |b| bounds the distance of the two hulls; is it zero to rounding?
@@ -137,7 +137,7 @@ class Run:
         if dual.largest_bound < np.inf or not (len(dual.hard) or self.lowest_curvature < 0.0):
             return False
         total = float(np.abs(self.beta).sum())
-        norm2 = float(dual.per_sample(self.beta) @ self.function) + float(dual.diagonal @ self.beta**2)
+        norm2 = float(dual.per_sample(self.beta) @ self.Kb) + float(dual.diagonal @ self.beta**2)
         return total > 0.0 and 4.0 * norm2 <= SMALLEST_MARGIN2 * float(self.gram.diag.max()) * total * total
 
     def or_indefinite(self, status: Status) -> Status:
@@ -155,7 +155,7 @@ class Run:
             n_support=int(np.count_nonzero(self.beta)),
             n_free=int(np.count_nonzero(self.free())),
             seconds=time.perf_counter() - self.began,
-            point=lambda: (self.beta, self.function),
+            point=lambda: (self.beta, self.Kb),
         )
 
 
@@ -227,11 +227,11 @@ class ReferenceSolver(ABC):
         table = run.table()
         return Solution(
             beta=run.beta,
-            Kb=run.function,
+            Kb=run.Kb,
             thresholds=thresholds_of(table, dual.n_groups),
             status=status,
             violation=violation_of(table, dual.n_groups),
-            objective=dual.objective(run.beta, run.function),
+            objective=dual.objective(run.beta, run.Kb),
             iterations=run.iterations,
             rounds=run.rounds,
             rows_computed=gram.rows_computed - rows_before,

@@ -82,7 +82,7 @@ class Perceptron(ReferenceSolver):
         while True:
             mistakes, before = 0, run.beta
             for chunk in chunks_of(np.arange(len(label))):
-                F = run.dual.per_variable(run.function)[chunk]
+                F = run.dual.per_variable(run.Kb)[chunk]
                 mistakes += improve(run, chunk, correct_mistakes, F, label[chunk], self.rate, run.steps_left())
                 yield SLICE
             if not mistakes or np.array_equal(run.beta, before):

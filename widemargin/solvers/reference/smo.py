@@ -227,10 +227,10 @@ class PairSolver(ReferenceSolver):
         """Examine points[first:] until steps or work run out; where to go on, and how many changed."""
 
     def passes(self, run: Run) -> Passes:
-        run.point = (run.beta, run.function)
+        run.point = (run.beta, run.Kb)
         values = values_of(run.gram, self.form)
         s = new_state(run, values, self.seed)
-        objective = run.dual.objective(run.beta, run.function)
+        objective = run.dual.objective(run.beta, run.Kb)
         all_points = np.arange(len(run.dual), dtype=np.int64)
         s.scalars[0].threshold = middle_of(run) if s.beta.any() else 0.0
         retries, everything = 0, True

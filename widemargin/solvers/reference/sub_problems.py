@@ -89,12 +89,12 @@ def worst_violators(run: Run, count: int, left_out: NDArray[np.bool_] | None = N
     room = max(2, count // groups)
     chosen = [np.empty(0, np.int64)]
     for g in range(groups):
-        level = 0.5 * (table[g, 0] + table[g, 1]) if dual.n_groups else 0.0
-        if not np.isfinite(level):
+        threshold = 0.5 * (table[g, 0] + table[g, 1]) if dual.n_groups else 0.0
+        if not np.isfinite(threshold):
             continue
         first, last = dual.group_starts[g : g + 2]
-        up = first + np.flatnonzero(rise[first:last] < level)
-        down = first + np.flatnonzero(fall[first:last] > level)
+        up = first + np.flatnonzero(rise[first:last] < threshold)
+        down = first + np.flatnonzero(fall[first:last] > threshold)
         n_up = min(len(up), max(room // 2, room - len(down)))
         n_down = min(len(down), room - n_up)
         chosen.append(up[np.argsort(rise[up], kind="stable")[:n_up]])

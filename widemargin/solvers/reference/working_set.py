@@ -62,15 +62,15 @@ def move(run: Run, index: Index, values: Vector) -> None:
     Values that overflow are not taken: the run is then marked as run away.
     """
     dual = run.dual
-    beta, function = run.beta.copy(), run.function.copy()
+    beta, Kb = run.beta.copy(), run.Kb.copy()
     beta[index] = values
     change = dual.per_sample(beta - run.beta)
     rows = np.flatnonzero(change)
     is_finite = np.isfinite(change).all()
     if len(rows) and is_finite:
-        run.gram.add_rows(rows, change[rows], function, np.ones(len(rows), np.bool_))
-    if is_finite and np.isfinite(function).all():
-        run.point = (beta, function)
+        run.gram.add_rows(rows, change[rows], Kb, np.ones(len(rows), np.bool_))
+    if is_finite and np.isfinite(Kb).all():
+        run.point = (beta, Kb)
     else:
         run.ran_away = True
 
