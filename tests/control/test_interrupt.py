@@ -143,7 +143,7 @@ def test_interrupting_the_certificate_leaves_a_true_one_with_wider_bounds(monkey
     def impatient(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training.source, "exactly", impatient)
+    monkeypatch.setattr(training.source, "recomputed", impatient)
     trained = training.train([Task(dual)], Stopping())[0]
     assert trained.solution.status is Status.INTERRUPTED
     certificate, truth = trained.certificate, Gaussian(0.5)(X) @ trained.solution.beta
