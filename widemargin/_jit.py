@@ -127,7 +127,7 @@ class _InterpretedFirst(CPUDispatcher):
 
     accepts: bool | Callable[..., bool]
     #: Samples for which calls of this process may still be interpreted, at about 20 microseconds for each of a call.
-    samples_left = 50_000
+    samples_left = 25_000
 
     def __call__(self, *args: Any) -> Any:
         n_samples = _longest_array(args)

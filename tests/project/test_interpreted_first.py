@@ -46,10 +46,10 @@ def run(mode, cache):
 def test_interpreted_and_compiled_functions_give_the_same_bits(tmp_path):
     compiled, left, answers = run("interpret", tmp_path / "empty")
     assert compiled == [0, 0]
-    assert 0 < left < 50_000
+    assert 0 < left < 25_000
     assert run("compile", tmp_path / "full") == [[1, 1], 0, answers]
     # What is on disk is used from the first call on.
-    assert run("interpret", tmp_path / "full") == [[1, 1], 50_000, answers]
+    assert run("interpret", tmp_path / "full") == [[1, 1], 25_000, answers]
 
 
 @pytest.fixture
