@@ -119,14 +119,14 @@ class _Inner(CPUDispatcher):
 
 
 class _InterpretedFirst(CPUDispatcher):
-    """A function that runs as plain Python while that takes less time than compiling it would.
+    """A function that runs as plain Python in the first fit of a process, if that takes less time than compiling it.
 
     For functions that run once or twice per fit and take longer to compile than to interpret, such as those of the
     certificate. Without fast-math both ways give the same bits. A version on disk is used at once.
     """
 
     accepts: bool | Callable[..., bool]
-    #: Samples for which calls of this process may still be interpreted, at about 20 microseconds for each of a call.
+    #: Samples for which calls may still be interpreted, at 10 to 50 microseconds for each of a call.
     samples_left = 25_000
 
     def __call__(self, *args: Any) -> Any:
@@ -151,7 +151,7 @@ class _InterpretedFirst(CPUDispatcher):
 
 
 def compile_at_once() -> None:
-    """Interpret nothing in this process from now on."""
+    """Interpret no function from now on."""
     _InterpretedFirst.samples_left = 0
 
 

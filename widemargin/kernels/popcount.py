@@ -74,6 +74,11 @@ def table_rows(rule, x, index, z, span, flat, places):
             a0, z0 = x[0, own], z[0, first:last]
             for j in range(n):
                 row[j] = table[popcount(compared(rule, a0, z0[j]))]
+        elif n_words == 2:
+            a0, a1 = x[0, own], x[1, own]
+            z0, z1 = z[0, first:last], z[1, first:last]
+            for j in range(n):
+                row[j] = table[popcount(compared(rule, a0, z0[j])) + popcount(compared(rule, a1, z1[j]))]
         else:
             for j in range(n):
                 count[j] = 0

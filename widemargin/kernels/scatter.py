@@ -106,8 +106,7 @@ def add_common(lists, left, index, right, term, flat, step):
                 high = _first_from(samples, low, high, last)
             who, what = samples[low:high], others[low:high]
             if term == PRODUCT:
-                for k in range(len(who)):
-                    row[who[k] - base] += v * what[k]
+                _scatter_products(row, base, who, v, what)
             elif term == LESSER:
                 for k in range(len(who)):
                     row[who[k] - base] += abs(v) + abs(what[k]) - abs(v - what[k])
@@ -115,3 +114,19 @@ def add_common(lists, left, index, right, term, flat, step):
                 for k in range(len(who)):
                     if v + what[k] > 0:
                         row[who[k] - base] += 4 * v * (what[k] / (v + what[k]))  # no product to underflow
+
+
+@jit(fastmath=CONTRACT)
+def _scatter_products(row, base, who, v, what):
+    """row[who - base] += v * what, four at a time: the additions go to different samples and can overlap."""
+    n = len(who)
+    k = 0
+    while k + 4 <= n:
+        row[who[k] - base] += v * what[k]
+        row[who[k + 1] - base] += v * what[k + 1]
+        row[who[k + 2] - base] += v * what[k + 2]
+        row[who[k + 3] - base] += v * what[k + 3]
+        k += 4
+    while k < n:
+        row[who[k] - base] += v * what[k]
+        k += 1

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin._jit import compile_at_once
 from widemargin.certificate import certify_function
 from widemargin.certificate.certificate import price
 from widemargin.costs import COSTS, threads_for
@@ -174,6 +175,7 @@ class Training:
                 self.cancelled.request(status_of(interrupt))
             run_chains(run_next, chains.values(), 1)  # what an interrupt left out ends at once, at its start
         self.source.close()
+        compile_at_once()  # a process that fits again will fit often
         answers = [result for result in results if result is not None]
         return answers if self.tau2 is None else [self._with_bias(answer) for answer in answers]
 
