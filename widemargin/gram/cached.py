@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from widemargin._jit import jit
 from widemargin.costs import COSTS, threads_for
 from widemargin.gram.accumulate import copy_rows, gather_rows
 from widemargin.gram.full import FULL, FullGram
@@ -76,9 +77,8 @@ class CachedGram(Gram):
         n_threads = threads_for(len(index) * len(old) * COSTS.gather_value, self.n_threads)
         run_tiles(lambda number: gather_rows(*groups[number], index, out), len(groups), n_threads)
         if len(new):
-            corner = self.memory.corners.array(len(new), len(new), self.dtype)
-            out[np.ix_(new, new)] = self._evaluate(index[new], corner)
-            out[np.ix_(new, old)] = out[np.ix_(old, new)].T
+            among = self._evaluate(index[new], self.memory.corners.array(len(new), len(new), self.dtype))
+            fill_up(among, new, old, out)
         return out
 
     def part(self, index: Index, n_rows: int) -> Gram | None:
@@ -227,3 +227,14 @@ class RowCache:
         self.sample_in[slots] = owners
         self.last_use[slots] = self.clock
         return slots
+
+
+@jit
+def fill_up(among, new, old, out):
+    """The rows `new` of a symmetric block: their values among themselves, and those that the old rows hold."""
+    for a in range(new.shape[0]):
+        row = out[new[a]]
+        for m in old:
+            row[m] = out[m, new[a]]
+        for b in range(new.shape[0]):
+            row[new[b]] = among[a, b]
