@@ -114,8 +114,8 @@ def _evaluate_pair(store, new):
         if absent > 0:
             finished = np.empty((absent, own.shape[1]), own.dtype)
             places = np.arange(absent)
-            fill_rows(store.source, side, side, missing[:absent], places, finished, 0)
-            copy_rows(finished, places, own, missing[:absent], 0)
+            fill_rows(store.source, side, side, missing[:absent], places, finished, np.int64(0))
+            copy_rows(finished, places, own, missing[:absent], np.int64(0))
             for k in range(absent):
                 known[missing[k]] = True
         copy_rows(own, inside[:count], store.rows, slots[:count], side * n_first)

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 Vector = NDArray[np.float64]
 
+FEW_VARIABLES = 6_000  # of all tasks of a first fit, up to which interpreting some functions costs less than 0.1 s
+
 
 @dataclass(eq=False)
 class _Chain:
@@ -149,6 +151,8 @@ class Training:
         self.source.classes = classes
         if self.tau2 is not None:
             tasks = [replace(task, dual=without_bias(task.dual)) for task in tasks]
+        if sum(len(task.dual) for task in tasks) > FEW_VARIABLES:
+            compile_at_once()
         results: list[Trained | None] = [None] * len(tasks)
         chains = {number: _Chain([number]) for number, task in enumerate(tasks) if task.neighbour is None}
         for number, task in enumerate(tasks):

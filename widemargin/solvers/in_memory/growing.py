@@ -103,7 +103,7 @@ def _growing_block(store, terms, beta):
                 fall[t] = down
     capacity = max(FIRST_CAPACITY, q)
     K = np.empty((capacity, capacity), store.rows.dtype)
-    gather_square(store.rows, store.slot, active[:q], 0, K)
+    gather_square(store.rows, store.slot, active[:q], np.int64(0), K)
     return ActiveBlock(active[:q], K, rise, fall)
 
 
@@ -144,7 +144,7 @@ def _enlarged_block(store, terms, block, new):
             missing[count] = t
             count += 1
     evaluate_rows(store, missing[:count])
-    gathered = old
+    gathered = np.int64(old)
     if terms.starts.shape[0] > 2:  # groups must lie together in the block
         sort_numbers(active, store.slot.shape[0])
         gathered = 0
