@@ -1,4 +1,4 @@
-"""Support vector machines with the face of scikit-learn, trained fast, each answer with a certificate."""
+"""Support vector machines with the interface of scikit-learn, trained fast, each answer with a certificate."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The decisions are between two ways to the same answer (evaluate a row again or keep it, pair steps or a Newton step, one
 thread or several), so only ratios matter, and a factor of two either way changes little. `benchmarks/costs.py` measures
-them on the machine at hand and prints them beside these.
+them on this machine and prints them beside these.
 """
 
 from __future__ import annotations

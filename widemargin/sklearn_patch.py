@@ -1,4 +1,4 @@
-"""Put our machines where a program expects scikit-learn's, and take them away again.
+"""Put our models where a program expects scikit-learn's, and take them away again.
 
 Every name in a loaded module that is bound to a class of `sklearn.svm` is bound to ours of the same name: in
 `sklearn.svm` itself, in scikit-learn's own modules and in the user's, whatever the name there (`from sklearn.svm import

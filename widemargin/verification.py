@@ -1,4 +1,4 @@
-"""Check a fitted machine, ours or scikit-learn's, against its training data: rebuild the problem, certify the answer.
+"""Check a fitted model, ours or scikit-learn's, against its training data: rebuild the problem, certify the answer.
 
 Only the public face of the model is used: support_, dual_coef_, intercept_ and its parameters. The signed multipliers
 are read back from dual_coef_, the thresholds r from intercept_, so that a wrong bias shows as a violation:
@@ -47,7 +47,7 @@ Vector = NDArray[np.float64]
 
 
 def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol: float | None = None) -> Certificate:
-    """Certificate of a fitted machine, computed afresh in float64 from its public attributes and its training data.
+    """Certificate of a fitted model, computed afresh in float64 from its public attributes and its training data.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
 
 
 def _machine_of(model: Any) -> str:
-    """Which of the five machines a model is, by the name of its class or of a class it derives from."""
+    """Return which of the five SVM classes a model is an instance of, by the names of its class and base classes."""
     for kind in type(model).__mro__:
         if kind.__name__ in LIBSVM_TYPES:
             return kind.__name__

@@ -1,6 +1,6 @@
-"""Decision values of samples under machines that have not seen them, for the sigmoids of calibration/sigmoid.py.
+"""Decision values of samples under models that have not seen them, for the sigmoids of calibration/sigmoid.py.
 
-Values of samples a machine was trained on are too good. So the samples are cut into five folds, and each fold is held
+Values of samples a model was trained on are too good. So the samples are cut into five folds, and each fold is held
 out once by emptying the boxes of its samples. They stay in the problem, so K b already holds their values; the kernel
 rows of the fit serve all folds, and each begins at the answer to the whole problem (alpha seeding: DeCoste & Wagstaff
 2000, KDD). Every fold is solved to the tolerance of the fit.
@@ -29,7 +29,7 @@ class Folds:
 
     Parameters
     ----------
-    problems : the two-class problems of the machine
+    problems : the two-class problems of the model
     labels : class number of each sample
     weight : weight of each sample
     seed : decides the folds
@@ -65,7 +65,7 @@ class Folds:
         return tasks
 
     def take(self, number: int, fold: int, values: Vector) -> None:
-        """Keep the decision values of the samples of a fold under the machine without them."""
+        """Keep the decision values of the samples of a fold under the model without them."""
         held_out = self.fold[number] == fold
         self.values[number][held_out] = values[held_out]
 
@@ -90,7 +90,7 @@ def assign_folds(labels: NDArray, seed: np.random.RandomState) -> NDArray[np.int
 def without_samples(dual: SignedDual, away: NDArray[np.bool_]) -> SignedDual | None:
     """The problem with the boxes of some samples empty; None where its sums cannot be kept.
 
-    Sums that are not zero (nu-machines) shrink with the box that is left, and to what its smallest group can hold.
+    Sums that are not zero (nu-SVMs) shrink with the box that is left, and to what its smallest group can hold.
     """
     empty = away if dual.row is None else away[dual.row]
     lower, upper = np.where(empty, 0.0, dual.lower), np.where(empty, 0.0, dual.upper)

@@ -1,4 +1,4 @@
-"""From decision values to probabilities: a sigmoid per two-class machine, coupled over all classes.
+"""From decision values to probabilities: a sigmoid per two-class model, coupled over all classes.
 
 Sigmoid     P(positive | f) = 1 / (1 + exp(A f + B)), with A and B of largest likelihood for the targets
             t+ = (N+ + 1) / (N+ + 2) and t- = 1 / (N- + 2) (Platt 1999), by Newton's method with backtracking in the
@@ -39,9 +39,9 @@ AHEAD = 1e-9  # by which the predicted class leads where it had to be put first:
 
 
 class PlattScaling(BaseEstimator):
-    """Probabilities from decision values of any machine: the composable form of `SVC(probability=True)`.
+    """Probabilities from decision values of any model: the composable form of `SVC(probability=True)`.
 
-    Give it values of samples the machine was not trained on, for example from
+    Give it values of samples the model was not trained on, for example from
     `sklearn.model_selection.cross_val_predict(machine, X, y, method="decision_function")`.
 
     Attributes
@@ -97,7 +97,7 @@ class PlattScaling(BaseEstimator):
         return result[:, ::-1] if n_classes == 2 else result  # of two classes the second is the positive one
 
     def _columns(self, values: Any) -> Vector:
-        """Values as one column per two-class machine."""
+        """Values as one column per two-class model."""
         values = np.asarray(values, np.float64)
         values = values[:, None] if values.ndim == 1 else values
         n_classes = len(self.classes_)

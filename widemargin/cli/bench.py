@@ -1,6 +1,6 @@
 """`widemargin bench`: fit and predict beside scikit-learn on the user's own file, every answer certified.
 
-The two take turns, so that a busy moment of the machine hits both; figures are medians. Functions are compiled before.
+Their fits alternate, so that a busy moment affects both; figures are medians. Functions are compiled beforehand.
 scikit-learn gets the same data, parameters and tolerance, and 2000 MB of cache instead of its 200.
 """
 
@@ -62,7 +62,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
 
 
 def _theirs(model: Any) -> Any:
-    """scikit-learn's machine with the parameters of ours that it knows."""
+    """scikit-learn's model with the parameters of ours that it knows."""
     import sklearn.svm
 
     from widemargin.io.sklearn_models import counterpart

@@ -98,7 +98,7 @@ def family(kind: str) -> str:
 
 
 def targets_for(model: Any, data: Data, path: str) -> Any:
-    """Targets as the model needs them: class labels as they are called, or numbers; None for a one-class machine."""
+    """Targets as the model needs them: class labels as they are called, or numbers; None for a one-class SVM."""
     if hasattr(model, "offset_"):
         return None
     if data.y is None:

@@ -16,7 +16,7 @@ from widemargin.cli.options import MACHINES, STRING_KERNELS
 from widemargin.kernels import names
 from widemargin.kernels.names import make_kernel
 
-LOSSES = {  # machine -> word of the command line -> word of the estimator
+LOSSES = {  # model -> word of the command line -> word of the estimator
     "svc": {"linear": "hinge", "quadratic": "squared_hinge"},
     "svr": {"linear": "epsilon_insensitive", "quadratic": "squared_epsilon_insensitive"},
 }
@@ -40,7 +40,7 @@ def make_machine(options: SimpleNamespace, *, verbose: bool | int = False) -> An
 
 
 def prepared_machine(options: SimpleNamespace, data: Data, *, verbose: bool | int = False) -> tuple[Any, Any]:
-    """The unfitted machine for some data, and its targets (None for one-class)."""
+    """The unfitted model for some data, and its targets (None for one-class)."""
     model = make_machine(options, verbose=verbose)
     if options.machine == "oneclass":
         return model, None

@@ -1,6 +1,6 @@
 """The options that commands share, and the values they take. Letters, numbers and defaults are those of `svm-train`.
 
--s  machine   0 svc   1 nusvc   2 oneclass   3 svr   4 nusvr
+-s  model   0 svc   1 nusvc   2 oneclass   3 svr   4 nusvr
 -t  kernel    0 linear u'v   1 poly (g u'v + r)^d   2 rbf exp(-g |u-v|^2)   3 sigmoid tanh(g u'v + r)   4 precomputed
 
 Nothing heavy is imported here, so that `--help` does not wait for NumPy.
@@ -116,7 +116,7 @@ MACHINE_WORDS, KERNEL_WORDS = Named(tuple(MACHINES)), Named(KERNELS, MORE_KERNEL
 _machine, _kernel = partial(option, heading="The machine"), partial(option, heading="The kernel")
 _effort, _data = partial(option, heading="How exactly, at what cost"), partial(option, heading="The data")
 
-#: Which machine, which kernel, and how exactly.
+#: Which model, which kernel, and how exactly.
 machine_options = together(
     _machine("-s", "--machine", type=MACHINE_WORDS, default="svc", metavar="M",
              help=f"{MACHINE_WORDS.listed()}.  [svc]"),

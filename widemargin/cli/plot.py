@@ -1,4 +1,4 @@
-"""`widemargin plot`: a picture of a machine and its data."""
+"""`widemargin plot`: a picture of a model and its data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`widemargin train`: read, fit, certify, save. Ctrl-C keeps the best machine so far."""
+"""`widemargin train`: read, fit, certify, save. Ctrl-C keeps the best model so far."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from widemargin.storage.atomic import check_writable
 @machine_options
 @data_options
 def command(options: SimpleNamespace, screen: Screen) -> int:
-    """Train a machine on FILE, certify it and save it as MODEL.
+    """Train a model on FILE, certify it and save it as MODEL.
 
-    Letters, numbers and defaults are those of LIBSVM's svm-train. Ctrl-C keeps the best machine so far: it is certified
+    Letters, numbers and defaults are those of LIBSVM's svm-train. Ctrl-C keeps the best model so far: it is certified
     and saved like any other.
 
     Examples

@@ -1,4 +1,4 @@
-"""`widemargin verify`: the certificate of a saved machine, computed afresh from its training data."""
+"""`widemargin verify`: the certificate of a saved model, computed afresh from its training data."""
 
 from __future__ import annotations
 

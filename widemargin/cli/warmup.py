@@ -1,7 +1,7 @@
 """`widemargin warmup`: compile everything now, so that no fit has to wait for the compiler.
 
 Compiled functions are kept on disk, one version for each kind of data they meet. Small problems of every kind of
-machine, kernel and data are solved here; whatever they need is then there for every process to come.
+model, kernel and data are solved here; whatever they need is then there for every process to come.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class GramSource:
 
     @property
     def exact(self) -> Samples:
-        """Samples for float64 values, prepared when first needed: a linear machine may never need them."""
+        """Samples for float64 values, prepared when first needed: a linear model may never need them."""
         with self._preparing:
             if self._exact is None:
                 self._exact = self.kernel.prepare(self.X, np.float64)

@@ -1,4 +1,4 @@
-"""From a table to the matrix a machine learns from: texts to 0/1 columns, numbers scaled on request.
+"""From a table to the matrix a model learns from: texts to 0/1 columns, numbers scaled on request.
 
 What was found in the training table (names, categories, ranges) is a `Preparation`. It is kept in the model file as
 plain data, so that new tables become the same features in the same places.

@@ -22,7 +22,7 @@ NAMES: dict[type, str] = {
     Linear: "linear", Polynomial: "poly", Gaussian: "rbf", Sigmoid: "sigmoid", Precomputed: "precomputed",
 }  # fmt: skip
 SHARED = ("class_weight_", "classes_", "feature_names_in_", "fit_status_", "n_features_in_", "n_iter_", "offset_")
-WEIGHTS = ("coef_", "intercept_")  # of linear machines, which predict from nothing else
+WEIGHTS = ("coef_", "intercept_")  # of linear models, which predict from nothing else
 EXPANSION = ("support_vectors_", "n_support_", "dual_coef_", "intercept_", "shape_fit_")
 TRAINING_DATA = "_BaseLibSVM__Xfit"  # where scikit-learn keeps X for a kernel function
 
@@ -92,7 +92,7 @@ def to_sklearn(model: Any) -> Any:
     TypeError
         `model` is something else.
     ValueError
-        scikit-learn has no such machine: one for each of several classes (multi_class="ovr").
+        scikit-learn has no such model: one for each of several classes (multi_class="ovr").
 
     Examples
     --------
@@ -153,7 +153,7 @@ def counterpart(model: Any, kind: type, attributes: tuple[str, ...] = (), **para
 
 
 def _name_of(model: Any, library: str, module: Any) -> str:
-    """Which of the machines of a library a model is; a class that derives from one counts as it."""
+    """Return the class of the library that a model is an instance of, or derived from."""
     name = next((name for name in SKLEARN_COUNTERPARTS if isinstance(model, getattr(module, name))), None)
     if name is None:
         raise TypeError(f"Expected a fitted {', '.join(SKLEARN_COUNTERPARTS)} of {library}; got {type(model)}.")
@@ -185,7 +185,7 @@ def _vectors_of(model: Any, fitted: Any) -> Any:
 
 
 def _all_stored(coefficients: Any, sparse: bool) -> Any:
-    """Coefficients of a sparse machine as CSR with its zeros stored, because LIBSVM's code reads them by place."""
+    """Coefficients of a sparse model as CSR with its zeros stored, because LIBSVM's code reads them by place."""
     if not sparse:
         return np.ascontiguousarray(coefficients)
     stored = sp.csr_matrix(np.ones(coefficients.shape))

@@ -3,7 +3,7 @@
     Sum       k1(x, z) + k2(x, z)         features of both, side by side
     Product   k1(x, z) k2(x, z)           all products of a feature of one with a feature of the other
     Scaled    c k1(x, z)
-    Constant  c;  K + c is the kernel of an augmented machine, whose bias is one more weight
+    Constant  c;  K + c is the kernel of an augmented model, whose bias is one more weight
 
 Source: Cristianini & Shawe-Taylor (2000), Proposition 3.12.
 """

@@ -4,7 +4,7 @@ Samples may be anything; `explicit` turns them into rows of a sparse matrix. Col
 data: features of new samples that no training sample has meet only zeros there and get no column, but they still count
 in the length of phi(x), which normalised kernels divide by.
 
-Machines on such kernels are linear machines in phi: they train on the matrix, and predict with w = sum b_i phi(x_i).
+Models on such kernels are linear models in phi: they train on the matrix, and predict with w = sum b_i phi(x_i).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a kernel is to the rest of the package: prepared samples in, dense blocks of values out.
 
 A kernel turns raw data (dense, sparse, strings, ...) into `Samples`, the representation in which it can evaluate
-fastest, once per fit. From then on the solvers see only dense blocks, so kernels and machines do not multiply
+fastest, once per fit. From then on the solvers see only dense blocks, so kernels and models do not multiply
 compilations.
 """
 

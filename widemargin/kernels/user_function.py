@@ -3,7 +3,7 @@
 BlockKernel   function(A, B) -> matrix of len(A) x len(B) values, on parts of whatever was passed as X
 PairKernel    function(x, z) -> number, on two samples; on vectors it is compiled together with the loops around it
 
-The machines' solvers need a symmetric positive semi-definite kernel; whether a function is one, only its author knows.
+The models' solvers need a symmetric positive semi-definite kernel; whether a function is one, only its author knows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Vectors in LLVM's instructions, for the few loops in which a compiler's own choice of vectors is slow.
 
-A loop is an `intrinsic` of Numba whose body is built instruction by instruction; the compiler turns vectors that a
-machine lacks into several that it has. Where Numba is switched off each such loop has a twin in plain Python.
+A loop is an `intrinsic` of Numba whose body is built instruction by instruction; the compiler splits vectors that are
+longer than those of the processor. With Numba disabled, an equivalent loop in plain Python replaces each of them.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Given    A dense, in float64 or float32, its lower half is read; everything happ
 See      Golub & Van Loan (2013), section 4.2.5: the left-looking block algorithm. A block column is brought up to date
          by one product with all columns to its left, so the matrix is read often but written once.
 
-Why not LAPACK's own threads: they wait by spinning, and on a machine with other work on it two of them took 2.4 s for
+Why not LAPACK's own threads: they wait by spinning, and on a busy machine two of them took 2.4 s for
 5,000 samples where one thread takes 1.2 s. Here nearly all work is in matrix products of NumPy, which let go of the
 GIL, and the number of threads is `n_jobs`.
 """

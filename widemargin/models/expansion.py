@@ -1,4 +1,4 @@
-"""A trained machine as a function:  f_k(x) = sum_i coefficient_ki k(x, x_i) + intercept_k, evaluated in blocks.
+"""A trained model as a function:  f_k(x) = sum_i coefficient_ki k(x, x_i) + intercept_k, evaluated in blocks.
 
 Three ways to evaluate it, the cheapest that applies:
 
@@ -53,7 +53,7 @@ class Piece(NamedTuple):
 
 
 class Expansion:
-    """Support vectors, coefficients and intercept of a fitted machine.
+    """Support vectors, coefficients and intercept of a fitted model.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Expansion:
         With `class_starts` of shape (n_classes - 1, n_SV), in LIBSVM's one-against-one layout.
     intercept : float64 array of shape (n_outputs,), or (n_pairs,) with `class_starts`
     class_starts : int array of shape (n_classes + 1,) or None
-        Where the support vectors of each class begin, for one-against-one machines; None for all others.
+        Where the support vectors of each class begin, for one-against-one models; None for all others.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Expansion:
         return self._from_blocks(X, n_rows, n_jobs)
 
     def weights(self) -> Matrix:
-        """w of a machine linear in explicit features, shape (n_outputs, n_features) or (n_pairs, n_features)."""
+        """w of a model linear in explicit features, shape (n_outputs, n_features) or (n_pairs, n_features)."""
         return self.once("weights", lambda: combine(self.coefficients, self._features(), self.class_starts))
 
     def _features(self, X: Any = None) -> Any:
@@ -115,7 +115,7 @@ class Expansion:
         return known.matrix if X is None else kernel.explicit(X, known.columns).matrix
 
     def once(self, name: Any, make: Callable[[], Any]) -> Any:
-        """What `make` returns, computed when first asked for and kept until the machine is pickled."""
+        """What `make` returns, computed when first asked for and kept until the model is pickled."""
         if name not in self._prepared:
             self._prepared[name] = make()
         return self._prepared[name]

@@ -1,9 +1,9 @@
-"""Many classes from two-class machines: which samples each machine sees, and how their answers are laid out.
+"""Many classes from two-class models: which samples each model sees, and how their answers are laid out.
 
-one against one   a machine for each pair i < j on the samples of the two classes, class i positive; votes decide
-one against rest  a machine for each class k on all samples, class k positive; the largest decision value decides
+one against one   a model for each pair i < j on the samples of the two classes, class i positive; votes decide
+one against rest  a model for each class k on all samples, class k positive; the largest decision value decides
                   (Cristianini & Shawe-Taylor 2000, section 5.1)
-two classes       one machine on all samples, class 1 positive
+two classes       one model on all samples, class 1 positive
 
 Support vectors are ordered by class, in the order of the data within a class. One against one follows LIBSVM's layout
 (Chang & Lin 2011, section 7): a support vector of class i has n_classes - 1 coefficients, the one against class j in

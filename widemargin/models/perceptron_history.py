@@ -2,7 +2,7 @@
 
     v_0 = 0;  mistake number k on sample i:  v_k = v_(k-1) + y_i phi(x_i);  c_k = samples seen until the next mistake
 
-Three machines follow from one history (Freund & Schapire 1999, Large margin classification using the perceptron
+Three models follow from one history (Freund & Schapire 1999, Large margin classification using the perceptron
 algorithm, Machine Learning 37):
 
     last       v_K' phi(x)                        the perceptron of Rosenblatt
@@ -23,7 +23,7 @@ from widemargin.linalg.arrays import Vector
 
 @dataclass
 class History:
-    """Mistakes of one two-class machine in the order in which they were made.
+    """Mistakes of one two-class model in the order in which they were made.
 
     Attributes
     ----------

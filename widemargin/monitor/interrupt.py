@@ -1,4 +1,4 @@
-"""Ctrl-C as a request to finish: the fit ends at its next round, with the best machine so far and its certificate.
+"""Ctrl-C as a request to finish: the fit ends at its next round, with the best model so far and its certificate.
 
 Python turns Ctrl-C into a KeyboardInterrupt wherever the interpreter happens to be. In the middle of compiling that is
 inside a callback of LLVM, which swallows the exception or turns it into an unrelated one. So while a fit runs, the

@@ -2,7 +2,7 @@
 
 kkt        largest violation of the optimality conditions <= tol (LIBSVM's meaning of `tol`; the default)
 gap        (primal - dual) / max(|primal|, |dual|) <= tol, the feasibility gap of equation (7.3) without the 1 added to
-           its denominator there, with which an empty machine would pass for optimal at small C
+           its denominator there, with which an empty model would pass for optimal at small C
 objective  growth of the dual objective over a round <= tol * |objective|; the simplest and the least reliable of the
            three: whether the answer is as good as that suggests, the gap decides
 """
@@ -52,7 +52,7 @@ class Stopping:
         return replace(self, time_limit=max(0.0, deadline - time.perf_counter()))
 
     def relative_to(self, weight: NDArray[np.float64]) -> Stopping:
-        """The rule for nu- and one-class machines, whose slopes are as large as the weights of their samples.
+        """The rule for nu- and one-class SVMs, whose slopes are as large as the weights of their samples.
 
         With weights of about one, or more, tol stays as it is. With small ones it shrinks along: they would meet it
         before the first step.

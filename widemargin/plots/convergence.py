@@ -71,7 +71,7 @@ class ConvergenceDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, *, problem: int | None = None) -> ConvergenceDisplay:
-        """Read the record of a machine that kept one: fitted with `trace=True`, or with `solver=Trace().of(...)`."""
+        """Read the record of a model that kept one: fitted with `trace=True`, or with `solver=Trace().of(...)`."""
         machine = getattr(model, "best_estimator_", model)
         machine = machine.steps[-1][1] if hasattr(machine, "steps") else machine
         traced = getattr(getattr(machine, "solver", None), "trace", None)
@@ -160,12 +160,12 @@ def plot_convergence(
 
     Parameters
     ----------
-    history : fitted machine that kept a record, Trace, mapping of columns, data frame or sequence of rows
+    history : fitted model that kept a record, Trace, mapping of columns, data frame or sequence of rows
     ax : matplotlib Axes, optional
         Where to draw; its place is divided in two if support vectors are to be counted.
     x : {"iterations", "seconds", "passes"}, default "iterations"
     tol : float, optional
-        Tolerance of the violation, drawn as a line; a fitted machine knows its own.
+        Tolerance of the violation, drawn as a line; a fitted model knows its own.
     problem : int, default None
         Which of several problems (pairs of classes); the one with the longest record by default.
     counts, legend : bool, default True

@@ -1,4 +1,4 @@
-"""A machine evaluated on a plane: values on a grid, where its support vectors lie, the way to a line of constant f."""
+"""A model evaluated on a plane: values on a grid, where its support vectors lie, the way to a line of constant f."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def resolution_for(machine: Any) -> int:
 
 
 def grid_over(points: Vector, resolution: int) -> tuple[Vector, Vector, Vector]:
-    """Points at which the machine is evaluated, row by row, with the two axes."""
+    """Points at which the model is evaluated, row by row, with the two axes."""
     xs, ys = (np.linspace(*with_room(column, EDGE), resolution) for column in points.T)
     return np.column_stack([axis.ravel() for axis in np.meshgrid(xs, ys)]), xs, ys
 

@@ -23,7 +23,7 @@ def plot(model: Any, X: Any = None, y: Any = None, kind: str = "auto", ax: Axes 
 
     Parameters
     ----------
-    model : fitted machine, pipeline or grid search
+    model : fitted model, pipeline or grid search
     X, y : the data, usually those of the fit; "convergence" and "grid" do without
     kind : {"auto", "boundary", "tube", "convergence", "kkt", "kernel", "grid", "scaling"}, default "auto"
         "auto" draws the heat map of a grid search, the tube of a regression, and the boundary of everything else.

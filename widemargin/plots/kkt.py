@@ -57,7 +57,7 @@ class KKTDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any = None, *, sample_weight: Any = None) -> KKTDisplay:
-        """Read the multipliers of a fitted machine.
+        """Read the multipliers of a fitted model.
 
         Parameters
         ----------

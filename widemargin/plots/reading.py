@@ -1,4 +1,4 @@
-"""What pictures read from data and fitted models: dense features, names, class numbers, the machine in a pipeline."""
+"""What pictures read from data and fitted models: dense features, names, class numbers, the model in a pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classification machines as signed duals. Labels y are +1 or -1; C is one positive number per sample (C times weight).
+"""Classification models as signed duals. Labels y are +1 or -1; C is one positive number per sample (C times weight).
 
 1-norm soft margin   min 1/2 |w|^2 + sum C_i xi_i          0 <= alpha_i <= C_i      hard margin: C = inf
 2-norm soft margin   min 1/2 |w|^2 + sum C_i xi_i^2 / 2    0 <= alpha_i, K + diag(1/C_i)
@@ -34,7 +34,7 @@ def nu_classification(y: Vector, nu: float, weight: Vector) -> SignedDual:
 
     The margin found is rho = (r_+ - r_-) / 2 and the bias -(r_+ + r_-) / 2, from the thresholds of the two groups;
     dividing
-    beta and bias by rho gives the machine with margin one.
+    beta and bias by rho gives the model with margin one.
     """
     order = np.argsort(-y, kind="stable").astype(np.int64)  # group 0: y = +1, group 1: y = -1
     signed = (y * weight)[order]
@@ -66,7 +66,7 @@ def largest_nu(y: Vector, weight: Vector) -> float:
 
 
 def fill_up(capacity: Vector, total: float) -> Vector:
-    """Values 0 <= v <= capacity that sum to `total`, filled from the front: a feasible start for the nu-machines."""
+    """Values 0 <= v <= capacity that sum to `total`, filled from the front: a feasible start for the nu-SVMs."""
     before = np.concatenate([[0.0], np.cumsum(capacity)[:-1]])
     return np.clip(total - before, 0.0, capacity)
 

@@ -1,9 +1,9 @@
-"""The one problem that every machine of this package is.
+"""The signed dual: the one problem that every SVM of this package solves.
 
 Solves      minimise    1/2 b'(K + D) b + c'b + sum_i e_i |b_i|
             subject to  lower <= b <= upper,  and the sum of b over each group keeps the value it has at `start`
 
-with the signed multiplier b_i = y_i alpha_i, so that labels end at the builder and K is the plain kernel matrix.
+with the signed multiplier b_i = y_i alpha_i, so that only the builder knows labels and K is the plain kernel matrix.
 
 Names       b   beta      signed multipliers, one per variable        c   linear_term
             D   diagonal  added to K, one per variable                e   epsilon   slope of e|b|, which jumps at zero
@@ -19,7 +19,7 @@ The primal  of the same pair, for F = K b' of any b' and any thresholds r, is
                 loss_i(u) = max{ -(u + c_i) b - D_i b^2 / 2 - e_i |b| : lower_i <= b <= upper_i },
             which is the hinge for classification, the eps-insensitive loss for regression, and so on.
 
-See         DESIGN of the pair: Cristianini & Shawe-Taylor (2000), chapters 5-7; nu-machines: Schoelkopf et al. (2000).
+See         DESIGN of the pair: Cristianini & Shawe-Taylor (2000), chapters 5-7; nu-SVMs: Schoelkopf et al. (2000).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class SignedDual:
     row : int64 array of shape (n_variables,) or None
         Sample each variable points at; None means variable i points at sample i.
     sign : float64 array of +1 and -1 of shape (n_variables,) or None
-        Where given, the variable is a = sign * b: K is then replaced by sign K sign. Only machines whose sum constraint
+        Where given, the variable is a = sign * b: K is then replaced by sign K sign. Only models whose sum constraint
         mixes both signs need it (problems/fixed_bias.py).
     n_samples : int, default n_variables
         Number of samples, the size of K.

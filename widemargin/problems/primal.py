@@ -1,4 +1,4 @@
-"""The primal of the signed dual, for any machine, at the best scaling of the w found.
+"""The primal of the signed dual, for any model, at the best scaling of the w found.
 
     primal(s, r) = s^2/2 b'Kb + sum_i loss_i(s F_i - r_g(i)) - sum_g r_g s_g          (losses: problems/dual.py)
 

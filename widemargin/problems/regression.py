@@ -1,4 +1,4 @@
-"""Regression machines as signed duals. b = alpha - alpha*, one variable per sample where the machine allows it.
+"""Regression models as signed duals. b = alpha - alpha*, one variable per sample where the model allows it.
 
 linear eps-loss      min 1/2 |w|^2 + sum C_i max(0, |y_i - f_i| - eps)          |b_i| <= C_i, kink eps at b = 0
 quadratic eps-loss   min 1/2 |w|^2 + sum C_i max(0, |y_i - f_i| - eps)^2 / 2    no box, K + diag(1/C_i), same kink

@@ -1,6 +1,6 @@
 """Solve a signed dual: in memory where its rows are, on demand otherwise.
 
-Solves   the signed dual of problems/dual.py, every machine of the package
+Solves   the signed dual of problems/dual.py, every SVM of the package
 Given    a Gram, a stop rule, optionally a feasible start and its K b
 Returns  a Solution
 How      a problem whose rows are in memory is one compiled call (in_memory/rounds.py); what that cannot end, and every

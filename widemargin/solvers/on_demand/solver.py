@@ -1,6 +1,6 @@
 """The fast solver: working sets solved in memory on a dense K_WW, full kernel rows only for variables that moved.
 
-Solves   the signed dual of problems/dual.py, every machine of the package
+Solves   the signed dual of problems/dual.py, every SVM of the package
 Given    a State (problem, Gram, point with K b), a stop rule
 Returns  a Solution: beta, K b, thresholds, status
 Round    evaluate -> choose W -> restrict to W -> solve in memory -> join: K b += rows of the variables that moved. Once

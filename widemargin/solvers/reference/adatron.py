@@ -10,7 +10,7 @@ Orders   sequential   every point in turn, as in Table 7.1
          nonbound     the non-bound points until they obey, then a pass over all
          ascending    the support vectors by ascending alpha until the objective grows no more, then a pass over the
                       rest: the heuristic that trained on a million points (Remark 7.8)
-Use      for machines with a penalised bias on some thousand points; the shortest algorithm that is exact in the end.
+Use      for models with a penalised bias on some thousand points; the shortest algorithm that is exact in the end.
          Linear convergence, slow where K is nearly singular: a pass costs (points visited) x n kernel values.
 See      Cristianini & Shawe-Taylor (2000), section 7.2, Table 7.1, Remarks 7.4-7.10; Mangasarian & Musicant (1999) for
          SOR.

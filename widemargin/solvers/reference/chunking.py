@@ -1,6 +1,6 @@
 """Vapnik's chunking: the support vectors so far, and the M points that violate their conditions most.
 
-Solves   every machine of the package
+Solves   every SVM of the package
 Given    a Gram, in blocks and rows
 Returns  a Solution
 Round    working set = every non-zero multiplier + the M worst violators, or all violators if there are fewer -> solve

@@ -27,7 +27,7 @@ from widemargin.solvers.reference.working_set import slopes_of
 
 @dataclass(frozen=True)
 class Coordinate(ReferenceSolver):
-    """Coordinate ascent on machines with a fixed bias.
+    """Coordinate ascent on models with a fixed bias.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""SMO for a machine whose threshold is fixed: one multiplier per step.
+"""SMO for a model whose threshold is fixed: one multiplier per step.
 
 Solves   the signed dual without equality constraint (fixed bias; SVC and SVR get there by the kernel K + tau^2)
 Given    a Gram, in blocks and rows

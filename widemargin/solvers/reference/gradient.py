@@ -1,6 +1,6 @@
 """Batch gradient ascent on the dual, with projection: the baseline that everything else is measured against.
 
-Solves   every machine of the package
+Solves   every SVM of the package
 Given    a Gram, in rows
 Returns  a Solution; a step moves all multipliers at once,
              b <- P(b - rate f),   P the nearest feasible point: the box, and the sum of every group

@@ -1,6 +1,6 @@
 """SMO with two thresholds: Keerthi's modification of Platt's algorithm.
 
-Solves   the signed dual with one sum (the machines of platt.py)
+Solves   the signed dual with one sum (the SVMs of platt.py)
 Given    a Gram; kernel values as in platt.py
 Returns  a Solution
 Idea     Platt compares every point with one threshold, which comes from the last step and may be wrong: correct points

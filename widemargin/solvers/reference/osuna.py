@@ -1,6 +1,6 @@
 """Osuna's decomposition: a working set of fixed size, some variables exchanged every round.
 
-Solves   every machine of the package
+Solves   every SVM of the package
 Given    a Gram, in blocks and rows
 Returns  a Solution
 Round    put the worst violators outside the set in the place of as many inside -> solve the quadratic programme on the

@@ -171,7 +171,7 @@ class ReferenceSolver(ABC):
 
     max_passes: int = field(default=10_000, kw_only=True)
 
-    moves: ClassVar[int] = 0  # multipliers per step: 1 can keep no sum, 2 keep one sum; others take every machine
+    moves: ClassVar[int] = 0  # multipliers per step: 1 can keep no sum, 2 keep one sum; others take every model
     keeps_going: ClassVar[bool] = False  # whether passes without a lower objective are part of the algorithm
 
     def __post_init__(self) -> None:
@@ -183,11 +183,11 @@ class ReferenceSolver(ABC):
 
     @property
     def fixed_bias(self) -> bool:
-        """Whether it can only take machines without equality constraint."""
+        """Whether it can only take models without equality constraint."""
         return self.moves == 1
 
     def check(self, dual: SignedDual) -> None:
-        """Raise a ValueError with a sentence if this solver cannot take the machine."""
+        """Raise a ValueError with a sentence if this solver cannot take the model."""
         name = re.sub("(?<=[a-z])(?=[A-Z])", "-", type(self).__name__).lower()  # as in SVC(solver="fixed-threshold")
         if self.moves == 1 and dual.n_groups:
             raise ValueError(

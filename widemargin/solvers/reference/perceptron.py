@@ -43,7 +43,7 @@ def correct_mistakes(at, F, label, rate, max_steps):
 
 @dataclass(frozen=True)
 class Perceptron(ReferenceSolver):
-    """Kernel perceptron on the machine's kernel; with a linear kernel, Rosenblatt's perceptron.
+    """Kernel perceptron on the model's kernel; with a linear kernel, Rosenblatt's perceptron.
 
     Parameters
     ----------

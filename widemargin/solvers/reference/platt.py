@@ -12,7 +12,7 @@ Loop     first choice    all points, then the non-bound ones again and again unt
          step            (13)-(19), and Theorem 7.18 for regression                             (smo.py, pair_move.py)
          threshold       (20) or (21) where a multiplier is not at a bound, else halfway between them
 Use      to read, to compare with the report, and where memory must stay linear in n. It costs one evaluation of the
-         machine per look at a bound point: n x support vectors kernel values per full pass, unless the kernel is
+         model per look at a bound point: n x support vectors kernel values per full pass, unless the kernel is
          linear.
 See      Platt (1998), MSR-TR-98-14, sections 2.1-2.5; regression: Cristianini & Shawe-Taylor (2000), Theorem 7.18.
 

@@ -1,6 +1,6 @@
 """The whole quadratic programme handed to a generic package.
 
-Solves   every machine of the package, hard and soft margin, as long as the matrix fits (some thousand variables)
+Solves   every SVM of the package, hard and soft margin, as long as the matrix fits (some thousand variables)
 Given    a Gram
 Returns  a Solution
 Form     min 1/2 x'P x + q'x   subject to  G x <= h,  A x = b                                             (8.26)

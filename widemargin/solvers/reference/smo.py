@@ -53,7 +53,7 @@ class State(NamedTuple):
     gradient: Vector  # valid for non-bound points
     free: Index
     place: Index  # of each point in `free`; -1 for those at a bound
-    weights: Vector  # w of a linear machine, else empty
+    weights: Vector  # w of a linear model, else empty
     work: Vector
     other_work: Vector
     scalars: Any  # one record of COUNTS and NUMBERS

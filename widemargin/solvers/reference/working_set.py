@@ -1,6 +1,6 @@
 """Some variables of a run, with what a step on them needs: the only place where reference solvers touch K.
 
-Several variables may belong to one sample (row), and some machines flip signs (sign). A solver takes the working set of
+Several variables may belong to one sample (row), and some models flip signs (sign). A solver takes the working set of
 the variables it wants to move, changes `beta` (and `f` along with it), and `move` carries the change into F = K b.
 """
 
