@@ -4,7 +4,7 @@
     geometric    y_i f(x_i) / |w|,    the signed distance from the separating hyperplane in feature space
 
 The margin of a set is the smallest of its points. On separable data the hard-margin SVM has the largest geometric
-margin there is, 1 / |w|, because its smallest functional margin is one.
+possible margin, 1 / |w|, because its smallest functional margin is one.
 
 See  Ng & Ma, CS229 lecture notes, part V, section 4; Cristianini & Shawe-Taylor (2000), Definition 2.2.
 """
