@@ -1,7 +1,7 @@
 """`widemargin cv`: cross-validation, for one choice of parameters or over a grid of C and gamma.
 
 Parts are drawn at random with a fixed seed, with equal shares of the classes. In a grid C grows while everything else
-stays, so that each fit begins at the answer of the one before. As in LIBSVM's grid.py, both grids are powers of two.
+is fixed, so that each fit starts at the previous answer. As in LIBSVM's grid.py, both grids are powers of two.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 WITHOUT_GAMMA = ("linear", "precomputed", "cosine")
-SHADES = ("red", "yellow", "green", "bold green")  # of a grid's cells, from worst to best
+SHADES = ("red", "yellow", "green", "bold green")  # colours of a grid's cells, from worst to best
 
 
 GRID = "The grid"
@@ -108,7 +108,7 @@ def search(options: SimpleNamespace, screen: Screen) -> int:
 
 
 def _begin(options: SimpleNamespace, screen: Screen) -> tuple[Any, Any, Any, list]:
-    """Machine, samples, targets and parts."""
+    """Return estimator, samples, targets and parts."""
     import numpy as np
     from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -135,7 +135,7 @@ def _begin(options: SimpleNamespace, screen: Screen) -> tuple[Any, Any, Any, lis
 
 
 def _answers(machines: list[Any], X: Any, y: Any, parts: list, advance: Callable[[], None]) -> Any:
-    """Each part predicted by its model, which is fitted on all others."""
+    """Return predictions of each part by a model fitted on all others."""
     import numpy as np
 
     from widemargin._sklearn import safe_split

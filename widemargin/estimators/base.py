@@ -164,7 +164,7 @@ class KernelMachine(NamedKernel, LimitedFit):
         check_is_fitted(self)
         if num_samples(X) != self.shape_fit_[0]:
             raise ValueError(
-                f"X has {num_samples(X)} samples, but the machine was fitted on {self.shape_fit_[0]}: resume needs "
+                f"X has {num_samples(X)} samples, but the model was fitted on {self.shape_fit_[0]}: resume needs "
                 "the same training data; fit starts anew on others."
             )
         before = copy.copy(self)

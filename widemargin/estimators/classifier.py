@@ -191,7 +191,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         """Return the multi-class scheme, "ovo" or "ovr"."""
         if self.multi_class == "ovr" and self.decision_function_shape == "ovo":
             raise ValueError(
-                "decision_function_shape='ovo' needs a machine for each pair of classes, which multi_class='ovr' does "
+                "decision_function_shape='ovo' needs a model for each pair of classes, which multi_class='ovr' does "
                 "not train: use multi_class='ovo', or decision_function_shape='ovr'."
             )
         return self.multi_class

@@ -94,7 +94,7 @@ def rebuild_expansion(machine: Any) -> Expansion:
     if coefficients.shape[0] != rows or len(intercept) != wanted:
         raise ValueError(
             f"{coefficients.shape[0]} rows of coefficients and {len(intercept)} intercepts are not the {rows} and "
-            f"{wanted} of a machine with {n_classes} classes"
+            f"{wanted} of a model with {n_classes} classes"
         )
     if hasattr(machine, "tie_order_") and sorted(machine.tie_order_) != list(range(n_classes)):
         raise ValueError(f"tie_order_ must be an order of {n_classes} classes")

@@ -28,7 +28,7 @@ from widemargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed
 from widemargin.storage.atomic import replacing
 from widemargin.storage.errors import FileError
 
-KERNEL_NAMES = {"polynomial": "poly"}  # the others are called alike
+KERNEL_NAMES = {"polynomial": "poly"}  # all others have the same name
 KERNEL_TYPES = dict(zip((Linear, Polynomial, Gaussian, Sigmoid, Precomputed), KERNEL_PARAMETERS))
 
 

@@ -56,7 +56,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(eq=False)
 class LibsvmModel:
-    """What a model file says, classes in the order of the file.
+    """The content of a model file, with classes in the order of the file.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def parse_model(path: Any) -> LibsvmModel:
     for name, size in sizes.items():
         given = len(model.numbers(name))
         if given != size and not (name.startswith("prob") and given == 0):
-            raise FileError(f"{path} has {given} values of {name}; a machine with {n_classes} classes has {size}.")
+            raise FileError(f"{path} has {given} values of {name}; a model with {n_classes} classes has {size}.")
     if model.classifies:
         n_support = head["nr_sv"]
         if len(set(head["label"])) != n_classes or n_support.sum() != count or n_support.min() < 0:

@@ -117,7 +117,7 @@ def _values(model: Any, X: Tensor) -> Tensor:
     else:
         vectors = vectors.toarray() if sp.issparse(vectors) else vectors
         if not isinstance(vectors, np.ndarray) or vectors.dtype.kind != "f":
-            raise ValueError("ONNX export needs support vectors of numbers; this machine was trained on other objects.")
+            raise ValueError("ONNX export needs support vectors of numbers; this model was trained on other objects.")
         block = kernel_matrix(kernel, X, vectors.astype(np.float64))
     per_machine = combine(expansion.coefficients, sp.identity(len(vectors), format="csr"), expansion.class_starts)
     return block @ per_machine.T + expansion.intercept

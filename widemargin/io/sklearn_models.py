@@ -52,7 +52,7 @@ def from_sklearn(fitted: Any) -> Any:
     >>> from_sklearn(theirs).decision_function([[0.5]])
     array([0.5])
     """
-    import sklearn.svm  # here, because it takes longer to import than all of widemargin
+    import sklearn.svm  # imported here, because it takes longer than all of widemargin
 
     name = _name_of(fitted, "sklearn.svm", sklearn.svm)
     check_is_fitted(fitted)
@@ -122,7 +122,7 @@ def to_sklearn(model: Any) -> Any:
     fitted._gamma = float(getattr(expansion.kernel, "gamma", 0.0)) if named else 0.0
     fitted._sparse = named and sp.issparse(model.support_vectors_)
     fitted.support_vectors_ = _vectors_of(model, fitted)
-    if not named:  # its training data are the support vectors: no others are ever evaluated
+    if not named:  # the support vectors replace the training data: no other samples are evaluated
         setattr(fitted, TRAINING_DATA, model.support_vectors_)
         fitted.support_ = np.arange(len(model.support_), dtype=np.int32)
         fitted.shape_fit_ = (len(model.support_),)
@@ -143,7 +143,7 @@ def counterpart(model: Any, kind: type, attributes: tuple[str, ...] = (), **para
     """An estimator of another library, with the parameters that both have and, of a fitted model, some attributes."""
     given = model.get_params(deep=False) | parameters
     if given.get("cache_size", 0) is None:
-        del given["cache_size"]  # ours is sized to the free memory, scikit-learn's is a number
+        del given["cache_size"]  # our default depends on the free memory, scikit-learn's is a number
     known = kind._get_param_names()  # type: ignore[attr-defined]
     made = kind(**{key: value for key, value in given.items() if key in known})
     for attribute in (*SHARED, *attributes):

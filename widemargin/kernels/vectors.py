@@ -67,13 +67,13 @@ class Vectors:
         return self.builder.extract_value(array.shape, axis)
 
     def at(self, data: Any, *offsets: Any) -> Any:
-        """The address some numbers further on."""
+        """Return the address offset by some numbers."""
         for offset in offsets:
             data = self.builder.gep(data, [offset])
         return data
 
     def load(self, data: Any, *offsets: Any) -> Any:
-        """The vector that begins there."""
+        """Load the vector that begins at an address."""
         value = self.builder.load(self._as_vector(self.at(data, *offsets)))
         value.align = self.align
         return value
@@ -87,7 +87,7 @@ class Vectors:
         return self.builder.shuffle_vector(lane, nothing, constant(ir.VectorType(ir.IntType(32), self.lanes), 0))
 
     def variable(self) -> Any:
-        """A vector that changes; the compiler keeps it in a register."""
+        """A mutable vector, which the compiler keeps in a register."""
         return cgutils.alloca_once(self.builder, self.kind)
 
     def _as_vector(self, data: Any) -> Any:

@@ -216,7 +216,7 @@ class Expansion:
         return pieces
 
     def support(self, dtype: Any, general: bool = False) -> Samples:
-        """Return the support vectors prepared for the kernel, once per precision; `general`: comparable with any row."""
+        """Return the support vectors prepared for the kernel, once per precision; `general`: suitable for any row."""
         if not general:
             return self.once(dtype, lambda: self.kernel.prepare(self.vectors, dtype))
 

@@ -40,7 +40,7 @@ class History:
         return len(self.sample)
 
     def learn(self, K: NDArray, function: Vector, label: Vector, numbers: NDArray[np.int64]) -> int:
-        """Learn from a few samples in order, given K between them and their current values; return the number of mistakes."""
+        """Learn from a few samples in order, given their K and current values; return the number of mistakes."""
         wrong, survival, first = go_through(K, function.copy(), label)
         if len(self.survival):
             self.survival[-1] += first

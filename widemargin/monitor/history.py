@@ -57,7 +57,7 @@ class History:
         record.note(iteration)
 
     def table(self) -> dict[str, NDArray]:
-        """Return columns of equal length: `problem`, the number of the two-class problem, and the columns of a `Trace`."""
+        """Return columns of equal length: `problem`, the number of the two-class problem, and those of a `Trace`."""
         records = sorted(self.records, key=lambda record: record.number)
         rows = [{"problem": record.number, **row} for record in records for row in record.rows]
         return {name: np.array([row[name] for row in rows]) for name in ("problem", *COLUMNS)}

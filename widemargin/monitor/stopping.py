@@ -54,7 +54,7 @@ class Stopping:
     def relative_to(self, weight: NDArray[np.float64]) -> Stopping:
         """Return the rule for nu- and one-class SVMs, whose slopes are as large as the weights of their samples.
 
-        With weights of about one or more, tol is unchanged. With small weights it is reduced in proportion: otherwise it
-        would be met before the first step.
+        With weights of about one or more, tol is unchanged. With small weights it is reduced in proportion: otherwise
+        it would be met before the first step.
         """
         return replace(self, tol=self.tol * min(1.0, float(weight.mean())))

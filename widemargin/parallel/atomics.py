@@ -6,8 +6,8 @@ This needs one call from Python per thread, not one per tile:
         number = next_turn(turn)    # turn: np.zeros(1, np.int64), the same array in every thread
         if number >= count: break
 
-A delayed thread processes fewer tiles. On two cores it is hardly faster than tiles dispatched by Python, but it needs no
-GIL for each tile.
+A delayed thread processes fewer tiles. On two cores it is hardly faster than tiles dispatched by Python, but it does
+not need the GIL for each tile.
 """
 
 from __future__ import annotations

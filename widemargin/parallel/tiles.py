@@ -78,7 +78,7 @@ def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
     futures: list[Future[None]] = []
     error: BaseException | None = None
     try:
-        with suppress(RuntimeError):  # at interpreter exit, or if no thread can be started, all tiles run on this thread
+        with suppress(RuntimeError):  # at interpreter exit, or without new threads, this thread runs all tiles
             for _ in range(min(n_threads, count) - 1):
                 futures.append(_executor(n_threads - 1).submit(work))
         work()

@@ -182,7 +182,7 @@ class BoundaryDisplay(Display):
         return self._finish(self.plane.note, unringed, legend=legend)
 
     def _draw_two_sides(self, ax: Axes, theme: Theme, contours: bool) -> None:
-        """Tint by the value of f, the boundary f = 0, and the margins |f| = 1."""
+        """Draw the tint by the value of f, the boundary f = 0, and the margins |f| = 1."""
         from matplotlib.colors import LinearSegmentedColormap
 
         values, margins = self.values, self.kind == "two classes"
@@ -190,7 +190,7 @@ class BoundaryDisplay(Display):
         outside, inside = theme.faint, theme.colour(0)  # a one-class SVM has its data on the positive side
         if margins:
             low, high, outside, inside = -TINT_SATURATES, TINT_SATURATES, theme.colour(0), theme.colour(1)
-        zero = -low / (high - low)  # the paper shows at f = 0 also where the two sides reach differently far
+        zero = -low / (high - low)  # the background is visible at f = 0 even if the two sides have different ranges
         deepest = [theme.tint(colour, DEEPEST_TINT) for colour in (outside, inside)]
         tints = LinearSegmentedColormap.from_list("sides", [(0.0, deepest[0]), (zero, theme.paper), (1.0, deepest[1])])
         extent = (self.xs[0], self.xs[-1], self.ys[0], self.ys[-1])
@@ -212,7 +212,7 @@ class BoundaryDisplay(Display):
         tints = ListedColormap([theme.tint(theme.colour(k), REGION_TINT) for k in range(n_classes)])
         ax.pcolormesh(self.xs, self.ys, self.values, cmap=tints, vmin=-0.5, vmax=n_classes - 0.5, rasterized=True)
         for k in range(n_classes):
-            member = gaussian_filter((self.values == k).astype(float), 1.0, mode="nearest")  # no stairs along the grid
+            member = gaussian_filter((self.values == k).astype(float), 1.0, mode="nearest")  # smooths the grid's steps
             self._line(member, [0.5], None, color=theme.ink, linewidth=1.4)
         ax.plot([], [], color=theme.ink, linewidth=1.4, label="boundaries")
 

@@ -96,7 +96,7 @@ class KernelMatrixDisplay(Display):
         ax, theme = self._begin(ax, (6.4, 5.2))
         low, high = float(self.matrix.min()), float(self.matrix.max())
         colours, line = "cividis", "white"
-        if low < 0.0:  # signs matter: a scale with its middle at zero
+        if low < 0.0:  # with both signs, a colour scale centred at zero
             low, high = min(low, -high), max(-low, high)
             colours, line = "PuOr_r", theme.ink
         low = min(0.0, low)

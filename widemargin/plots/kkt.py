@@ -112,7 +112,7 @@ class KKTDisplay(Display):
         return x, y
 
     def _ends(self) -> tuple[float, float]:
-        """From where to where the picture reaches: all samples and the corners, with some room."""
+        """Return the limits of the picture: all samples and the corners, with some room."""
         return with_room([*self.conditions.position, *self.conditions.corners])
 
 

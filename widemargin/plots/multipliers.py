@@ -1,4 +1,4 @@
-"""The multipliers of a fitted model beside the optimality conditions they have to meet.
+"""The multipliers of a fitted model, and the optimality conditions that they have to meet.
 
 With u the position of a sample, alpha its multiplier and C_i its bound, the conditions of Karush, Kuhn and Tucker say
 
@@ -165,12 +165,12 @@ def _box(machine: Any, weight: Vector) -> tuple[Vector, Vector]:
 
 
 def parameters(machine: Any) -> dict[str, Any]:
-    """The parameters a model has; scikit-learn's also carry nu, C and epsilon of the others as attributes."""
+    """Return the parameters of a model; scikit-learn's models also have unrelated nu, C and epsilon as attributes."""
     return machine.get_params(deep=False)
 
 
 def tube_of(machine: Any, residual: Vector, bound: Vector) -> float:
-    """Half-width of the tube; a nu-SVM of scikit-learn does not say, but the share nu lies outside."""
+    """Return the half-width of the tube; for a nu-SVM of scikit-learn, from the share nu of samples outside."""
     given = parameters(machine)
     if "nu" not in given or hasattr(machine, "epsilon_"):
         return float(getattr(machine, "epsilon_", given.get("epsilon", 0.0)))

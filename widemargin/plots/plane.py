@@ -107,7 +107,7 @@ def _pair(features: Sequence[int | str] | str, names: list[str]) -> list[int]:
 
 
 def _principal(samples: Matrix) -> Plane:
-    """Standardised first: otherwise the plane would follow whichever feature has the largest unit."""
+    """Principal components of standardised features, so that no feature dominates by its unit."""
     if min(samples.shape) < 2:
         raise ValueError(f"features='pca' needs at least two samples and two features; X has shape {samples.shape}.")
     from sklearn.decomposition import PCA

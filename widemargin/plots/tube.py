@@ -1,4 +1,4 @@
-"""The tube of a regression model: errors up to epsilon cost nothing, samples on its wall or outside carry the fit.
+"""The tube of a regression model: errors up to epsilon cost nothing, samples on its edge or outside determine the fit.
 
 one feature     the curve f(x) with the tube f(x) +- epsilon around it
 `feature=k`     the same along one of many features, the others held at their medians

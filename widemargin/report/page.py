@@ -1,4 +1,4 @@
-"""A report on a fitted model as one HTML page: nothing is loaded from anywhere, everything is in the file.
+"""A report on a fitted model as one self-contained HTML page, which loads no other resources.
 
 what was trained -> how close to the optimum -> how good -> hardest examples -> how training went
 -> support vectors -> scale of the features -> how to reproduce
@@ -121,7 +121,7 @@ def write_report(
 
 @cache
 def _template() -> Template:
-    """The page; whatever is put into it is escaped."""
+    """Return the page template; all inserted values are escaped."""
     pages = Environment(
         loader=PackageLoader("widemargin.report"),
         autoescape=True,
