@@ -1,4 +1,4 @@
-"""Support vector machines with the face of scikit-learn, trained fast, each answer with a certificate."""
+"""Support vector machines with the interface of scikit-learn, trained fast, each answer with a certificate."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 # Where each public name is defined. Names are imported when first used, so that `widemargin --help` does not wait for
-# scikit-learn. None of them may also be the name of a module of this package: importing that would take its place.
+# scikit-learn. None may also be the name of a module of this package, whose import would replace it.
 _HOME = {
     "Certificate": "certificate",
     "KernelCheck": "kernels.validity",
@@ -72,7 +72,7 @@ _moved.install()
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, or a module of the package that is not imported yet."""
+    """Return a public name, or a module of the package that is not imported yet."""
     if name in _HOME:
         value = getattr(_lazy.load(f"widemargin.{_HOME[name]}"), name)
         globals()[name] = value

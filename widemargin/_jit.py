@@ -1,12 +1,12 @@
-"""The one door to Numba: every compiled function of the package is made by `jit` below.
+"""The only import of Numba: every compiled function of the package is made by `jit` below.
 
-Why a door. Numba's disk cache looks only at the file that defines a function. A function compiled into its caller from
-another file is not looked at, so after an upgrade the old machine code could answer. Here the stamp of every cache
-entry carries a digest of all sources that compiled code is made from: edit any of them and all is compiled anew.
+Numba's disk cache checks only the file that defines a function. A function compiled into its caller from another file
+is not checked, so after an upgrade old machine code could be used. Here the stamp of every cache entry contains a
+digest of all sources of compiled code: after an edit of any of them everything is recompiled.
 
-What it gives: no GIL, C division, the disk cache where a folder for it can be written, and plain compilation in memory
-where none can (a read-only installation). The stamp uses two private attributes of Numba; should they vanish, the disk
-cache is not used rather than trusted.
+Functions release the GIL, use C division, and are cached on disk where a folder can be written; otherwise (a read-only
+installation) they are compiled in memory. The stamp uses two private attributes of Numba; if they disappear, the disk
+cache is not used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -31,15 +32,18 @@ REASSOCIATE = frozenset({"reassoc", "contract", "arcp", "nsz", "afn"})
 #: Fast-math that keeps the order of sums: products and sums may fuse, nothing else changes.
 CONTRACT = frozenset({"contract", "nsz"})
 
+#: Variables of all problems of a first fit up to which interpreting some functions takes less than 0.1 s.
+FEW_VARIABLES = 6_000
+
 INTERPRETED = bool(config.DISABLE_JIT)  # NUMBA_DISABLE_JIT=1: functions run as plain Python, for coverage and debugging
 
 
-#: Patterns that begin with plain letters are searched for ten times faster than ones anchored to the line.
+#: A search for patterns that begin with plain letters is ten times faster than for patterns anchored to the line.
 _IMPORTS = (re.compile(rb"from (widemargin[\w.]*) import ([\w, ]*)"), re.compile(rb"import (widemargin[\w.]*)()"))
 
 
 def imports_of(text: bytes) -> list[str]:
-    """Modules of the package that a source imports, and the names it imports from them, which may be modules too."""
+    """Return the modules of the package that a source imports, and the names imported from them, possibly modules."""
     found = []
     for pattern in _IMPORTS:
         for match in pattern.finditer(text):
@@ -51,9 +55,9 @@ def imports_of(text: bytes) -> list[str]:
 
 
 def compiled_sources(root: Path) -> dict[str, bytes]:
-    """Module name and text of every source with compiled functions, and of whatever those import in turn.
+    """Return name and text of every module with compiled functions, and of all modules that these import in turn.
 
-    The rest (estimators, command line, pictures) can be edited without compiling anything anew.
+    All other modules (estimators, command line, plots) can be edited without recompilation.
     """
     texts = {}
     for path in sorted(root.rglob("*.py")):
@@ -72,7 +76,7 @@ def compiled_sources(root: Path) -> dict[str, bytes]:
 
 @functools.cache
 def package_digest() -> str:
-    """Digest of the sources that compiled code comes from, part of the stamp of each cache entry."""
+    """Return the digest of the sources of compiled code, part of the stamp of each cache entry."""
     digest = hashlib.blake2b(digest_size=16)
     for name, text in sorted(compiled_sources(Path(__file__).parent).items()):
         digest.update(name.encode())
@@ -90,17 +94,17 @@ def jit(
 ) -> Any:
     """Compile `function` on its first call with each signature; usable bare or with options.
 
-    The entry from C, which Numba adds to every function, is not used here and left out: 20 ms for ten arguments.
-    So is the one from Python where a function is `inner`, called by compiled ones only: five of them take 0.3 of the
-    5.4 s of a first fit. With `interpret_first` the first calls are interpreted (`_InterpretedFirst`), or those of them
-    whose arguments it accepts.
+    The C entry point, which Numba adds to every function, is not used here and omitted: 20 ms for ten arguments.
+    The Python entry point is omitted for an `inner` function, called by compiled functions only: five of them take 0.3
+    of the 5.4 s of a first fit. With `interpret_first` the first calls are interpreted (`_InterpretedFirst`), or those
+    of them whose arguments it accepts.
     """
     if function is None:
         return functools.partial(jit, fastmath=fastmath, cache=cache, inner=inner, interpret_first=interpret_first)
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": set(fastmath) or False}
     options["no_cfunc_wrapper"] = True
     options["no_cpython_wrapper"] = inner
-    if inner and not fastmath:  # into the callers, whose flags of fast-math would apply as well
+    if inner and not fastmath:  # inlined into callers, whose fast-math flags would apply
         options["inline"] = "always"
     dispatcher = numba.njit(**options)(function)
     if not INTERPRETED and (inner or interpret_first):
@@ -112,7 +116,7 @@ def jit(
 
 
 class _Inner(CPUDispatcher):
-    """A function without an entry from Python: a call from there would crash the process."""
+    """A function without a Python entry point, where a call from Python would crash the process."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"{self.py_func.__name__} is for compiled functions to call; from Python use its py_func.")
@@ -122,51 +126,59 @@ class _InterpretedFirst(CPUDispatcher):
     """A function that runs as plain Python in the first fit of a process, if that takes less time than compiling it.
 
     For functions that run once or twice per fit and take longer to compile than to interpret, such as those of the
-    certificate. Without fast-math both ways give the same bits. A version on disk is used at once.
+    certificate. Without fast-math both ways give the same bits. A version on disk is used immediately.
     """
 
     accepts: bool | Callable[..., bool]
-    #: Samples for which calls may still be interpreted, at 10 to 50 microseconds for each of a call.
-    samples_left = 25_000
+    is_allowed = True  # until the first fit of the process has ended
 
     def __call__(self, *args: Any) -> Any:
-        n_samples = _longest_array(args)
         is_meant = self.accepts if isinstance(self.accepts, bool) else self.accepts(*args)
-        if self.overloads or not is_meant or n_samples > self.samples_left or self._load(args):
+        if not self.is_allowed or not is_meant or _longest_array(args) > FEW_VARIABLES or self._load(args):
             self.__class__ = CPUDispatcher
             return self(*args)
-        _InterpretedFirst.samples_left -= n_samples
         with np.errstate(all="ignore"):
             return interpreted(self)(*args)
 
     def _load(self, args: tuple) -> bool:
-        """Load the compiled version for these arguments, as `Dispatcher.compile` does; False where disk has none."""
+        """Load the compiled version for these arguments, as `Dispatcher.compile` does; False if there is none on disk."""
+        signature = tuple(map(self.typeof_pyval, args))
         with global_compiler_lock:
-            compiled = self._cache.load_overload(tuple(map(self.typeof_pyval, args)), self.targetctx)
-            if compiled is None:
-                return False
-            self.targetctx.insert_user_function(compiled.entry_point, compiled.fndesc, [compiled.library])
-            self.add_overload(compiled)
+            if signature not in self.overloads:
+                compiled = self._cache.load_overload(signature, self.targetctx)
+                if compiled is None:
+                    return False
+                self.targetctx.insert_user_function(compiled.entry_point, compiled.fndesc, [compiled.library])
+                self.add_overload(compiled)
         return True
 
 
+@contextmanager
+def first_fit(n_variables: int) -> Iterator[None]:
+    """Context of a fit with so many variables: small first fits of a process interpret some functions, others compile."""
+    if n_variables > FEW_VARIABLES:
+        compile_at_once()
+    yield
+    compile_at_once()  # a process that fits again will fit often
+
+
 def compile_at_once() -> None:
-    """Interpret no function from now on."""
-    _InterpretedFirst.samples_left = 0
+    """Interpret no function in this process from now on."""
+    _InterpretedFirst.is_allowed = False
 
 
 def _longest_array(values: tuple) -> int:
-    """Length of the longest array among values, those inside tuples counted."""
+    """Return the length of the longest array among values, including arrays inside tuples."""
     sizes = (_longest_array(v) if isinstance(v, tuple) else len(v) if isinstance(v, np.ndarray) else 0 for v in values)
     return max(sizes, default=0)
 
 
 @functools.cache
 def interpreted(function: Any) -> FunctionType:
-    """The source of a function as plain Python, with that of the functions it calls which may be interpreted.
+    """Return a function as plain Python, together with the functions it calls that may be interpreted.
 
-    Those are the plain ones of the package, the inner ones, and the ones interpreted first. Loops that are worth
-    compiling stay compiled, and so does what has fast-math: interpreted, it would give other bits.
+    These are plain functions of the package, inner functions, and functions interpreted first. Loops worth compiling
+    stay compiled, and so do functions with fast-math, which would give other bits if interpreted.
     """
     source = getattr(function, "py_func", function)
     called = {}
@@ -182,13 +194,13 @@ def interpreted(function: Any) -> FunctionType:
 
 
 class _OpenedLater:
-    """Stands for a function's disk cache until the function is first used: opening all at import takes 30 ms."""
+    """Placeholder for a function's disk cache until the function is first used: opening all at import takes 30 ms."""
 
     def __init__(self, dispatcher: Any) -> None:
         self.dispatcher, self.none = dispatcher, dispatcher._cache
 
     def open(self) -> Any:
-        """Put the disk cache in its place; where there is none to trust, the one that keeps nothing."""
+        """Replace the placeholder by the disk cache, or by an empty cache if there is no reliable one."""
         try:
             self.dispatcher.enable_caching()
             trusted = _stamp(self.dispatcher)
@@ -211,7 +223,7 @@ class _OpenedLater:
 
 
 def _stamp(dispatcher: Any) -> bool:
-    """Add the package digest to the source stamp of a dispatcher's cache; False where Numba's internals differ."""
+    """Add the package digest to the source stamp of a dispatcher's cache; return False if Numba's internals differ."""
     cache_file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if cache_file is None or not hasattr(cache_file, "_source_stamp"):
         return False

@@ -1,8 +1,8 @@
-"""Import a module when a name in it is first asked for, and show what went wrong in it if that fails.
+"""Import a module when a name in it is first used, and report errors raised by the import.
 
-`from widemargin import SVC` asks the package for an attribute. Python takes an AttributeError for the answer "there is
-none" and says "cannot import name 'SVC'", also where the error came from the middle of a module that `SVC` needs. Here
-such an error becomes an ImportError, which Python passes on, with the real one as its cause.
+`from widemargin import SVC` looks up an attribute of the package. Python takes an AttributeError to mean that there is
+none and reports "cannot import name 'SVC'", even if the error was raised inside a module that `SVC` needs. Here such an
+error becomes an ImportError, which Python passes on, with the original error as its cause.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import ModuleType
 
 
 def load(name: str) -> ModuleType:
-    """The module of that name, imported if need be."""
+    """Return the module of that name, imported if necessary."""
     try:
         return importlib.import_module(name)
     except AttributeError as error:

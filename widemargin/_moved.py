@@ -1,4 +1,4 @@
-"""Old module names as aliases of the modules that took their place, so that older pickles load.
+"""Old module names as aliases of the modules that replaced them, so that older pickles load.
 
 A pickle names the module of every class in it. `widemargin.linear.svc` is now `widemargin.estimators.linear_svc`; an
 import of the old name returns the new module.
@@ -50,7 +50,7 @@ MOVED = {
 
 
 class MovedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Import hook that resolves the old names; it comes before the finder of files, which knows only the new ones."""
+    """Import hook that resolves the old names; it precedes the file finder, which finds only the new names."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -60,7 +60,7 @@ class MovedModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         module = importlib.import_module(PREFIX + MOVED[spec.name.removeprefix(PREFIX)])
-        spec.loader_state = module.__spec__  # the import system will write `spec` over it
+        spec.loader_state = module.__spec__  # the import system overwrites it with `spec`
         return module
 
     def exec_module(self, module: ModuleType) -> None:

@@ -1,11 +1,11 @@
 """Private names of scikit-learn: imported here, and by every other module from here.
 
-Estimators of scikit-learn and of others use them, but they may move without notice. Then this file changes, and no
-other; `tests/project/test_private_names.py` names the versions they hold for, and says which one is missing.
+Estimators of scikit-learn and of other packages use them, but they may move without notice. Then only this file
+changes; `tests/project/test_private_names.py` lists the supported versions, and reports a missing name.
 
-Estimators also inherit private methods from scikit-learn. Three modules call some, for lack of a public way:
-`estimators/plain_data.py` (the picture in a notebook), `io/model_file.py` (the check of parameters) and
-`monitor/callbacks.py` (callbacks, from 1.9 on). `io/sklearn_models.py` reads and writes attributes of fitted machines.
+Estimators also inherit private methods from scikit-learn. Three modules call some, for lack of a public interface:
+`estimators/plain_data.py` (the diagram in a notebook), `io/model_file.py` (the check of parameters) and
+`monitor/callbacks.py` (callbacks, from 1.9 on). `io/sklearn_models.py` reads and writes attributes of fitted models.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Put our machines where a program expects scikit-learn's, and take them away again.
+"""Replace the classes of `sklearn.svm` by ours, and undo the replacement.
 
 Every name in a loaded module that is bound to a class of `sklearn.svm` is bound to ours of the same name: in
 `sklearn.svm` itself, in scikit-learn's own modules and in the user's, whatever the name there (`from sklearn.svm import
-SVC as Machine`). What was changed is written down, and exactly that is changed back.
+SVC as Machine`). All changes are recorded, and exactly these are undone.
 
 Left alone   the module that defines the class, so that models pickled by scikit-learn still load as what they are;
              objects that exist already; names inside functions, classes and containers.
@@ -18,12 +18,12 @@ from types import ModuleType, TracebackType
 from widemargin.estimators.registry import SKLEARN_COUNTERPARTS
 
 _lock = threading.RLock()
-_replaced: dict[str, list[tuple[ModuleType, str]]] = {}  # class -> the modules and the names there that now mean ours
+_replaced: dict[str, list[tuple[ModuleType, str]]] = {}  # class -> the modules and names that are now bound to ours
 _originals: dict[str, type] = {}  # class -> scikit-learn's
 
 
 class Patch:
-    """What one call of `patch_sklearn` changed; leaving it as a context manager changes it back."""
+    """The changes of one call of `patch_sklearn`; as a context manager it undoes them at the end of the block."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
@@ -52,7 +52,7 @@ def patch_sklearn(names: Iterable[str] | None = None) -> Patch:
     Returns
     -------
     patch : Patch
-        A context manager that undoes, at the end of the block, what this call did. `unpatch_sklearn` undoes all calls.
+        A context manager that undoes this call at the end of the block. `unpatch_sklearn` undoes all calls.
 
     Notes
     -----
@@ -87,7 +87,7 @@ def unpatch_sklearn(names: Iterable[str] | None = None) -> None:
     Parameters
     ----------
     names : iterable of str, default None
-        Classes to give back; None means all.
+        Classes to restore; None means all.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def unpatch_sklearn(names: Iterable[str] | None = None) -> None:
         chosen = tuple(_replaced) if names is None else _known([names] if isinstance(names, str) else names, ours)
         for name in chosen:
             for module, alias in _replaced.pop(name, []):
-                if vars(module).get(alias) is ours[name]:  # unless someone bound the name anew meanwhile
+                if vars(module).get(alias) is ours[name]:  # unless the name was rebound in the meantime
                     setattr(module, alias, _originals[name])
 
 
@@ -112,7 +112,7 @@ def _our_classes() -> dict[str, type]:
 
 
 def _known(names: Iterable[str], ours: dict[str, type]) -> tuple[str, ...]:
-    """The names as a tuple, or an error that names the unknown one."""
+    """Return the names as a tuple; raise an error for an unknown name."""
     chosen = tuple(names)
     for name in chosen:
         if name not in ours:
@@ -121,13 +121,13 @@ def _known(names: Iterable[str], ours: dict[str, type]) -> tuple[str, ...]:
 
 
 def _rebind(names: tuple[str, ...], ours: dict[str, type]) -> None:
-    """Bind every global name of a loaded module that means a class of theirs to ours, and write it down."""
+    """Rebind every global name of a loaded module that is bound to a class of scikit-learn, and record it."""
     class_of = {id(_originals[name]): name for name in names}
     defining = {_originals[name].__module__ for name in names}
     for title, module in list(sys.modules.items()):
         if not isinstance(module, ModuleType) or title in defining:
             continue
-        # the dictionary and not the attributes: those would wake lazy modules up
+        # the dictionary, not attributes, which would trigger imports of lazy modules
         for alias, value in list(vars(module).items()):
             name = class_of.get(id(value))
             if name is not None and value is _originals[name]:

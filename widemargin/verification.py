@@ -1,6 +1,6 @@
-"""Check a fitted machine, ours or scikit-learn's, against its training data: rebuild the problem, certify the answer.
+"""Check a fitted model, ours or scikit-learn's, against its training data: rebuild the problem, certify the answer.
 
-Only the public face of the model is used: support_, dual_coef_, intercept_ and its parameters. The signed multipliers
+Only public attributes are used: support_, dual_coef_, intercept_ and the parameters. The signed multipliers
 are read back from dual_coef_, the thresholds r from intercept_, so that a wrong bias shows as a violation:
 
     SVC, SVR, OneClassSVM   b = dual_coef,  r = -intercept
@@ -47,7 +47,7 @@ Vector = NDArray[np.float64]
 
 
 def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol: float | None = None) -> Certificate:
-    """Certificate of a fitted machine, computed afresh in float64 from its public attributes and its training data.
+    """Return the certificate of a fitted model, computed in float64 from its public attributes and its training data.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
 
 
 def _machine_of(model: Any) -> str:
-    """Which of the five machines a model is, by the name of its class or of a class it derives from."""
+    """Return which of the five SVM classes a model is an instance of, by the names of its class and base classes."""
     for kind in type(model).__mro__:
         if kind.__name__ in LIBSVM_TYPES:
             return kind.__name__
@@ -101,7 +101,7 @@ def _machine_of(model: Any) -> str:
 
 
 def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -> tuple[Kernel, TrainingSet]:
-    """The model's kernel and the samples that took part in its training."""
+    """Return the model's kernel and its training samples of positive weight."""
     precomputed = is_precomputed(model.kernel)
     if not takes_objects(model.kernel):
         X = check_array(X, accept_sparse=False if precomputed else "csr", dtype=(np.float64, np.float32))
@@ -140,7 +140,7 @@ class _Fitted:
 
     @property
     def near(self) -> float:
-        """Relative distance from a bound that rounding explains; LIBSVM's sums drift, and are scaled back."""
+        """Relative distance from a bound due to rounding; LIBSVM's sums drift and are rescaled."""
         return SAME if hasattr(self.model, "certificate_") else FEASIBILITY
 
     def verify_classifier(self) -> list[Certificate]:
@@ -236,7 +236,7 @@ class _Fitted:
 
 
 def _on_bounds(dual: SignedDual, beta: Vector, near: float) -> Vector:
-    """The multipliers with those that differ from a bound by rounding put on it; none is small enough to be zero."""
+    """Return the multipliers, with those within rounding of a bound moved to it; none is small enough to be zero."""
     for bound in (dual.lower, dual.upper):
         with np.errstate(invalid="ignore"):
             beta = np.where(np.abs(beta - bound) <= near * np.abs(beta), bound, beta)
@@ -246,8 +246,8 @@ def _on_bounds(dual: SignedDual, beta: Vector, near: float) -> Vector:
 def _split(coefficients: Vector, bound: Vector, half: float, error: Vector) -> Vector:
     """alpha and -alpha* of nu-regression from their difference.
 
-    Both halves must sum to `half`. At most one of a pair is nonzero unless the tube has no width; then what is missing
-    goes to both, at the samples with the smallest error, which leaves the function as it is.
+    Both halves must sum to `half`. At most one of a pair is nonzero unless the tube has no width; then the difference
+    is added to both, at the samples with the smallest error, which does not change the function.
     """
     above, below = np.maximum(coefficients, 0.0), np.maximum(-coefficients, 0.0)
     missing = half - max(above.sum(), below.sum())
@@ -260,7 +260,7 @@ def _split(coefficients: Vector, bound: Vector, half: float, error: Vector) -> V
 
 
 def narrowest_tube(error: Vector, bound: Vector, nu: float) -> float:
-    """Half-width of the best tube for given errors: samples with a share nu of the total weight lie outside."""
+    """Return the half-width of the best tube for given errors: a share nu of the total weight lies outside."""
     order = np.argsort(-error)
     outside = np.cumsum(bound[order])
     place = int(np.searchsorted(outside, nu * outside[-1] * (1.0 - FEASIBILITY)))

@@ -30,9 +30,9 @@ for model, target in (
     (SVC(C=3.0), y > 0), (SVC(C=30.0, loss="squared_hinge"), y > 0), (SVR(C=5.0), y), (NuSVC(nu=0.3), y > 0)
 ):
     if sys.argv[1] == "interpret":
-        _jit._InterpretedFirst.samples_left = 25_000  # as in a new process
+        _jit._InterpretedFirst.is_allowed = True  # as in a new process
     certificate = model.fit(X, target, weight).certificate_
-    assert _jit._InterpretedFirst.samples_left == 0, "a second fit compiles"
+    assert not _jit._InterpretedFirst.is_allowed, "a second fit compiles"
     facts = {name: repr(value) for name, value in dataclasses.asdict(certificate).items() if name != "seconds"}
     answers.append([model.dual_coef_.tobytes().hex(), model.intercept_.tobytes().hex(), facts])
 compiled = [len(f.overloads) for f in (certify_point, solve_rounds)]
@@ -55,7 +55,7 @@ def test_interpreted_and_compiled_functions_give_the_same_bits(tmp_path):
 
 @pytest.fixture
 def total(monkeypatch):
-    monkeypatch.setattr(_jit._InterpretedFirst, "samples_left", 100)
+    monkeypatch.setattr(_jit._InterpretedFirst, "is_allowed", True)
 
     @_jit.jit(interpret_first=lambda values, *rest: values[0] >= 0.0, cache=False)
     def total(values, pair):
@@ -67,14 +67,20 @@ def total(monkeypatch):
     return total
 
 
-@pytest.mark.parametrize(("first", "n", "is_compiled"), [(1.0, 60, False), (-1.0, 60, True), (1.0, 101, True)])
+@pytest.mark.parametrize(("first", "n", "is_compiled"), [(1.0, 60, False), (-1.0, 60, True), (1.0, 6001, True)])
 def test_long_arrays_and_other_arguments_are_compiled_for_at_once(total, first, n, is_compiled):
     assert total(np.full(n, first), (1.0, 2)) == n * first
     assert bool(total.overloads) is is_compiled
 
 
-def test_samples_of_all_calls_count(total):
-    for n_samples in (50, 100, 150):
-        with np.errstate(all="raise"):  # interpreted like compiled: a division by zero is infinite and says nothing
+def test_a_second_fit_compiles(total):
+    for n_fits in range(2):
+        with np.errstate(all="raise"), _jit.first_fit(50):  # interpreted like compiled: 1 / 0 is infinite, silently
             assert total(np.full(50, 1.0), (np.float64(0.0), np.zeros(20))) == np.inf
-        assert bool(total.overloads) is (n_samples > 100)
+        assert bool(total.overloads) is (n_fits == 1)
+
+
+def test_a_large_first_fit_compiles(total):
+    with _jit.first_fit(6001):
+        assert total(np.full(50, 1.0), (1.0, 2)) == 50.0
+    assert total.overloads

@@ -1,9 +1,9 @@
-"""Decision values of samples under machines that have not seen them, for the sigmoids of calibration/sigmoid.py.
+"""Decision values of held-out samples, for the sigmoids of calibration/sigmoid.py.
 
-Values of samples a machine was trained on are too good. So the samples are cut into five folds, and each fold is held
-out once by emptying the boxes of its samples. They stay in the problem, so K b already holds their values; the kernel
-rows of the fit serve all folds, and each begins at the answer to the whole problem (alpha seeding: DeCoste & Wagstaff
-2000, KDD). Every fold is solved to the tolerance of the fit.
+Decision values of training samples are biased. So the samples are split into five folds, and each fold is held out
+once by emptying the boxes of its samples. They stay in the problem, so K b already contains their values; the kernel
+rows of the fit serve all folds, and each fold starts at the answer to the whole problem (alpha seeding: DeCoste &
+Wagstaff 2000, KDD). Every fold is solved to the tolerance of the fit.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from widemargin.problems.warm_start import nearest_feasible, sums_of
 from widemargin.training.task import Task
 
 N_FOLDS = 5  # as LIBSVM; Platt's experiments used three
-NO_FOLD = N_FOLDS  # of a sample that cannot be held out
+NO_FOLD = N_FOLDS  # fold of a sample that cannot be held out
 
 
 class Folds:
-    """Which samples each two-class problem holds out, and what became of them.
+    """The held-out samples of each two-class problem, and their decision values.
 
     Parameters
     ----------
-    problems : the two-class problems of the machine
+    problems : the two-class problems of the model
     labels : class number of each sample
     weight : weight of each sample
-    seed : decides the folds
+    seed : seed of the random folds
     """
 
     def __init__(
@@ -49,12 +49,12 @@ class Folds:
             for side, others in ((1.0, before[~positive]), (-1.0, before[positive])):
                 sizes = np.bincount(others, minlength=N_FOLDS)
                 last = int(sizes.argmax())
-                if sizes[last] == len(others):  # without this fold there is only one side, and its margin is the value
+                if sizes[last] == len(others):  # without this fold there is only one class, and its margin is the value
                     values[before == last] += side
                     fold[before == last] = NO_FOLD
 
     def tasks(self, whole: Sequence[Task]) -> list[Task]:
-        """Each problem again without each of its folds, beginning at its answer; `left_out` says which is which."""
+        """Return a task per problem and fold, started at the problem's answer; `left_out` lists problem and fold."""
         tasks = []
         for number, task in enumerate(whole):
             for fold in np.setdiff1d(self.fold[number], [NO_FOLD]):
@@ -65,7 +65,7 @@ class Folds:
         return tasks
 
     def take(self, number: int, fold: int, values: Vector) -> None:
-        """Keep the decision values of the samples of a fold under the machine without them."""
+        """Store the decision values of the samples of a fold, from the model trained without them."""
         held_out = self.fold[number] == fold
         self.values[number][held_out] = values[held_out]
 
@@ -79,7 +79,7 @@ class Folds:
 
 
 def assign_folds(labels: NDArray, seed: np.random.RandomState) -> NDArray[np.int64]:
-    """Fold of each sample, each class spread evenly over the folds in random order."""
+    """Return the fold of each sample; each class is spread evenly over the folds in random order."""
     fold = np.empty(len(labels), np.int64)
     for label in np.unique(labels):
         members = seed.permutation(np.flatnonzero(labels == label))
@@ -88,9 +88,9 @@ def assign_folds(labels: NDArray, seed: np.random.RandomState) -> NDArray[np.int
 
 
 def without_samples(dual: SignedDual, away: NDArray[np.bool_]) -> SignedDual | None:
-    """The problem with the boxes of some samples empty; None where its sums cannot be kept.
+    """Return the problem with the boxes of some samples emptied; None if its sums cannot be kept.
 
-    Sums that are not zero (nu-machines) shrink with the box that is left, and to what its smallest group can hold.
+    Sums that are not zero (nu-SVMs) shrink with the remaining box, and to what its smallest group can hold.
     """
     empty = away if dual.row is None else away[dual.row]
     lower, upper = np.where(empty, 0.0, dual.lower), np.where(empty, 0.0, dual.upper)

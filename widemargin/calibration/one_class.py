@@ -1,7 +1,7 @@
 """Probability of being an inlier, by binning the decision values of the training samples (Que & Lin 2022).
 
-The values of the training samples are sorted. Those below zero and those above are cut into five bins each of equally
-many samples; the middles of the ten bins are the marks. A new value between marks i - 1 and i gets the probability
+The values of the training samples are sorted. Those below zero and those above are divided into five bins of equally
+many samples each; the middles of the ten bins are the marks. A new value between marks i - 1 and i gets the probability
 i / 10 of being normal; below the first mark 0.001, above the last 0.999.
 
 See  Que & Lin (2022), "One-class SVM probabilistic outputs", the binning method, as in LIBSVM since 3.31.
@@ -39,7 +39,7 @@ def density_marks(values: Vector, weight: Vector) -> Vector | None:
         return None
     steps = np.arange(HALF + 1) / HALF
     below, above = outside * steps, outside + inside * steps
-    if counts:  # bins are cut between samples, as LIBSVM's whole numbers do
+    if counts:  # bins end between samples, as with LIBSVM's integers
         below, above = np.floor(below + 1e-9), np.floor(above + 1e-9)
     # a position p belongs to the sample that covers it: the first with more than p below its end, for ends the last
     edges = np.empty(2 * HALF + 1)
@@ -51,7 +51,7 @@ def density_marks(values: Vector, weight: Vector) -> Vector | None:
 
 
 def probability_of_normal(values: Vector, marks: Vector) -> Vector:
-    """Probability that samples with these decision values are no outliers."""
+    """Probability that samples with these decision values are not outliers."""
     bins = np.searchsorted(marks, values, side="right")  # number of marks at or below the value
     result = np.clip(bins, 1, 2 * HALF - 1) / (2 * HALF)
     result[values < marks[0]] = LOWEST

@@ -1,4 +1,4 @@
-"""From decision values to probabilities: a sigmoid per two-class machine, coupled over all classes.
+"""From decision values to probabilities: a sigmoid per two-class model, coupled over all classes.
 
 Sigmoid     P(positive | f) = 1 / (1 + exp(A f + B)), with A and B of largest likelihood for the targets
             t+ = (N+ + 1) / (N+ + 2) and t- = 1 / (N- + 2) (Platt 1999), by Newton's method with backtracking in the
@@ -29,19 +29,19 @@ from widemargin.gram.gram import ROW_TILE
 from widemargin.kernels.exponential import exp_nonpositive
 from widemargin.linalg.arrays import Vector
 
-NEWTON_STEPS = 100  # Newton converges in about ten; more means the data are separable and A runs off
-SHORTEST_STEP = 1e-10  # line search gives up here: the likelihood is flat to rounding
+NEWTON_STEPS = 100  # Newton converges in about ten; more means that the data are separable and A diverges
+SHORTEST_STEP = 1e-10  # smallest step of the line search: below, the likelihood is flat to rounding
 HESSIAN_RIDGE = 1e-12  # keeps H positive definite when all decision values are equal
 GRADIENT_TOL = 1e-5  # of the likelihood per unit of A and B
 LARGE_PRODUCT = 1e300  # factors are at most 2
 SMALLEST_PROBABILITY = 1e-7  # pairwise probabilities keep this distance from 0 and 1, so that coupling has a solution
-AHEAD = 1e-9  # by which the predicted class leads where it had to be put first: no tie, and no visible difference
+AHEAD = 1e-9  # lead of a predicted class that had to be put first: no tie, and no visible difference
 
 
 class PlattScaling(BaseEstimator):
-    """Probabilities from decision values of any machine: the composable form of `SVC(probability=True)`.
+    """Probabilities from decision values of any model: the composable form of `SVC(probability=True)`.
 
-    Give it values of samples the machine was not trained on, for example from
+    Use decision values of samples that the model was not trained on, for example from
     `sklearn.model_selection.cross_val_predict(machine, X, y, method="decision_function")`.
 
     Attributes
@@ -94,10 +94,10 @@ class PlattScaling(BaseEstimator):
         check_is_fitted(self)
         n_classes = len(self.classes_)
         result = probabilities(self._columns(values), self.A_, self.B_, n_classes, "ovo")
-        return result[:, ::-1] if n_classes == 2 else result  # of two classes the second is the positive one
+        return result[:, ::-1] if n_classes == 2 else result  # the second of two classes is positive
 
     def _columns(self, values: Any) -> Vector:
-        """Values as one column per two-class machine."""
+        """Return the values as one column per two-class model."""
         values = np.asarray(values, np.float64)
         values = values[:, None] if values.ndim == 1 else values
         n_classes = len(self.classes_)
@@ -168,7 +168,7 @@ def negative_log_likelihood(
 def sigmoid_sums(
     values: Vector, target: Vector, weight: Vector, a: float, b: float, work: Vector
 ) -> tuple[float, float, float, float, float, float]:
-    """All sums of `negative_log_likelihood` but that of the logarithms, from exp(-|u|) in `work`."""
+    """All sums of `negative_log_likelihood` except that of the logarithms, from exp(-|u|) in `work`."""
     loss = g1 = g2 = h11 = h21 = h22 = 0.0
     for i in range(values.shape[0]):
         f, e = values[i], work[i]
@@ -219,7 +219,7 @@ def probabilities(values: Vector, A: Vector, B: Vector, n_classes: int, scheme: 
 def agreeing_with(predicted: NDArray[np.intp], probability: Vector) -> Vector:
     """The nearest probabilities whose largest one is that of the predicted class, rows changed only where they differ.
 
-    The classes above the predicted one come down, and it comes up, to a common level: their mean.
+    The predicted class and the classes above it get a common value: their mean.
     """
     rows = np.flatnonzero(probability.argmax(axis=1) != predicted)
     result = probability.copy()

@@ -1,4 +1,4 @@
-"""Certificates of optimality: what they say (certificate), their bounds (bounds), and how they are proven (prove)."""
+"""Certificates of optimality: their content (certificate), their bounds (bounds), and their proof (prove)."""
 
 from widemargin.certificate.certificate import Certificate, combine
 from widemargin.certificate.prove import certify, certify_function

@@ -4,7 +4,7 @@ Given       |F~_t - F_t| <= e_t for every variable t (kernels/errors.py says whe
 Violation   slopes are monotone in F: the largest that can fall is at most max(fall + e), the lowest that can rise is at
             least min(rise - e). The rounding of f = F + D b + c itself is part of e.
 Dual        1/2 b'Kb = 1/2 sum b_t F_t errs by at most 1/2 sum |b_t| e_t, and sums of n terms by gamma_n of their sizes.
-            A group whose sum is off by delta is mended by moving delta to one variable with room: the value changes by
+            A group whose sum is off by delta is repaired by moving delta to a variable with room: the value changes by
             at most |f_t delta| + (K_tt + D_t) delta^2 / 2, for several groups (sum |delta|)^2 instead of delta^2.
             delta is known up to the rounding of Neumaier's sum, and there is a variable with room for either end.
 Gap         with the scale s of w, v_t = r - c_t - s F_t and g_t(b) = v_t b - D_t b^2 / 2 - e_t |b|,
@@ -13,7 +13,7 @@ Gap         with the scale s of w, v_t = r - c_t - s F_t and g_t(b) = v_t b - D_
                 phi_t = max{g_t(b') : lower <= b' <= upper} - g_t(b_t) >= 0:
 
             term by term, so that nothing cancels however large the box is. phi_t is convex in v_t: its largest value is
-            at an end of the interval that the error leaves. A variable at the bound where it belongs gives 0 whatever
+            at an end of the interval given by the error. A variable at its correct bound contributes 0 whatever
             its error. (Both sides expanded: the terms in r, c and K cancel.)
 
 Sums of nonnegative terms are multiplied by 1 + (n + 16) u, which covers their rounding.
@@ -32,7 +32,7 @@ from widemargin.problems.optimality import FREE, FREE_SUM, HIGHEST, LOWEST, is_f
 
 TINY = float(np.finfo(np.float64).tiny)  # the most that underflow costs in one operation
 FEASIBILITY = 1e-9  # relative error of a group's sum; bounds on the optimum allow for it, boxes are kept exactly
-ROUNDINGS = 8.0 * UNIT  # of a gradient or an argument of a loss, relative to the sizes of its terms
+ROUNDINGS = 8.0 * UNIT  # roundings of a gradient or of a loss argument, relative to the sizes of its terms
 
 # Tables of thresholds (problems/optimality.py): as computed, and with every slope moved by its error so that the
 # violation is largest or smallest.
@@ -40,7 +40,7 @@ COMPUTED, LARGEST, SMALLEST = range(3)
 
 
 class Point(NamedTuple):
-    """A point of a dual as compiled code sees it: per variable, the multiplier, K b and a bound on its error."""
+    """A point of a dual for compiled code: per variable, the multiplier, K b and a bound on its error."""
 
     beta: NDArray[np.float64]
     Kb: NDArray[np.float64]
@@ -48,14 +48,14 @@ class Point(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """What a certificate needs besides thresholds and primal.
+    """Values that a certificate needs in addition to thresholds and primal.
 
     value, value_error : of the (maximised) dual, and a bound on its error
     squared_length, length_error : b'Kb, and a bound on its error
     infeasibility : excess over the box relative to the largest multiplier, or error of a group's sum relative to
         sum |b|
     unbalanced : the largest error of a group's sum
-    mending : what mending the sums can cost
+    mending : bound on the cost of repairing the sums
     """
 
     value: float
@@ -105,7 +105,7 @@ def evaluate_point(terms, point, largest_diagonal):
             size += abs(b)
             largest = max(largest, abs(b))
             excess = max(excess, b - upper[t], lower[t] - b)
-            for part in (b, -terms.start[t]):  # Neumaier's sum: what an addition loses is kept
+            for part in (b, -terms.start[t]):  # Neumaier's sum: the rounding error of each addition is kept
                 summed = total + part
                 lost = (total - summed) + part if abs(total) >= abs(part) else (part - summed) + total
                 corrected = correction + lost
@@ -131,7 +131,7 @@ def evaluate_point(terms, point, largest_diagonal):
         if terms.n_groups > 0:
             change = total + correction
             spare = 4.0 * UNIT * abs(change)
-            if lost_twice > 0.0:  # else the sum is exact but for its last addition
+            if lost_twice > 0.0:  # else the sum is exact except for its last addition
                 spare += (2.0 * n * UNIT) * (2.0 * n * UNIT) * size_of_parts
             off = abs(change) + spare
             unbalanced = max(unbalanced, off)
@@ -143,7 +143,7 @@ def evaluate_point(terms, point, largest_diagonal):
         mending += 0.5 * largest_diagonal * all_off * all_off
     if not finite:
         tables[:, :, FREE_SUM] = np.nan
-    lost = 4.0 * n * TINY  # to underflow
+    lost = 4.0 * n * TINY  # lost to underflow
     worst = max(excess / largest if largest > 0.0 else excess, unbalanced / size if size > 0.0 else unbalanced)
     return tables, Numbers(
         value=-smooth,
@@ -158,7 +158,7 @@ def evaluate_point(terms, point, largest_diagonal):
 
 @jit(interpret_first=True)
 def summarise(violation, computed, gap, numbers, facts):
-    """Fill the bounds and values of a certificate (`certificate.FACTS`) from what was found.
+    """Fill the bounds and values of a certificate (`certificate.FACTS`).
 
     violation, computed : bound on the violation, and as computed; gap : bound on primal - dual
     """
@@ -166,7 +166,7 @@ def summarise(violation, computed, gap, numbers, facts):
     size = max(0.0, abs(value) - error)
     upper, lower = value + error + gap, value - error - numbers.mending
     infeasibility = numbers.infeasibility
-    if numbers.mending == np.inf:  # outside of the box, or no variable has room to mend a sum
+    if numbers.mending == np.inf:  # outside the box, or no variable has room to repair a sum
         infeasibility = max(infeasibility, 2.0 * FEASIBILITY)
     facts[0] = upper if upper == upper else np.inf
     facts[1] = lower if lower == lower else -np.inf
@@ -176,7 +176,7 @@ def summarise(violation, computed, gap, numbers, facts):
 
 @jit(interpret_first=True)
 def mending_cost(change, terms, point, g):
-    """Least slope |f| of a variable of group g that has room to give away `change`; infinite where none has."""
+    """Return the least slope |f| of a variable of group g that has room for `change`; infinite if there is none."""
     least = np.inf
     for t in range(terms.starts[g], terms.starts[g + 1]):
         b = point.beta[t] - change
@@ -215,7 +215,7 @@ def loss_excess(v, b, lower, upper, diagonal, epsilon):
 def gap_at(terms, point, threshold, scale, numbers, excess):
     """Primal - dual at a scale and thresholds: an upper bound, and as computed.
 
-    excess : becomes what the error of each variable adds to the bound
+    excess : filled with what the error of each variable adds to the bound
     """
     bound = computed = 0.0
     n = point.beta.shape[0]
@@ -245,7 +245,7 @@ def gap_at(terms, point, threshold, scale, numbers, excess):
 
 @jit(interpret_first=True)
 def safe_hard_scale(terms, point, threshold, scale):
-    """The scale, raised until no variable with an infinite box has an infinite loss, whatever its error; 0: none is."""
+    """Return the scale, raised until no variable with an infinite box can have an infinite loss; 0 if impossible."""
     for g in range(terms.starts.shape[0] - 1):
         r = threshold[g] if g < threshold.shape[0] else 0.0
         for t in range(terms.starts[g], terms.starts[g + 1]):
@@ -266,7 +266,7 @@ def safe_hard_scale(terms, point, threshold, scale):
 
 @jit(interpret_first=True)
 def doubtful_slopes(terms, point, table, tol):
-    """Variables whose slope may, with its error, be farther than half of tol from the middle of their group."""
+    """Return the variables whose slope, given its error, may be farther than tol / 2 from their group's midpoint."""
     doubtful = np.zeros(point.beta.shape[0], np.bool_)
     for g in range(table.shape[0]):
         middle, reach = 0.0, tol

@@ -1,4 +1,4 @@
-"""The certificate: what is proven about an answer, rounding errors counted, outside any solver.
+"""The certificate: proven bounds on an answer, with rounding errors counted, computed outside any solver.
 
 violation      bound on the largest KKT violation (problems/dual.py); the threshold given by the model takes part, so
                that a wrong bias shows
@@ -7,9 +7,9 @@ gap            bound on (primal - dual) / max(|primal|, |dual|) of this answer, 
 primal, dual   bounds on the optimum, which lies between them
 infeasibility  how far beta leaves its box (not at all, if it holds) or its groups' sums, relative to the size of beta
 
-Nothing a solver returns is used but beta and, where its error is bounded, its K b (certificate/prove.py). What is
-proven rests on three things: the arithmetic of IEEE 754 with its usual model of rounding, kernels that compute their
-values by the formulas that kernels/errors.py counts, and for primal, dual and gap a positive semi-definite kernel.
+Of a solver's result only beta is used and, where its error is bounded, K b (certificate/prove.py). The proof rests on
+three assumptions: IEEE 754 arithmetic with its usual model of rounding, kernels that compute their values by the
+formulas analysed in kernels/errors.py, and for primal, dual and gap a positive semi-definite kernel.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from widemargin.monitor.status import Status
 if TYPE_CHECKING:
     from widemargin.solvers.solution import Solution
 
-#: What compiled code finds out about an answer, in the order in which it is written (certificate/bounds.py).
+#: Values that compiled code computes for an answer, in the order in which it writes them (certificate/bounds.py).
 FACTS = (
     "primal", "dual", "gap", "objective", "violation", "computed", "infeasibility", "rounding", "drift", "n_support",
     "n_free",
@@ -42,14 +42,14 @@ class Certificate:
     ----------
     primal, dual : float
         Bounds on the optimum, rounding counted: primal >= optimum >= dual. After fits with float32 rows at large C they
-        can be some per cent apart; `widemargin.verify` computes all in float64 and gives closer ones.
+        can be some per cent apart; `widemargin.verify` computes everything in float64 and gives closer bounds.
     objective : float
-        The dual value as computed: the best guess at the optimum.
+        The dual value as computed: the best estimate of the optimum.
     gap : float
         Bound on the difference of the primal and the dual value of this answer, relative to the larger of them. It can
         be far smaller than the distance of `primal` and `dual`, since errors that both values share cancel in it.
     violation, tol : float
-        Bound on the largest KKT violation, and what was asked for.
+        Bound on the largest KKT violation, and the tolerance.
     computed : float
         The violation (or the gap, where that is the criterion) as computed, without the rounding that is counted in its
         bound.
@@ -60,10 +60,10 @@ class Certificate:
     drift : float
         Largest difference between the solver's K b and a recomputed one; NaN where nothing had to be recomputed.
     criterion : {"kkt", "gap", "objective"}
-        What `tol` was about.
+        The quantity that `tol` limits.
     is_psd : bool
-        Whether the kernel is known to be positive semi-definite. If not, stationarity alone is proven: `holds` is about
-        the violation, and primal, dual and gap are bounds only if the kernel is.
+        Whether the kernel is known to be positive semi-definite. If not, only stationarity is proven: `holds` refers to
+        the violation, and primal, dual and gap are bounds only if the kernel is positive semi-definite.
     status : Status or None
         How the solver ended; None for models trained elsewhere.
     n_support, n_free : int
@@ -73,7 +73,7 @@ class Certificate:
     level : tuple of float
         The thresholds (minus the bias, for models with one group) at which the primal was taken.
     parts : sequence of Certificate
-        The certificates of the problems of a many-class machine; empty for a single problem.
+        The certificates of the problems of a many-class model; empty for a single problem.
     """
 
     primal: float
@@ -99,7 +99,7 @@ class Certificate:
 
     @property
     def holds(self) -> bool:
-        """Whether it is proven that the answer is as close to the optimum as was asked for; of parts, every one."""
+        """Whether the answer is proven to meet the tolerance; with `parts`, whether all of them do."""
         if len(self.parts):
             return self.parts.all_hold if isinstance(self.parts, CertificateTable) else all(p.holds for p in self.parts)
         if not self.infeasibility <= FEASIBILITY or self.status is Status.INDEFINITE:
@@ -110,7 +110,7 @@ class Certificate:
 
     @property
     def bound(self) -> float:
-        """What has to be at most tol: the violation, or the gap for the criteria that are about objectives."""
+        """Return the quantity that has to be at most tol: the violation, or the gap for "gap" and "objective"."""
         return self.violation if self.criterion == "kkt" or not self.is_psd else self.gap
 
     @property
@@ -142,12 +142,12 @@ class Certificate:
 
 
 def price(solution: Solution) -> dict[str, Any]:
-    """What a certificate says about how an answer was found."""
+    """Return the status and the costs of a solution as fields of a certificate."""
     return {name: getattr(solution, name) for name in ("status", "iterations", "rows_computed", "seconds")}
 
 
 def certificate_of(facts: NDArray[np.float64], thresholds: Sequence[float] | NDArray, **about: Any) -> Certificate:
-    """The certificate with these FACTS."""
+    """Return the certificate with these FACTS."""
     found: dict[str, Any] = dict(zip(FACTS, facts.tolist(), strict=True))
     found["n_support"], found["n_free"] = int(found["n_support"]), int(found["n_free"])
     return Certificate(**found, level=tuple(np.asarray(thresholds).tolist()), **about)
@@ -155,12 +155,12 @@ def certificate_of(facts: NDArray[np.float64], thresholds: Sequence[float] | NDA
 
 @dataclass(frozen=True, eq=False)
 class CertificateTable(Sequence[Certificate]):
-    """Certificates of many small problems, kept as arrays and made when asked for.
+    """Certificates of many small problems, stored as arrays and created on access.
 
     facts : one row of FACTS per problem
     thresholds : one per problem
     iterations : steps of each
-    about : further fields of `Certificate` that they share
+    about : further fields of `Certificate` that all of them share
     shared_rows : kernel rows evaluated for all of them together
     """
 
@@ -181,21 +181,21 @@ class CertificateTable(Sequence[Certificate]):
 
     @property
     def all_hold(self) -> bool:
-        """Whether every one of them holds."""
+        """Whether all certificates hold."""
         feasible = self.column("infeasibility") <= FEASIBILITY
         met = self.column("violation") <= self.about["tol"]
         is_kernel = self.about["is_psd"] | (self.column("primal") < np.inf)
         return bool((feasible & met & is_kernel).all()) and self.about["status"] is not Status.INDEFINITE
 
     def column(self, name: str) -> NDArray:
-        """One field of all certificates."""
+        """Return one field of all certificates."""
         if name in FACTS:
             return self.facts[:, FACTS.index(name)]
         return self.iterations if name == "iterations" else np.full(len(self), self.about[name])
 
 
 def combine(certificates: Sequence[Certificate]) -> Certificate:
-    """One certificate for the problems of a many-class model: sums of objectives and costs, worst of the rest."""
+    """Combine the certificates of a many-class model: sums of objectives and costs, the worst of all other fields."""
     if len(certificates) == 1:
         return certificates[0]
     if isinstance(certificates, CertificateTable):

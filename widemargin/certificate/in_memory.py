@@ -1,8 +1,8 @@
-"""The certificate of a problem whose rows are in memory, by one compiled call, where they prove it as they are.
+"""The certificate of a problem whose rows are in memory, in one compiled call, if these rows suffice for the proof.
 
-A model of 26 classes has 325 class pairs, each solved in half a millisecond, of which the general way
-(certificate/prove.py) would take a good part in Python. The bounds are the same functions; what they do not prove is
-left to the general way.
+A model of 26 classes has 325 class pairs, each solved in half a millisecond; the general method
+(certificate/prove.py) would add a good part of that in Python. The bounds are the same functions; problems that they do
+not prove are left to the general method.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DRIFT, ROUNDING, N_SUPPORT, N_FREE = (FACTS.index(name) for name in ("drift", "r
 def certify_rows(
     dual: SignedDual, gram: Gram, solution: Solution, tol: float, is_psd: bool
 ) -> tuple[Certificate, Scores]:
-    """The certificate of a solution on K b summed from the rows of its Gram, and that K b with its error."""
+    """Return the certificate of a solution, from K b summed from the rows of its Gram, and that K b with its error."""
     n, store = len(dual), gram.store
     assert store is not None
     gram.need(np.flatnonzero(solution.beta))
@@ -53,7 +53,7 @@ def takes(dual: SignedDual, gram: Gram, criterion: str) -> bool:
 def certify_point(rows, slot, errors, terms, point, diag, incremental, facts):
     """Sum K b and its error into `point` and fill `facts` (`certificate.FACTS`); returns the thresholds of the groups.
 
-    incremental : K b as the solver holds it
+    incremental : K b as updated by the solver
     """
     sum_rows(rows, slot, errors, point)
     largest = drift = largest_diagonal = 0.0
@@ -77,8 +77,8 @@ def certify_point(rows, slot, errors, terms, point, diag, incremental, facts):
 
 @jit(inner=True)
 def soft_gap(terms, point, threshold, numbers):
-    """Bound on primal - dual at the best scaling found, where no loss is infinite."""
-    if numbers.squared_length + numbers.length_error < 0.0:  # no vector of any feature space: no primal problem
+    """Return a bound on primal - dual at the best scaling found, for problems without infinite losses."""
+    if numbers.squared_length + numbers.length_error < 0.0:  # b'Kb < 0: there is no feature space and no primal problem
         return np.inf
     _, scale = soft_primal(terms, point.Kb, max(0.0, numbers.squared_length), numbers.value, threshold)
     if scale == 0.0:
@@ -89,7 +89,7 @@ def soft_gap(terms, point, threshold, numbers):
 
 @jit(inner=True)
 def sum_rows(rows, slot, errors, point):
-    """K b and its error from the rows of the support vectors, into `point`.
+    """Write K b and its error, summed from the rows of the support vectors, to `point`.
 
     Where the kernel does not bound the size of its values, sizes are summed along the rows.
     """

@@ -20,10 +20,10 @@ Sum         of b, exact by math.fsum. Where it has to be zero, the multipliers o
             share that is too much, which keeps them in the box.
 Shrinking   b_i by a share k_i moves X'b by at most sum_i k_i |b_i| |x_i| and raises comp_i by at most
             k_i |b_i| (|z_i| + e_i).
-Bias        the model predicts with the rounded product of constant column and weight: that is the one certified.
+Bias        the model predicts with the rounded product of constant column and weight, so that product is certified.
 
-First from norms of the rows; if that does not prove the tolerance though the computed gap meets it, from |X| |w| and
-|X|' |b|. What is then still open is Status.UNDECIDED.
+The bounds use norms of the rows first; if they do not prove the tolerance although the computed gap meets it, they use
+|X| |w| and |X|' |b|. If that does not decide either, the status is Status.UNDECIDED.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def excess_of(b, above, under, below, lower, upper, diagonal):
 
 @jit
 def sum_terms(u, error, beta, terms, shrink):
-    """Sums over the samples that objectives and gap are made of; see the header for shrink, above and below zero."""
+    """Return the sums over the samples in objectives and gap; see the header for shrink, above and below zero."""
     linear_term, epsilon, diagonal = terms.linear_term, terms.epsilon, terms.diagonal
     lowest, highest = terms.lower, terms.upper
     least = losses = most = comp = proven = violation = largest = 0.0
@@ -89,7 +89,7 @@ def sum_terms(u, error, beta, terms, shrink):
         b, e, D, lower, upper = beta[i], epsilon[i], diagonal[i], lowest[i], highest[i]
         z = -(u[i] + linear_term[i])
         E = (error[i] + 4.0 * UNIT * (abs(z) + e)) * SUMS
-        if not np.isfinite(E):  # comparisons with NaN would lose it
+        if not np.isfinite(E):  # comparisons would drop a NaN
             return TermSums(np.nan, np.nan, np.nan, np.nan, np.nan, np.inf, np.inf, 0, 0)
         largest = max(largest, E)
         high, low = z + E, z - E
@@ -116,14 +116,14 @@ def sum_terms(u, error, beta, terms, shrink):
 
 
 def prove_linear(problem: LinearProblem, tol: float, answer: LinearAnswer) -> Certificate:
-    """The coarse proof if it meets the tolerance or nothing can help, else the fine one."""
+    """Return the coarse proof if it meets the tolerance or a finer one cannot help, else the fine one."""
     proof = prove(problem, answer)
     if proof.gap <= tol or not proof.computed <= tol:
         return proof
     return prove(problem, answer, fine=True)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what is not finite proves nothing
+@np.errstate(over="ignore", invalid="ignore")  # values that are not finite prove nothing
 def prove(problem: LinearProblem, answer: LinearAnswer, *, fine: bool = False) -> Certificate:
     """Bounds for weights and multipliers; margins and total are used where the answer has them."""
     rows, dual, w, total = problem.rows, problem.dual, answer.weights, answer.total
@@ -143,11 +143,11 @@ def prove(problem: LinearProblem, answer: LinearAnswer, *, fine: bool = False) -
     shrink = SCALING + (share if too_much > 0.0 else 0.0), SCALING + (share if too_much < 0.0 else 0.0)
     sums = sum_terms(u, times_error(rows, w, fine), beta, dual.terms, shrink)
 
-    last = rows.d if problem.free_bias or rows.column == 0.0 else rows.d + 1  # weights that are penalised
+    last = rows.d if problem.free_bias or rows.column == 0.0 else rows.d + 1  # the penalised weights
     lost = 2.0 * UNIT * abs(float(w[-1])) + TINY / rows.column if last > rows.d else 0.0  # the bias, rounded
     weights, residual = w[:last], w[:last] - total[:last]
     half = _half_square(problem, residual, support, active, max(shrink), lost, fine)
-    some = bool(len(support) or weights.any() or sums.upper > 0.0)  # else all is zero exactly
+    some = bool(len(support) or weights.any() or sums.upper > 0.0)  # else all values are exactly zero
     floor = (rows.n + rows.d + FEW_ROUNDINGS) * 4.0 * TINY + lost * (abs(float(w[-1])) + lost) if some else 0.0
     return proof_of(sums, weights, residual, half, floor, max(rows.n, rows.d))
 

@@ -12,7 +12,7 @@ Point       a_ik of the other classes as they are, cut at zero; a_iy is minus th
 Rounding    m_ik is off by at most E_i = gamma_(p_i + 8) (sum_j |x_ij| |w_jk| + |bias_k| + 1), p_i entries in row i;
             C_i - a_iy by (k_i + gamma_K) S_i + SCALING C_i;
             X'a by at most sum_i S_i |x_i| (2 gamma_(n + 2) + 2 k_i + gamma_K), for |a_i|_2 <= 2 S_i.
-Two classes are predicted by one vector c = w_1 - w_0: certified is the pair -c/2, c/2.
+Two classes are predicted by one vector c = w_1 - w_0: the pair -c/2, c/2 is certified.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from widemargin.linalg.design import SparseDesign
 from widemargin.problems.linear import LinearAnswer, Vector
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what is not finite proves nothing
+@np.errstate(over="ignore", invalid="ignore")  # values that are not finite prove nothing
 def prove_joint(rows: SparseDesign, labels: NDArray[np.int64], cost: Vector, answer: LinearAnswer) -> Certificate:
     """Bounds for weights W, one column per class, and multipliers alpha, one row per sample."""
     W, alpha = answer.weights, answer.beta
@@ -45,7 +45,7 @@ def prove_joint(rows: SparseDesign, labels: NDArray[np.int64], cost: Vector, ans
     m = rows.X @ W[:-1] + (bias + wrong)
     size = (abs(rows.X) @ np.abs(W[:-1]) + np.abs(bias) + 1.0).max(axis=1)
     E = (gamma(terms) * size + terms * TINY) * SUMS
-    if not np.isfinite(E).all():  # comparisons with NaN would lose it
+    if not np.isfinite(E).all():  # comparisons would drop a NaN
         return NOTHING
 
     a = np.minimum(alpha, 0.0) * wrong

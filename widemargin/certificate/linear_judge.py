@@ -1,4 +1,4 @@
-"""What is proven about the answer of a linear solver, and how a solver and its fit end because of it.
+"""Proofs about the answer of a linear solver, and the statuses that follow from them.
 
 A proof is a certificate without tolerance, status and costs. The proofs of linear.py and linear_joint.py write the gap
 as a sum of terms that are not negative, so that nothing cancels:
@@ -25,9 +25,9 @@ from widemargin.monitor.status import Status
 from widemargin.problems.linear import LinearAnswer, Vector
 
 SCALING = 4.0 * UNIT  # covers gamma_3, the roundings in C_i and D_i
-SETTLED = 0.01  # of tol: an answer this close that is not proven is limited by rounding, not by the solver
-LEAST_RATE = 2.0**-1000  # of C_i: far below, products of numbers that are not normal have no relative accuracy
-FEW_ROUNDINGS = 16  # of a term of an objective besides those of its sum
+SETTLED = 0.01  # share of tol: a closer answer that is not proven is limited by rounding, not by the solver
+LEAST_RATE = 2.0**-1000  # of C_i: far below, products of subnormal numbers have no relative accuracy
+FEW_ROUNDINGS = 16  # roundings of a term of an objective, without those of the sum
 
 NOTHING = Certificate(
     primal=math.inf,
@@ -68,7 +68,7 @@ def proof_of(sums: TermSums, weights: Vector, residual: Vector, half: float, flo
 
     weights, residual : the penalised weights, and w - X'b as computed
     half : upper bound on 1/2 |w - X'b|^2
-    floor : the most that underflow takes from an objective
+    floor : bound on what underflow takes from an objective
     n_terms : of the longest sum
     """
     square, rest = float(weights @ weights), float(gamma(n_terms + FEW_ROUNDINGS))
@@ -95,7 +95,7 @@ def proof_of(sums: TermSums, weights: Vector, residual: Vector, half: float, flo
 
 
 def is_undecidable(proof: Certificate, tol: float) -> bool:
-    """Whether rounding, not the solver, is what keeps a proof from the tolerance.
+    """Whether rounding, not the solver, prevents a proof of the tolerance.
 
     The terms of the gap are r f or r^2 f, to which a margin's error E adds at most f E or f (2 r E + E^2): with c the
     computed gap and q what is left of the bound at c = 0, the bound is at most (sqrt(c) + sqrt(q))^2.
@@ -117,7 +117,7 @@ class Judge:
         self.proof = NOTHING
 
     def __call__(self, answer: LinearAnswer) -> Status | None:
-        """OPTIMAL, UNDECIDED if rounding prevents a proof, or None if the solver should go on."""
+        """Return OPTIMAL, UNDECIDED if rounding prevents a proof, or None if the solver should continue."""
         self.answer, self.proof = answer, self.prove(answer)
         if self.proof.gap <= self.tol:
             return Status.OPTIMAL
@@ -131,7 +131,7 @@ class Judge:
 
 
 def final_status(status: Status, proven: bool, met: bool) -> Status:
-    """How a fit ended, given what is proven of its answer and whether the computed gap meets the tolerance."""
+    """Return the status of a fit from the proof of its answer and whether the computed gap meets the tolerance."""
     if status.on_request:
         return status
     if proven:

@@ -8,7 +8,7 @@ Rounding    s_i lies within E_i = error of u_i (linear_rounding.py) + 4 u |1 - y
             rounded; |G_j| is at most its computed size plus gamma_(m + 2) sum_i a_i |x_ij|, and t is the reciprocal of
             the largest, or the best t = A / (2 Q) if that is smaller.
 Violation   of the conditions |g_j| <= 1 (w_j = 0) and g_j = -sign(w_j), g the gradient of the losses: from -G, with
-            2 C_i E_i |x_ij| for the margins that a was made from.
+            2 C_i E_i |x_ij| for the errors of the margins from which a was computed.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from widemargin.linalg.design import Design
 from widemargin.problems.linear import LinearAnswer, Vector
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what is not finite proves nothing
+@np.errstate(over="ignore", invalid="ignore")  # values that are not finite prove nothing
 def prove_l1(rows: Design, sign: Vector, bound: Vector, answer: LinearAnswer) -> Certificate:
-    """Bounds for the weights w, the multipliers taken from their margins."""
+    """Return bounds for the weights w, with multipliers computed from their margins."""
     w = answer.weights
     if not (np.isfinite(w).all() and bound.min() >= LEAST_RATE):
         return NOTHING

@@ -8,7 +8,7 @@ v = X'b:
     X'b           |error_k|  <= gamma_(m + 2) sum_i |b_i| |x_ik|,     |error| <= gamma_(m + 2) sum_i |b_i| |x_i|
     X (X'b)       |error_i|  <= error of X v~ at the computed v~  +  |x_i| |v - v~|
 
-The 3 is for the product itself, for the constant column's product and for joining two partial sums. A product that
+The 3 counts the product itself, the constant column's product and the addition of two partial sums. A product that
 underflows loses at most TINY, whether it is flushed to zero or not. The bounds are themselves computed: they are sums
 of terms that are not negative, whose rounding SUMS covers.
 
@@ -23,7 +23,7 @@ from widemargin.certificate.bounds import TINY
 from widemargin.kernels.errors import UNIT
 from widemargin.linalg.design import Design, Index, Vector
 
-ROOT_TINY = float(np.sqrt(TINY))  # the most that a norm loses for each of its entries whose square underflows
+ROOT_TINY = float(np.sqrt(TINY))  # bound on what a norm loses for each entry whose square underflows
 SUMS = 1.0 + 2.0**-20  # covers gamma_m for m < 2^32: the rounding of sums of terms that are not negative
 
 

@@ -1,15 +1,15 @@
-"""From K b known up to errors to a certificate; float64 values only where the outcome is still in doubt.
+"""Compute a certificate from K b known up to errors, with float64 values only where the outcome is in doubt.
 
-Deciding "violation <= tol" is a matter of single samples: with m the middle of the thresholds of a group, sample i is
-in doubt only if its slope, moved by its error e_i against us, is beyond m +- tol / 2. So
+Whether "violation <= tol" is decided sample by sample: with m the midpoint of the thresholds of a group, sample i is
+in doubt only if its slope, moved by its error e_i in the unfavourable direction, is beyond m +- tol / 2. So
 
     proven     max(fall + e) - min(rise - e) <= tol: nothing is computed
     refuted    max(fall - e) - min(rise + e) > tol: nothing is computed either
     else       (K b)_i of the samples in doubt is computed from the support vectors in float64, with its own bound, and
-               again if the middle has moved; what is still open then, double precision cannot decide
+               again if the midpoint has moved; if doubt remains, double precision cannot decide
 
-For criteria about the gap a sample is in doubt if its error can move the gap by a share of what is allowed. In practice
-the samples in doubt are the free support vectors and few more.
+For criteria on the gap a sample is in doubt if its error can change the gap by a share of what is allowed. In practice
+the samples in doubt are the free support vectors and a few more.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import FREE, HIGHEST, LOWEST, thresholds_of, violation_of
 from widemargin.problems.primal import hard_primal, soft_primal
 
-RECOMPUTED_SHARE = 0.7  # of the samples in doubt from which all are recomputed
-GAP_SHARE = 0.1  # of what a gap may be, that all errors together may add to it without being in doubt
+RECOMPUTED_SHARE = 0.7  # share of samples in doubt above which all are recomputed
+GAP_SHARE = 0.1  # share of the allowed gap that all errors together may add without doubt
 
 Vector = NDArray[np.float64]
 Recomputed = Callable[[NDArray[np.int64] | None], Scores]  # K b at some samples, in float64; None: at all
 
 
 def point_of(dual: SignedDual, beta: Vector, scores: Scores) -> Point:
-    """The point as each variable sees it."""
+    """Return the point with one entry per variable."""
     error = scores.error if dual.row is None else scores.error[dual.row]
     return Point(beta, dual.per_variable(scores.values), error)
 
@@ -61,7 +61,7 @@ def settle(
     between them and the ones given (NaN without any)."""
     known = np.zeros(len(scores.values), np.bool_)
     drift = np.nan
-    while True:  # ends, since every turn recomputes further samples: they can move the middle
+    while True:  # terminates: every iteration recomputes further samples, which can move the midpoint
         point = point_of(dual, beta, scores)
         variables = np.flatnonzero(_in_doubt(dual, point, tol, criterion))
         doubtful = variables if dual.row is None else np.unique(dual.row[variables])
@@ -97,14 +97,14 @@ def _in_doubt(dual: SignedDual, point: Point, tol: float, criterion: str) -> NDA
 
 
 def _size(numbers: Numbers) -> float:
-    """What primal and dual value, the larger of the two, are at least in size."""
+    """Return a lower bound on the larger of |primal| and |dual|."""
     return max(0.0, abs(numbers.value) - numbers.value_error)
 
 
 def _gap(dual: SignedDual, point: Point, thresholds: Vector, numbers: Numbers) -> tuple[float, float, Vector]:
-    """Bound on primal - dual at the best scaling found, the same as computed, and what errors add for each variable."""
+    """Return a bound on primal - dual at the best scaling found, its computed value, and what each error adds."""
     terms, excess, scale = dual.terms, np.zeros(len(dual)), 0.0
-    if numbers.squared_length + numbers.length_error >= 0.0:  # else no vector of any feature space: no primal problem
+    if numbers.squared_length + numbers.length_error >= 0.0:  # else there is no feature space and no primal problem
         problem = (terms, point.Kb, max(0.0, numbers.squared_length), numbers.value, thresholds)
         _, scale = soft_primal(*problem)
         if scale == 0.0 and len(dual.hard):
@@ -128,10 +128,10 @@ def certify_function(
     is_psd: bool = True,
     diagonal: float = np.inf,
 ) -> Certificate:
-    """Certificate of beta, given K b per sample with its error.
+    """Return the certificate of beta, given K b per sample with its error.
 
     thresholds : the model's own; None takes the best ones
-    diagonal : a bound on k(x, x), with which sums that are off by rounding cost next to nothing; infinite if unknown
+    diagonal : a bound on k(x, x), with which rounding errors of sums cost almost nothing; infinite if unknown
     """
     point, groups = point_of(dual, beta, scores), dual.n_groups
     tables, numbers = evaluate_point(dual.terms, point, diagonal)

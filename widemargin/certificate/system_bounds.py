@@ -1,4 +1,4 @@
-"""What is proven about a solution of (K + D) a = y in floating-point arithmetic.
+"""Bounds on a solution of (K + D) a = y, proven in floating-point arithmetic.
 
 Letters     A = K + D with k and D exact, r = y - A a the exact residual of the coefficients as stored; k~, r~ as
             computed; u = 2^-53, gamma_m = m u / (1 - m u) (Higham 2002, section 3.1)
@@ -9,7 +9,7 @@ Residual    Values of the kernel err by at most e_ij (kernels/errors.py, symmetr
                 |r_i - r~_i|  <=  rho_i  =  sum_j e_ij |a_j| + gamma_m sum_j |k~_ij| |a_j|
                                             + u (4 |D_i a_i| + |q_i| + 3 |y_i| + |r~_i|).
 
-            One unit of D a is its product; three, and three of y, are for scaling that came before: alpha / w,
+            One unit of D a is its product; three more, and three of y, cover earlier scaling: alpha / w,
             1 / (C w), the sum of two noises, normalised targets. Underflow costs the smallest normal number each time.
 
 Energy      If K is positive semi-definite, then for every vector v
@@ -17,7 +17,7 @@ Energy      If K is positive semi-definite, then for every vector v
                 r'A^-1 r  <=  v'K v + (r - K v)'D^-1 (r - K v),
 
             because the right side, a convex function of v, is least at v = A^-1 r, where both sides are equal. v = 0
-            needs nothing but D; after conjugate gradients their preconditioner gives a better one (preconditioner.py).
+            needs only D; after conjugate gradients their preconditioner gives a better v (preconditioner.py).
             Each |r_i - (K v)_i| is taken at the largest that its rounding errors allow.
 
 Prediction  f(x) = k(x)'a and the exact f* differ by k(x)'A^-1 r. As k(x)'A^-1 k(x) <= k(x, x), by Cauchy and Schwarz
@@ -41,7 +41,7 @@ from widemargin.gram.tiles import KernelTiles, roundings_of
 from widemargin.kernels.errors import SECOND_ORDER, UNIT, ErrorTerms, rounding_of_sum
 from widemargin.linalg.arrays import Matrix, Vector
 
-LEAST_SIZE = TINY / UNIT  # of targets: numbers below have fewer digits than these bounds count on
+LEAST_SIZE = TINY / UNIT  # of targets: smaller numbers have fewer digits than these bounds assume
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ class Residual:
     Attributes
     ----------
     value : (n, m) as computed
-    error : (n, m) rho, bounds on the distance of `value` from the truth; infinite where nothing is proven
+    error : (n, m) rho, bounds on the distance of `value` from the exact residual; infinite where nothing is proven
     size : (n, m) |K| |a| + D |a|
-    curvature : (m,) the largest that a'K a can be; below zero, K is proven not to be positive semi-definite
+    curvature : (m,) upper bound on a'K a; if negative, K is proven not to be positive semi-definite
     """
 
     value: Matrix
@@ -62,20 +62,20 @@ class Residual:
     curvature: Vector
 
     def largest(self) -> Matrix:
-        """The largest that |y - A a| can be, per sample and target."""
+        """Upper bound on |y - A a|, per sample and target."""
         return certain(SECOND_ORDER * (np.abs(self.value) + self.error))
 
     def of_rounding(self) -> Residual:
-        """What would be left if the computed residual were zero."""
+        """Return the residual with its computed value set to zero, which leaves only the rounding errors."""
         return replace(self, value=np.zeros_like(self.value))
 
     def norms(self) -> Vector:
-        """The largest that |y - A a|_2 can be, of each target."""
+        """Upper bound on |y - A a|_2 of each target."""
         return SECOND_ORDER * lengths(self.largest())
 
 
 def certain(bound: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A bound that could not be computed is no bound: infinite in place of NaN."""
+    """Return the bounds with NaN, where none could be computed, replaced by infinity."""
     return np.where(np.isnan(bound), np.inf, bound)
 
 
@@ -87,20 +87,20 @@ def lengths(columns: Matrix) -> Vector:
 
 
 def root_mean_squares(targets: Matrix) -> Vector:
-    """Of each target; 0 also for numbers so small that they have lost digits."""
+    """Root mean square of each target; 0 also for numbers so small that they have lost digits."""
     size = lengths(targets) / np.sqrt(max(len(targets), 1))
     return np.where(size > LEAST_SIZE, size, 0.0)
 
 
 def over(bound: Vector, size: Vector) -> Vector:
-    """bound / size, where nothing over nothing is 0 and anything over nothing is infinite."""
+    """Return bound / size, with 0 / 0 = 0 and infinity for any other division by 0."""
     return np.divide(bound, size, out=np.where(bound == 0.0, 0.0, np.inf), where=size > 0.0)
 
 
 def residual_of(
     tiles: KernelTiles, terms: ErrorTerms, noise: Vector, targets: Matrix, coefficients: Matrix
 ) -> Residual:
-    """Residual of the coefficients; `terms` are the errors of the kernel on the samples of the tiles."""
+    """Return the residual of the coefficients; `terms` are the errors of the kernel on the samples of the tiles."""
     with np.errstate(over="ignore", invalid="ignore"):
         product, sizes = tiles.bounded_product(coefficients)
         own = noise[:, None] * coefficients
@@ -126,7 +126,7 @@ def _sum_errors(rows: ErrorTerms, columns: ErrorTerms, weights: Matrix, sizes: M
 
 
 def energy_by_noise(residual: Residual, noise: Vector, scale: Vector) -> Vector:
-    """r'D^-1 r, at most, of each target divided by its `scale`: the bound on r'A^-1 r for v = 0."""
+    """Upper bound on r'D^-1 r of each target divided by its `scale`: the bound on r'A^-1 r for v = 0."""
     return _energy(residual.largest(), noise, scale)
 
 
@@ -150,7 +150,7 @@ def energy_by_trial(
     product: Matrix,
     sizes: Matrix,
 ) -> Vector:
-    """v'K v + (r - K v)'D^-1 (r - K v), at most, relative to the square of the scale, for v = trial on the pivots.
+    """Upper bound on v'K v + (r - K v)'D^-1 (r - K v), relative to scale^2, for v = trial on the pivots.
 
     product, sizes : K v and |K| |v| by `bounded_cross_product`
     """
@@ -169,7 +169,7 @@ def energy_by_trial(
 def value_bounds(
     targets: Matrix, coefficients: Matrix, residual: Residual, energy: Vector
 ) -> tuple[Vector, Vector, Vector]:
-    """(y + r)'a of each target as computed, and what Q = y'A^-1 y cannot be below and above."""
+    """Return (y + r)'a of each target as computed, and lower and upper bounds on Q = y'A^-1 y."""
     with np.errstate(over="ignore", invalid="ignore"):
         weights = np.abs(coefficients)
         value = ((targets + residual.value) * coefficients).sum(axis=0)

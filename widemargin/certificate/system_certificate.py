@@ -1,9 +1,9 @@
-"""How good the solution of a kernel system is: from a fresh residual, outside the method that found it.
+"""Certificate of the solution of a kernel system, from a recomputed residual, independent of the method.
 
 For (K + D) a = y the exact value Q = y'(K + D)^-1 y lies between two numbers, and every prediction of the model lies
 within a known distance of the exact one: bounds.py has the formulas and counts the rounding errors in them. Both rest
 on K being positive semi-definite, which follows from the formulas of most kernels, but not from those of sigmoid,
-precomputed and user-defined kernels. For these the residual alone is proven.
+precomputed and user-defined kernels. For these only the residual is proven.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ class SystemCertificate:
         Bound on |f(x) - f*(x)| at any sample with k(x, x) no larger than in training, relative to the root mean
         square of the targets. f is the function of the coefficients as stored; its evaluation is rounded once more.
     residual : float
-        Bound on |y - (K + D) a| / |y|, the largest over the targets. Machines with a bias: |y - (K + D) a - b| / |y|,
+        Bound on |y - (K + D) a| / |y|, the largest over the targets. Models with a bias: |y - (K + D) a - b| / |y|,
         or |sum a| / sum |a| where that is larger.
     tol : float
-        What `error` was to reach; `residual`, for kernels not known to be positive semi-definite.
+        Limit on `error`, or on `residual` for kernels not known to be positive semi-definite.
     method : "cholesky", "cg" or "least squares"
     iterations : int
-        Steps of conjugate gradients; 0 for the others.
+        Steps of conjugate gradients; 0 for other methods.
     rank : int
         Samples in the preconditioner.
     history : float array of shape (n_steps, 2)
-        Lower and upper bound of the first target while they close in, as computed. Where tiles are float32 these are
+        Lower and upper bound of the first target after each step, as computed. Where tiles are float32 these are
         the bounds of the rounded matrix; `lower` and `upper` are always those of the exact one.
     status : Status
     seconds : float
@@ -49,7 +49,7 @@ class SystemCertificate:
         Largest bound on the rounding error of an entry of the residual, relative to the targets' root mean square.
     is_psd : bool
         Whether the kernel is known to be positive semi-definite. If not, `error`, `lower` and `upper` are bounds only
-        if it is, and `holds` is about `residual`.
+        if it is, and `holds` refers to `residual`.
     """
 
     lower: Vector
@@ -74,7 +74,7 @@ class SystemCertificate:
 
     @property
     def reached(self) -> float:
-        """What `tol` is about: `error`, or `residual` for kernels not known to be positive semi-definite."""
+        """The quantity that `tol` limits: `error`, or `residual` for kernels not known to be positive semi-definite."""
         return self.error if self.is_psd else self.residual
 
     @property
@@ -107,15 +107,15 @@ class SystemCertificate:
 
 
 def verdict(certificate: SystemCertificate, computed: float, ended: Status | None, indefinite: bool) -> Status:
-    """How a method ended, in view of what is proven.
+    """Return the status of a solution, given what is proven.
 
     computed : what `reached` is without rounding errors
-    ended : the method's own word; None for direct methods
+    ended : status reported by the method; None for direct methods
     indefinite : whether negative curvature was seen
     """
     if indefinite:
         return Status.INDEFINITE
-    if ended is Status.INDEFINITE and certificate.is_psd:  # only rounding errors bend such a kernel
+    if ended is Status.INDEFINITE and certificate.is_psd:  # only rounding can give such a kernel negative curvature
         ended = Status.STALLED
     if ended not in (None, Status.OPTIMAL, Status.STALLED, Status.MAX_ITER):
         return ended

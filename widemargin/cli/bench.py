@@ -1,6 +1,6 @@
 """`widemargin bench`: fit and predict beside scikit-learn on the user's own file, every answer certified.
 
-The two take turns, so that a busy moment of the machine hits both; figures are medians. Functions are compiled before.
+Their fits alternate, so that a busy moment affects both; figures are medians. Functions are compiled beforehand.
 scikit-learn gets the same data, parameters and tolerance, and 2000 MB of cache instead of its 200.
 """
 
@@ -17,7 +17,7 @@ from widemargin.cli.command import FINE, new_command, option
 from widemargin.cli.options import FILE, KERNELS, Whole, data_options, machine_options
 from widemargin.cli.screen import Screen
 
-THEIR_CACHE = 2000  # megabytes; the default of 200 would slow them down
+THEIR_CACHE = 2000  # megabytes; the default of 200 would slow scikit-learn down
 
 
 @new_command("bench")
@@ -42,7 +42,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     from widemargin.cli.machines import prepared_machine
 
     if options.kernel not in KERNELS or options.loss != "linear":
-        raise ValueError("scikit-learn has no such machine to compare with: choose a kernel of LIBSVM, linear loss.")
+        raise ValueError("scikit-learn has no such model to compare with: choose a kernel of LIBSVM, linear loss.")
     data = read_training(options, screen)
     model, y = prepared_machine(options, data)
     X, y = _drawn(model, data.X, y, options.samples)
@@ -52,7 +52,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         _timed_run(clone(model), X, y)  # functions are compiled
         steps.advance()
         for name in list(machines) * options.repeats:
-            machines[name] = clone(machines[name])  # without what a fit before left behind
+            machines[name] = clone(machines[name])  # without attributes of an earlier fit
             times[name].append(_timed_run(machines[name], X, y))
             steps.advance(label=name)
     facts = {name: _facts(machine, times[name], X, y) for name, machine in machines.items()}
@@ -62,7 +62,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
 
 
 def _theirs(model: Any) -> Any:
-    """scikit-learn's machine with the parameters of ours that it knows."""
+    """Return scikit-learn's estimator with the parameters of ours that it has."""
     import sklearn.svm
 
     from widemargin.io.sklearn_models import counterpart
@@ -71,7 +71,7 @@ def _theirs(model: Any) -> Any:
 
 
 def _drawn(model: Any, X: Any, y: Any, most: int) -> tuple[Any, Any]:
-    """At most `most` samples, drawn with a fixed seed."""
+    """Return at most `most` samples, drawn with a fixed seed."""
     import numpy as np
 
     from widemargin._sklearn import safe_split
@@ -83,7 +83,7 @@ def _drawn(model: Any, X: Any, y: Any, most: int) -> tuple[Any, Any]:
 
 
 def _timed_run(machine: Any, X: Any, y: Any) -> tuple[float, float]:
-    """Seconds of a fit and of predicting the same samples."""
+    """Return the seconds of a fit and of predicting the same samples."""
     from widemargin.cli.machines import fit_or_stop
 
     began = time.perf_counter()
@@ -94,7 +94,7 @@ def _timed_run(machine: Any, X: Any, y: Any) -> tuple[float, float]:
 
 
 def _facts(machine: Any, times: list[tuple[float, float]], X: Any, y: Any) -> dict[str, Any]:
-    """Medians, agreement with the labels, and the certificate, computed afresh for both."""
+    """Return medians, agreement with the labels, and the certificate, recomputed for both."""
     import widemargin
 
     fit, predict = (statistics.median(column) for column in zip(*times))
@@ -109,7 +109,7 @@ def _facts(machine: Any, times: list[tuple[float, float]], X: Any, y: Any) -> di
 
 
 def _show(screen: Screen, facts: dict[str, dict[str, Any]], X: Any) -> None:
-    """The two side by side."""
+    """Print both side by side."""
     from rich.table import Table
 
     ours, theirs = facts["widemargin"], facts["scikit-learn"]

@@ -1,6 +1,6 @@
-"""How commands look: options under headings, examples, exit codes; and a group that imports a command when it is used.
+"""The format of commands: options under headings, examples, exit codes; and a group that imports commands on use.
 
-`widemargin --help` lists a dozen commands, but imports none of them: reading scikit-learn alone takes over a second.
+`widemargin --help` lists a dozen commands without importing them: importing scikit-learn takes over a second.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Option(click.Option):
-    """An option that knows under which heading the help shows it."""
+    """An option with the heading under which the help shows it."""
 
     def __init__(self, *arguments: Any, heading: str = "Options", **settings: Any) -> None:
         super().__init__(*arguments, **settings)
@@ -63,14 +63,14 @@ class Command(click.Command):
                 formatter.write_dl(records)
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Examples and exit codes come last: that is where the eye rests in a terminal."""
+        """Write examples and exit codes last, where they are visible in a terminal."""
         with formatter.section("Examples"):
             formatter.write(textwrap.indent(self.examples, " " * formatter.current_indent) + "\n")
         write_exit_codes(formatter)
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and one line each, and imports a command's module when it is called."""
+    """A group with a name and one line per command, which imports a command's module when it is called."""
 
     def __init__(self, *arguments: Any, modules: dict[str, tuple[str, str]], **settings: Any) -> None:
         settings.setdefault("context_settings", {})["max_content_width"] = 110
@@ -84,7 +84,7 @@ class LazyGroup(click.Group):
         return importlib.import_module(self.modules[name][0]).command if name in self.modules else None
 
     def resolve_command(self, context: click.Context, arguments: list[str]) -> Any:
-        """An unknown command gets the nearest known one as advice."""
+        """Resolve a command; for an unknown one, suggest the nearest name."""
         name = arguments[0]
         if name not in self.modules and not name.startswith("-"):
             near = difflib.get_close_matches(name, self.modules, 1)
@@ -107,7 +107,7 @@ def write_exit_codes(formatter: click.HelpFormatter) -> None:
 
 
 def new_command(name: str) -> Callable[..., click.Command]:
-    """Decorator that makes a command of a function (options, screen) -> exit code; its docstring is the help text.
+    """Decorator that turns a function (options, screen) -> exit code into a command; its docstring is the help text.
 
     Every command has --quiet, --json and --debug beside its own options.
     """

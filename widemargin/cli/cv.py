@@ -1,7 +1,7 @@
 """`widemargin cv`: cross-validation, for one choice of parameters or over a grid of C and gamma.
 
 Parts are drawn at random with a fixed seed, with equal shares of the classes. In a grid C grows while everything else
-stays, so that each fit begins at the answer of the one before. As in LIBSVM's grid.py, both grids are powers of two.
+is fixed, so that each fit starts at the previous answer. As in LIBSVM's grid.py, both grids are powers of two.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 WITHOUT_GAMMA = ("linear", "precomputed", "cosine")
-SHADES = ("red", "yellow", "green", "bold green")  # of a grid's cells, from worst to best
+SHADES = ("red", "yellow", "green", "bold green")  # colours of a grid's cells, from worst to best
 
 
 GRID = "The grid"
@@ -40,12 +40,12 @@ GRID = "The grid"
 @machine_options
 @data_options
 def command(options: SimpleNamespace, screen: Screen) -> int:
-    """Cross-validate a machine on FILE: train on all parts but one, predict that one, in turn.
+    """Cross-validate a model on FILE: train on all parts but one, predict that one, in turn.
 
     Examples
     --------
     widemargin cv heart_scale -v 10 -c 10
-        Accuracy in ten parts, each predicted by a machine trained on the others.
+        Accuracy in ten parts, each predicted by a model trained on the others.
     widemargin cv heart_scale --grid
         Which C and gamma? As LIBSVM's grid.py.
     widemargin cv heart_scale --grid --log2c 0,10,1 --log2g -10,0,1
@@ -108,7 +108,7 @@ def search(options: SimpleNamespace, screen: Screen) -> int:
 
 
 def _begin(options: SimpleNamespace, screen: Screen) -> tuple[Any, Any, Any, list]:
-    """Machine, samples, targets and parts."""
+    """Return estimator, samples, targets and parts."""
     import numpy as np
     from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -117,7 +117,7 @@ def _begin(options: SimpleNamespace, screen: Screen) -> tuple[Any, Any, Any, lis
 
     data = read_training(options, screen)
     model, y = prepared_machine(options, data)
-    if y is None:  # a one-class machine is judged by the labels, 1 usual and -1 not
+    if y is None:  # a one-class SVM is judged by the labels, 1 usual and -1 not
         if data.y is None:
             raise FileError(f"{options.data} has no labels, 1 for usual and -1 for unusual, to compare answers with.")
         y = data.y
@@ -135,7 +135,7 @@ def _begin(options: SimpleNamespace, screen: Screen) -> tuple[Any, Any, Any, lis
 
 
 def _answers(machines: list[Any], X: Any, y: Any, parts: list, advance: Callable[[], None]) -> Any:
-    """Each part predicted by its machine, which is fitted on all others."""
+    """Return predictions of each part by a model fitted on all others."""
     import numpy as np
 
     from widemargin._sklearn import safe_split

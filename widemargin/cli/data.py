@@ -1,6 +1,6 @@
-"""Data of the commands: any format, as the estimators want it, with what a model must remember about its making.
+"""Data of the commands: any format, converted for the estimators, with the preparation that a model must store.
 
-A model keeps in `preparation_` how its training file became features: which index a LIBSVM file counts from, or the
+A model stores in `preparation_` how its training file became features: which index a LIBSVM file counts from, or the
 columns of a table. New data is read in the same way.
 """
 
@@ -37,7 +37,7 @@ class Data:
 
 
 def read_training(options: SimpleNamespace, screen: Screen) -> Data:
-    """Data to learn from, as the options say."""
+    """Return training data, read according to the options."""
     path = options.data
     between_strings = options.kernel in STRING_KERNELS
     kind = format_of(path, options.format, "strings" if between_strings else "libsvm")
@@ -53,7 +53,7 @@ def read_training(options: SimpleNamespace, screen: Screen) -> Data:
 
 
 def read_like(model: Any, options: SimpleNamespace, screen: Screen) -> Data:
-    """Data for a model that was trained before: features in the places where it expects them."""
+    """Return data for a trained model, with features in the columns that it expects."""
     path = options.data
     learned = getattr(model, "preparation_", None) or {}
     trained_on = "csv" if learned.get("format") == "table" else learned.get("format", "libsvm")
@@ -68,7 +68,7 @@ def read_like(model: Any, options: SimpleNamespace, screen: Screen) -> Data:
 
 
 def described(data: Data, y: Any, classifies: bool) -> str:
-    """The data in a few words."""
+    """Return a short description of the data."""
     if isinstance(data.X, list):
         words = f"{plural(len(data), 'string')} of {min(map(len, data.X)):,} to {max(map(len, data.X)):,} letters"
     else:
@@ -93,12 +93,12 @@ def format_of(path: str, given: str | None = None, otherwise: str = "libsvm") ->
 
 
 def family(kind: str) -> str:
-    """What a format holds: a table with named columns, strings, or a matrix of numbers."""
+    """Return the kind of data of a format: a table with named columns, strings, or a matrix of numbers."""
     return "table" if kind in TABLES else "strings" if kind in STRINGS else "matrix"
 
 
 def targets_for(model: Any, data: Data, path: str) -> Any:
-    """Targets as the model needs them: class labels as they are called, or numbers; None for a one-class machine."""
+    """Return targets as the model needs them: class labels as written, or numbers; None for a one-class SVM."""
     if hasattr(model, "offset_"):
         return None
     if data.y is None:
@@ -141,7 +141,7 @@ def _read(kind: str, options: SimpleNamespace, screen: Screen, model: Any = None
 
 
 def _read_table(kind: str, options: SimpleNamespace, learned: dict[str, Any], report: Report) -> Data:
-    """A table; prepared as that of the model was, or as the options say where nothing is learned yet."""
+    """Return a table, prepared like that of the model, or according to the options for training."""
     header = learned.get("header", True) and not options.no_header
     if learned:
         preparation = Preparation.from_plain(learned)
@@ -163,7 +163,7 @@ def _read_table(kind: str, options: SimpleNamespace, learned: dict[str, Any], re
 def _read_libsvm(
     options: SimpleNamespace, precomputed: bool, n_trained: int | None, zero_based: bool | None, report: Report
 ) -> Data:
-    """LIBSVM text; for a model of `n_trained` features those beyond are ignored, and that is said."""
+    """Return LIBSVM text; features beyond the `n_trained` of a model are ignored, with a note."""
     name = shown_name(options.data)
     data = read_bytes(options.data, report)
     if precomputed:

@@ -1,4 +1,4 @@
-"""`widemargin info`: what is installed and what it runs on, for bug reports and for oneself."""
+"""`widemargin info`: versions and hardware, for bug reports."""
 
 from __future__ import annotations
 

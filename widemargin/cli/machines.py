@@ -16,14 +16,14 @@ from widemargin.cli.options import MACHINES, STRING_KERNELS
 from widemargin.kernels import names
 from widemargin.kernels.names import make_kernel
 
-LOSSES = {  # machine -> word of the command line -> word of the estimator
+LOSSES = {  # model -> word of the command line -> word of the estimator
     "svc": {"linear": "hinge", "quadratic": "squared_hinge"},
     "svr": {"linear": "epsilon_insensitive", "quadratic": "squared_epsilon_insensitive"},
 }
 
 
 def make_machine(options: SimpleNamespace, *, verbose: bool | int = False) -> Any:
-    """The unfitted estimator that the options describe; they have the names of its parameters."""
+    """Return the unfitted estimator for the options, which have the names of its parameters."""
     machine = options.machine
     if machine not in LOSSES and options.loss != "linear":
         raise ValueError(f"--loss is for svc and svr; {machine} has only the linear loss: leave --loss out.")
@@ -40,7 +40,7 @@ def make_machine(options: SimpleNamespace, *, verbose: bool | int = False) -> An
 
 
 def prepared_machine(options: SimpleNamespace, data: Data, *, verbose: bool | int = False) -> tuple[Any, Any]:
-    """The unfitted machine for some data, and its targets (None for one-class)."""
+    """Return the unfitted estimator for some data, and its targets (None for one-class)."""
     model = make_machine(options, verbose=verbose)
     if options.machine == "oneclass":
         return model, None
@@ -51,7 +51,7 @@ def prepared_machine(options: SimpleNamespace, data: Data, *, verbose: bool | in
 
 
 def set_class_weight(model: Any, given: list[tuple[str, str]], classes: list[Any]) -> None:
-    """Weights by label. Labels come as text: each is matched with a class, by value where classes are numbers."""
+    """Set weights by label. Labels are text: each is matched with a class, by value if classes are numbers."""
     weights = {}
     for label, weight in given:
         try:
@@ -67,12 +67,12 @@ def set_class_weight(model: Any, given: list[tuple[str, str]], classes: list[Any
 
 
 def is_classifier(machine: str) -> bool:
-    """Whether labels are names of classes rather than numbers to be met."""
+    """Whether the estimator is a classifier, whose targets are class labels."""
     return machine in ("svc", "nusvc")
 
 
 def fit(model: Any, X: Any, y: Any) -> tuple[float, list[str]]:
-    """Fit; returns the seconds it took and its warnings, without that of an early end: the certificate states it."""
+    """Fit; return the seconds and the warnings, except for that of an early end, which the certificate shows."""
     began = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -82,7 +82,7 @@ def fit(model: Any, X: Any, y: Any) -> tuple[float, list[str]]:
 
 
 def fit_or_stop(model: Any, X: Any, y: Any) -> Any:
-    """One fit of many: without its warnings, and KeyboardInterrupt after Ctrl-C, which a fit alone survives."""
+    """Fit without warnings, as one of many fits; raise KeyboardInterrupt after Ctrl-C, which a single fit handles."""
     fit(model, X, y)
     if getattr(model, "status_", None) is widemargin.Status.INTERRUPTED:
         raise KeyboardInterrupt

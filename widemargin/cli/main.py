@@ -1,4 +1,4 @@
-"""The command `widemargin`: find the command, run it, and turn whatever goes wrong into a sentence and an exit code."""
+"""The command `widemargin`: find the command, run it, and convert errors to a sentence and an exit code."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from widemargin import __version__
 from widemargin.cli.command import BUG, FINE, INTERRUPTED, UNUSABLE, LazyGroup
 
 COMMANDS = {
-    "train": ("widemargin.cli.train", "Train a machine, certify it and save it."),
-    "predict": ("widemargin.cli.predict", "Answers of a saved machine for new data."),
+    "train": ("widemargin.cli.train", "Train a model, certify it and save it."),
+    "predict": ("widemargin.cli.predict", "Answers of a saved model for new data."),
     "scale": ("widemargin.cli.scale", "Bring every feature of a file into a range."),
     "cv": ("widemargin.cli.cv", "Cross-validation, also over a grid of C and gamma."),
-    "verify": ("widemargin.cli.verify", "Certificate of a saved machine, computed afresh."),
+    "verify": ("widemargin.cli.verify", "Recomputed certificate of a saved model."),
     "convert": ("widemargin.cli.convert", "Models from and to LIBSVM, scikit-learn and ONNX."),
-    "plot": ("widemargin.cli.plot", "A picture of a machine and its data."),
-    "report": ("widemargin.cli.report", "One HTML page about a machine."),
+    "plot": ("widemargin.cli.plot", "A picture of a model and its data."),
+    "report": ("widemargin.cli.report", "One HTML page about a model."),
     "bench": ("widemargin.cli.bench", "Fit and predict beside scikit-learn on your file."),
     "warmup": ("widemargin.cli.warmup", "Compile everything now rather than at first use."),
     "info": ("widemargin.cli.info", "Versions, threads, memory, cache folder."),
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(f"{message}. `{command} --help` shows what is possible.", given, UNUSABLE)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; nothing was saved.", given, INTERRUPTED)
-    except BrokenPipeError:  # the reader of the pipe has closed it
+    except BrokenPipeError:  # the pipe was closed by its reader
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINE
     except Exception as error:
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _complain(message: str, given: Sequence[str], code: int) -> int:
-    """One sentence on the error stream; with --json also as an object on standard output."""
+    """Write one sentence to the error stream; with --json also an object to standard output."""
     print(f"widemargin: {message}", file=sys.stderr)
     if "--json" in given:
         print(json.dumps({"error": message, "exit_code": code}))

@@ -1,4 +1,4 @@
-"""Models that commands open: our own files, and LIBSVM's; what kind a file is shows in its first bytes."""
+"""Models that commands open: our own files, and LIBSVM's; the first bytes of a file determine its kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from widemargin.storage.errors import FileError
 
 PICKLES = (b"\x80", b"(", b"ccopy_reg", b"\x78\x9c")  # first bytes; the last is joblib's zlib
 LIBSVM_HEADS = (b"svm_type", b"kernel_type", b"nr_class")
-PRINTED = 1e-7  # relative: what eight printed digits leave uncertain
+PRINTED = 1e-7  # relative accuracy of eight printed digits
 DIGITS = ".8g"  # LIBSVM prints the features of support vectors with eight digits
 
 
@@ -30,7 +30,7 @@ def open_model(path: str, n_features: int | None = None) -> Any:
         from widemargin.io.libsvm_model import read_libsvm_model
 
         model = read_libsvm_model(path, n_features)
-        model.preparation_ = {"format": "libsvm", "zero_based": False}  # its features count from 1, whatever comes
+        model.preparation_ = {"format": "libsvm", "zero_based": False}  # its features always count from 1
         return model
     if kind == "pickle":
         raise FileError(
@@ -43,7 +43,7 @@ def open_model(path: str, n_features: int | None = None) -> Any:
 
 
 def open_with_data(options: SimpleNamespace, screen: Screen) -> tuple[Any, Data, Any]:
-    """The model of a command, its data, and the targets as the model needs them."""
+    """Return the model of a command, its data, and the targets as the model needs them."""
     model = open_model(options.model)
     data = read_like(model, options, screen)
     return model, data, targets_for(model, data, options.data)
@@ -62,7 +62,7 @@ def kind_of_model(path: str) -> str:
 
 
 def agreement(model: Any, answers: Any, y: Any) -> dict[str, Any]:
-    """How well the answers agree with the labels: the share that is right, or a regression's error."""
+    """Return how well the answers agree with the labels: accuracy, or the error of a regression."""
     if y is None:
         return {}
     if hasattr(model, "classes_") or hasattr(model, "offset_"):
@@ -84,7 +84,7 @@ def agreement(model: Any, answers: Any, y: Any) -> dict[str, Any]:
 def find_support(model: Any, X: Any, y: Any) -> None:
     """Set `support_` of a model read from LIBSVM: which rows of its training data X are its support vectors.
 
-    The file holds the vectors rounded to eight digits, but not their places: rows are found by printing them likewise.
+    The file holds the vectors rounded to eight digits, but not their indices: rows are found by printing them likewise.
     Of equal rows those of the right class are taken, each once.
     """
     if model.kernel == "precomputed":
@@ -121,7 +121,7 @@ def take_rows_for_vectors(model: Any, X: Any) -> None:
 
 
 def _printed(X: Any) -> list[tuple]:
-    """Each row as LIBSVM would print it."""
+    """Return each row as LIBSVM would print it."""
     X = sp.csr_matrix(X)
     X.sort_indices()
     words = [(index, format(value, DIGITS)) for index, value in zip(X.indices.tolist(), X.data.tolist())]

@@ -1,6 +1,6 @@
 """The options that commands share, and the values they take. Letters, numbers and defaults are those of `svm-train`.
 
--s  machine   0 svc   1 nusvc   2 oneclass   3 svr   4 nusvr
+-s  model   0 svc   1 nusvc   2 oneclass   3 svr   4 nusvr
 -t  kernel    0 linear u'v   1 poly (g u'v + r)^d   2 rbf exp(-g |u-v|^2)   3 sigmoid tanh(g u'v + r)   4 precomputed
 
 Nothing heavy is imported here, so that `--help` does not wait for NumPy.
@@ -33,7 +33,7 @@ FORMATS = {"libsvm": (".libsvm", ".svm", ".svmlight"), **TABLES, **ARRAYS, **STR
 
 
 class Named(click.Choice):
-    """A word of a list, or its number in LIBSVM's."""
+    """A word of a list, or its number in LIBSVM."""
 
     def __init__(self, numbered: tuple[str, ...], more: tuple[str, ...] = ()) -> None:
         super().__init__(numbered + more)
@@ -91,7 +91,7 @@ class LogRange(click.ParamType):
     """
 
     name = "begin,end,step"
-    MOST = 1000  # values; a tiny step is a slip of the fingers
+    MOST = 1000  # largest number of values; a tiny step is probably a typing error
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> list[float]:
         try:
@@ -106,8 +106,8 @@ class LogRange(click.ParamType):
 
 Whole = partial(Number, whole=True)
 POSITIVE, FROM_ZERO, ANY_NUMBER = Number(0.0, above=True), Number(0.0), Number()
-SWITCH: dict[str, Any] = {"type": bool, "metavar": "[0|1]"}  # LIBSVM's way to say no or yes
-FILE = click.Path()  # what is wrong with a file is said by the readers; the type is for completion in shells
+SWITCH: dict[str, Any] = {"type": bool, "metavar": "[0|1]"}  # LIBSVM's no and yes
+FILE = click.Path()  # files are checked by their readers; the type is for shell completion
 MACHINE_WORDS, KERNEL_WORDS = Named(tuple(MACHINES)), Named(KERNELS, MORE_KERNELS + STRING_KERNELS)
 
 
@@ -116,7 +116,7 @@ MACHINE_WORDS, KERNEL_WORDS = Named(tuple(MACHINES)), Named(KERNELS, MORE_KERNEL
 _machine, _kernel = partial(option, heading="The machine"), partial(option, heading="The kernel")
 _effort, _data = partial(option, heading="How exactly, at what cost"), partial(option, heading="The data")
 
-#: Which machine, which kernel, and how exactly.
+#: Choice of model and kernel, and accuracy.
 machine_options = together(
     _machine("-s", "--machine", type=MACHINE_WORDS, default="svc", metavar="M",
              help=f"{MACHINE_WORDS.listed()}.  [svc]"),
@@ -140,7 +140,7 @@ machine_options = together(
             help="Largest violation of the optimality conditions.  [0.001]"),
     _effort("--stopping", type=click.Choice(["kkt", "gap", "objective"]), default="kkt",
             help="What TOL is compared with.  [kkt]"),
-    _effort("--time-limit", type=POSITIVE, metavar="S", help="Seconds after which the best machine so far is kept."),
+    _effort("--time-limit", type=POSITIVE, metavar="S", help="Seconds after which the best model so far is kept."),
     _effort("-m", "--cache", "cache_size", type=POSITIVE, metavar="MB",
             help="Memory for kernel rows.  [a share of what is free]"),
     _effort("-h", "--shrinking", **SWITCH, default="1",
@@ -152,7 +152,7 @@ format_options = together(
     _data("-f", "--format", type=click.Choice(list(FORMATS)), help="Format of the data.  [by the ending; libsvm]"),
     _data("--no-header", is_flag=True, help="CSV, TSV: the first line is data; columns are called 1, 2, ..."),
 )
-#: How a training file is to be read.
+#: How a training file is read.
 data_options = together(
     format_options,
     _data("--target", metavar="COLUMN",

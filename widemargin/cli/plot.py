@@ -1,4 +1,4 @@
-"""`widemargin plot`: a picture of a machine and its data."""
+"""`widemargin plot`: a picture of a model and its data."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         import matplotlib
     except ImportError:
         raise ImportError("Pictures are drawn by matplotlib: pip install 'widemargin[plots]'.") from None
-    matplotlib.use("Agg")  # a file is wanted, no window
+    matplotlib.use("Agg")  # draw to a file, without a window
     from widemargin.plots import plot
 
     model, data, y = open_with_data(options, screen)

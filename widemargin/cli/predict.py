@@ -12,7 +12,7 @@ from widemargin.cli.command import FINE, new_command, option
 from widemargin.cli.options import FILE, SWITCH, format_options
 from widemargin.cli.screen import Screen, open_output
 
-ROWS_PER_BLOCK = 16_384  # large enough that prediction runs at full speed
+ROWS_PER_BLOCK = 16_384  # samples per block: large enough for full speed
 
 
 @new_command("predict")
@@ -64,7 +64,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
 
 
 def in_blocks(function: Callable[[Any], Any], X: Any, screen: Screen) -> Any:
-    """A function of the samples, some at a time, so that progress can be shown."""
+    """Apply a function to blocks of samples, so that progress can be shown."""
     import numpy as np
 
     parts = []
@@ -92,7 +92,7 @@ def _more(model: Any, X: Any, options: SimpleNamespace, screen: Screen) -> tuple
 
 
 def _lines(answers: Any, heading: str | None, columns: Any) -> str:
-    """The text of the answers."""
+    """Return the text of the answers."""
     words = [_word(answer) for answer in answers]
     if columns is not None:
         words = [" ".join([word, *map(_word, row)]) for word, row in zip(words, columns)]

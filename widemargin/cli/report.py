@@ -1,4 +1,4 @@
-"""`widemargin report`: one self-contained HTML page about a machine."""
+"""`widemargin report`: one self-contained HTML page about a model."""
 
 from __future__ import annotations
 

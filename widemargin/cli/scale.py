@@ -10,7 +10,7 @@ with another file (-s, -r). Files of ranges are exchanged with svm-scale:
     lower upper
     index min max       one line per feature, indices from 1
 
-A feature with a single value carries nothing and is left out, as there.
+A feature with a single value has no information and is left out, as in svm-scale.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from widemargin.cli.options import ANY_NUMBER, FILE
 from widemargin.cli.screen import Screen, open_output
 from widemargin.storage.errors import FileError
 
-DIGITS = sys.float_info.dig  # of scaled values: 0.7083330000000001 would be rounding of the scaling, not of the data
+DIGITS = sys.float_info.dig  # of scaled values: the last digit of 0.7083330000000001 is rounding of the scaling
 
 
 @dataclass
 class Ranges:
-    """What svm-scale saves: the range wanted, and the one found of each feature (index from 1) and of the labels."""
+    """Content of svm-scale's files: the target range, and the range of each feature (index from 1) and the labels."""
 
     lower: float
     upper: float
@@ -93,7 +93,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
 
 
 def find_ranges(X: Any, y: Any, options: SimpleNamespace) -> Ranges:
-    """Minima and maxima of the features; what is left out counts as zero."""
+    """Return minima and maxima of the features; omitted values count as zero."""
     low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
     ranges = enumerate(zip(low.tolist(), high.tolist()), start=1)
     found = {index: (least, largest) for index, (least, largest) in ranges if least < largest}

@@ -1,4 +1,4 @@
-"""What commands say: words and tables for people on the error stream, or one JSON object for programs.
+"""The output of commands: text and tables for people on the error stream, or one JSON object for programs.
 
 Results that are the purpose of a command (answers, a scaled file, a certificate) go to standard output; the rest goes
 to the error stream, where it does not mix with them. With --json there is nothing on standard output but the object.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from widemargin.certificate import Certificate
 
 FIRST_USE = "functions are being compiled, once; `widemargin warmup` does all of it ahead"
-PATIENCE = 1.0  # seconds after which work that has not ended shows how far it is
+PATIENCE = 1.0  # seconds after which unfinished work shows its progress
 
 
 class Screen:
@@ -44,21 +44,21 @@ class Screen:
         return not self.quiet and self.console.is_terminal
 
     def say(self, words: str, style: str | None = None) -> None:
-        """A line for people; programs get their object."""
+        """Write a line for people; with --json nothing."""
         if not self.as_json:
             self.console.print(words, style=style, markup=False)
 
     def note(self, words: str) -> None:
-        """Something the user should know, though the command goes on; programs find it under "notes"."""
+        """Report something that does not end the command; in JSON it is under "notes"."""
         self.notes.append(words)
         self.say(words, style="yellow")
 
     def show(self, table: Table | str) -> None:
-        """A result for people, on standard output."""
+        """Write a result for people to standard output."""
         self.results.print(table, soft_wrap=isinstance(table, str), markup=False)
 
     def finish(self, **facts: Any) -> None:
-        """The object for programs."""
+        """Write the JSON object."""
         if self.as_json:
             if self.notes:
                 facts["notes"] = self.notes
@@ -66,12 +66,12 @@ class Screen:
             sys.stdout.flush()
 
     def compiling(self) -> AbstractContextManager:
-        """Says, at the first function that has to be compiled, why this takes longer than it will the next time."""
+        """Context that explains the delay when the first function has to be compiled."""
         return compilations(lambda: self.say(FIRST_USE))
 
     @contextmanager
     def waiting(self, label: str) -> Iterator[None]:
-        """Work that cannot say how far it is: a clock on a terminal, one line in a log, once it takes long."""
+        """Context for work of unknown length: once it takes long, a clock on a terminal or one line in a log."""
         with self.progress(label, None) as steps:
             timer = threading.Timer(PATIENCE, steps.reach, [0.0])
             timer.daemon = True
@@ -103,11 +103,11 @@ class Steps:
         self._task = self._bar.add_task(label, total=total)
 
     def advance(self, amount: float = 1.0, label: str | None = None) -> None:
-        """Say that more is done, and on what work goes on."""
+        """Report further progress, and the current item."""
         self.reach(self.done + amount, label)
 
     def reach(self, done: float, label: str | None = None) -> None:
-        """Say how much is done."""
+        """Report how much is done."""
         self.done, self.label = done, label or self.label
         elapsed = time.monotonic() - self.began
         if self.screen.quiet or elapsed < PATIENCE:
@@ -129,7 +129,7 @@ class Steps:
 
 @contextmanager
 def compilations(on_first: Callable[[], None] = lambda: None) -> Iterator[Any]:
-    """Context that counts what Numba compiles, not what it loads from disk; `on_first` is called at the first."""
+    """Context that counts functions compiled by Numba, not those loaded from disk; the first calls `on_first`."""
     from numba.core import event
 
     class Counter(event.Listener):
@@ -141,7 +141,7 @@ def compilations(on_first: Callable[[], None] = lambda: None) -> Iterator[Any]:
                 on_first()
 
         def on_end(self, happening: Any) -> None:
-            """Nothing to do; the base class wants the method."""
+            """Do nothing; the base class requires this method."""
 
     with event.install_listener("numba:compile", Counter()) as counter:
         yield counter
@@ -182,7 +182,7 @@ def plain(value: Any) -> Any:
 
 
 def certificate_facts(certificate: Certificate) -> dict[str, Any]:
-    """A certificate for programs."""
+    """Return a certificate as a dict for JSON."""
     names = ("holds", "violation", "tol", "criterion", "gap", "primal", "dual", "infeasibility", "n_support", "n_free")
     facts = {name: getattr(certificate, name) for name in (*names, "iterations", "rows_computed", "seconds")}
     facts["status"] = certificate.status.name if certificate.status is not None else None

@@ -1,4 +1,4 @@
-"""`widemargin train`: read, fit, certify, save. Ctrl-C keeps the best machine so far."""
+"""`widemargin train`: read, fit, certify, save. Ctrl-C keeps the best model so far."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from widemargin.storage.atomic import check_writable
 @click.argument("data", type=FILE, metavar="FILE")
 @click.argument("model", type=FILE, metavar="[MODEL]", required=False)
 @option("-o", "--output", type=FILE, metavar="MODEL", help="Where to save.  [FILE's name + .model, here]")
-@option("--report", type=FILE, metavar="HTML", help="Write a page about the machine, as `widemargin report` does.")
+@option("--report", type=FILE, metavar="HTML", help="Write a page about the model, as `widemargin report` does.")
 @option("-v", "--folds", type=Whole(2), metavar="N", help="Cross-validate in N parts instead of training.")
 @machine_options
 @data_options
 def command(options: SimpleNamespace, screen: Screen) -> int:
-    """Train a machine on FILE, certify it and save it as MODEL.
+    """Train a model on FILE, certify it and save it as MODEL.
 
-    Letters, numbers and defaults are those of LIBSVM's svm-train. Ctrl-C keeps the best machine so far: it is certified
+    Letters, numbers and defaults are those of LIBSVM's svm-train. Ctrl-C keeps the best model so far: it is certified
     and saved like any other.
 
     Examples
@@ -56,7 +56,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     from widemargin.io.raw_bytes import shown_name
 
     output = options.output or options.model or default_output(options.data)
-    check_writable(output)  # a long fit must not end with the news that its answer has nowhere to go
+    check_writable(output)  # check before a long fit that its result can be saved
     if options.report:
         check_writable(options.report)
         from widemargin.report import write_report
@@ -65,7 +65,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     screen.say(f"{shown_name(Path(options.data).name)}: {described(data, y, is_classifier(options.machine))}")
     with screen.compiling():
         seconds, notes = fit(model, data.X, y)
-    model.set_params(verbose=False)  # it was for this fit
+    model.set_params(verbose=False)  # set for this fit only
     model.preparation_ = data.preparation
     save(model, output)
     if not screen.as_json:

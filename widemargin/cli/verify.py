@@ -1,4 +1,4 @@
-"""`widemargin verify`: the certificate of a saved machine, computed afresh from its training data."""
+"""`widemargin verify`: the certificate of a saved model, computed afresh from its training data."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
 
 
 def _set_what_libsvm_leaves_out(model: Any, options: SimpleNamespace, screen: Screen) -> None:
-    """C, nu and epsilon are not in LIBSVM's files: those given, or a guess, which is said."""
+    """Set C, nu and epsilon, which LIBSVM's files do not contain: as given, or guessed with a note."""
     for name, letter in (("C", "-c"), ("nu", "-n"), ("epsilon", "-p")):
         if name not in model.get_params():
             continue

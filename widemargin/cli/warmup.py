@@ -1,7 +1,7 @@
-"""`widemargin warmup`: compile everything now, so that no fit has to wait for the compiler.
+"""`widemargin warmup`: compile all functions ahead of time.
 
-Compiled functions are kept on disk, one version for each kind of data they meet. Small problems of every kind of
-machine, kernel and data are solved here; whatever they need is then there for every process to come.
+Compiled functions are cached on disk, one version for each kind of data. Small problems of every kind of
+model, kernel and data are solved here, so that later processes find the functions in the cache.
 """
 
 from __future__ import annotations

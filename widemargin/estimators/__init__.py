@@ -9,7 +9,7 @@ from widemargin.estimators.registry import ESTIMATORS
 
 
 def __getattr__(name: str) -> Any:
-    """An estimator by its name."""
+    """Import and return the estimator with this name."""
     if name in ESTIMATORS:
         return getattr(_lazy.load(f"widemargin.estimators.{ESTIMATORS[name].module}"), name)
     raise AttributeError(f"module 'widemargin.estimators' has no attribute {name!r}")

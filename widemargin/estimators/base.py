@@ -1,13 +1,13 @@
-"""What the five support vector machines share: training, and exposing the answer as scikit-learn does.
+"""Base class of the five kernel SVMs: training, and exposing the answer as scikit-learn does.
 
     validate -> build signed duals -> train them on one shared Gram -> expose -> warn if the answer is not certified
 
-A machine adds its labels or targets and its builder from `widemargin.problems`, in `_fit`; data are read in
+A subclass adds its labels or targets and its builder from `widemargin.problems`, in `_fit`; data are read in
 kernel_estimator.py, everything else is here.
 
-`fit` begins at zero and `resume` at the present answer; both are a `Run`. Its listeners are the progress bar
-(`verbose`), the history (`trace`) and scikit-learn's callbacks. All receive the same `watch` of the solvers
-(monitor/iteration.py), and nothing listens unless it was asked for.
+`fit` starts at zero and `resume` at the present answer; both are a `Run`. Its listeners are the progress bar
+(`verbose`), the history (`trace`) and scikit-learn's callbacks. All receive the same records from the solvers' `watch`
+(monitor/iteration.py); without a request there is no listener.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from widemargin.training.task import Task, Trained
 
 #: multipliers and thresholds of one problem
 Answer = tuple[Vector, Vector]
-#: exposes the answers to all problems as fitted attributes of a machine
+#: exposes the answers to all problems as fitted attributes of a model
 Show = Callable[[Any, Sequence[Answer]], None]
 
 
@@ -64,8 +64,8 @@ class Run:
     ----------
     stopping : when to stop
     cancelled : set by Ctrl-C, or by a callback that asks to stop
-    steps : the report to scikit-learn's callbacks, None where there are none
-    before : the machine as it was, where training goes on from it
+    steps : reports to scikit-learn's callbacks; None if there are no callbacks
+    before : the fitted model from which `resume` continues, else None
     kernel, training : the kernel of the model and what the problems of the fit share, made when the data are read
     """
 
@@ -79,7 +79,7 @@ class Run:
 
 @estimator
 class KernelMachine(NamedKernel, LimitedFit):
-    """What SVC, NuSVC, SVR, NuSVR and OneClassSVM share.
+    """Base of SVC, NuSVC, SVR, NuSVR and OneClassSVM.
 
     shrinking : bool, default True
         Accepted for compatibility; the solver decides by itself.
@@ -98,11 +98,11 @@ class KernelMachine(NamedKernel, LimitedFit):
         What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth
         of the dual objective. Kernels not known to be positive semi-definite are trained by the first in any case.
     time_limit : float or None, default None
-        Seconds after which the best machine so far is returned, with a warning.
+        Seconds after which the best model so far is returned, with a warning.
     warm_start : bool, default False
         Start from the multipliers of the previous fit when the number of samples is the same.
     trace : bool, default False
-        Keep how the fit went in `history_`.
+        Record the progress of the fit in `history_`.
 
     support_vectors_ : array or CSR matrix of shape (n_SV, n_features)
     status_ : Status
@@ -128,7 +128,7 @@ class KernelMachine(NamedKernel, LimitedFit):
         """Train and expose the answer."""
 
     def _run(self, X: Any, y: Any, sample_weight: Any, before: Any = None, **budget: Any) -> None:
-        """One call of `fit` or, with the machine as it was `before`, of `resume`; `budget` replaces limits not None."""
+        """Run `fit` or, given the fitted model `before`, `resume`; limits in `budget` replace ours unless None."""
         own = Stopping(self.tol, self.stopping, self.max_iter, self.time_limit)
         stopping = replace(own, **{name: value for name, value in budget.items() if value is not None})
         with CtrlC() as ctrl_c, self._reporting(X, y, sample_weight) as steps:
@@ -146,16 +146,16 @@ class KernelMachine(NamedKernel, LimitedFit):
         max_iter: int | None = None,
         time_limit: float | None = None,
     ) -> Any:
-        """Go on training from the present answer, after Ctrl-C, a limit, or for a finer tolerance.
+        """Continue training from the present answer, after Ctrl-C, a limit, or for a smaller tolerance.
 
-        A machine does not keep its training data, so they are given again; it may have been pickled or saved in
-        between.
+        A model does not store its training data, so they must be passed again; the model may have been pickled or saved
+        in between.
 
         Parameters
         ----------
-        X, y, sample_weight : the data the machine was fitted on
+        X, y, sample_weight : the data on which the model was fitted
         tol, max_iter, time_limit : number or None, default None
-            Stop rule of this call; None takes the machine's own. `max_iter` and `time_limit` count from now.
+            Stop rule of this call; None takes the model's own. `max_iter` and `time_limit` count from now.
 
         Returns
         -------
@@ -164,13 +164,13 @@ class KernelMachine(NamedKernel, LimitedFit):
         check_is_fitted(self)
         if num_samples(X) != self.shape_fit_[0]:
             raise ValueError(
-                f"X has {num_samples(X)} samples, but the machine was fitted on {self.shape_fit_[0]}: resume needs "
+                f"X has {num_samples(X)} samples, but the model was fitted on {self.shape_fit_[0]}: resume needs "
                 "the same training data; fit starts anew on others."
             )
         before = copy.copy(self)
         try:
             self._run(X, y, sample_weight, before, tol=tol, max_iter=max_iter, time_limit=time_limit)
-        except BaseException:  # a machine that cannot go on stays what it was
+        except BaseException:  # a model that cannot continue is left unchanged
             to_tear_down = {name: value for name, value in vars(self).items() if "callback" in name}
             self.__dict__ = {**vars(before), **to_tear_down}
             raise
@@ -184,10 +184,10 @@ class KernelMachine(NamedKernel, LimitedFit):
     def _train(
         self, run: Run, tasks: Sequence[Task], show: Show, classes: Sequence[NDArray] = (), more: Sequence[Task] = ()
     ) -> list[Trained]:
-        """Solve all problems of the fit and keep their certificates; `show` exposes answers on a machine.
+        """Solve all problems of the fit and store their certificates; `show` exposes answers as attributes of a model.
 
         classes : samples of each class, for tasks about class pairs
-        more : further tasks, which are no part of the model; their answers follow those of `tasks`
+        more : further tasks that are not part of the model; their answers follow those of `tasks`
         """
         duals = [task.dual for task in tasks]
         tasks = [
@@ -211,7 +211,7 @@ class KernelMachine(NamedKernel, LimitedFit):
         return answers
 
     def _note_certificates(self, run: Run, certificates: Sequence[Certificate], duals: Sequence[SignedDual]) -> None:
-        """Set the attributes that say how the fit ended."""
+        """Set the attributes that describe how the fit ended."""
         self.certificates_ = certificates
         self.certificate_ = combine_certificates(certificates)
         self.status_: Status = self.certificate_.status or Status.OPTIMAL
@@ -220,7 +220,7 @@ class KernelMachine(NamedKernel, LimitedFit):
         self.diagnosis_ = "" if self.fit_status_ == 0 else causes(self.certificate_, run.training.source, duals, names)
 
     def _restart(self, duals: Sequence[SignedDual]) -> list[Vector | None]:
-        """Feasible starts from the previous fit; None where there is none of the same size."""
+        """Return feasible starts from the previous fit, or None if there was no fit of the same size."""
         previous = getattr(self, "_multipliers", None) if self.warm_start else None
         if previous is None or len(previous) != len(duals):
             return [None] * len(duals)
@@ -229,15 +229,15 @@ class KernelMachine(NamedKernel, LimitedFit):
         return [restart(dual, beta, scale) for dual, beta in zip(duals, previous, strict=True)]
 
     def _warn_unless_converged(self) -> None:
-        """Say in a sentence why the solver ended early, how far it came, what that means and what to do."""
+        """Warn if the solver ended early: why, how far from the optimum, what that means and what to do."""
         if self.fit_status_ == 0 or self.status_ is Status.STOPPED:
             return
         ended = self.status_.value
-        if self.diagnosis_:  # causes that were found replace the usual ones
+        if self.diagnosis_:  # causes found in the data replace the general advice
             ended = ended.split(" Usual causes:")[0]
         parts = [ended, self.diagnosis_, meaning(self.certificate_)]
         if self.status_ in (Status.MAX_ITER, Status.TIME_LIMIT, Status.INTERRUPTED, Status.TOO_SLOW):
-            parts.append("resume(X, y) goes on from here.")
+            parts.append("resume(X, y) continues from here.")
         warn_user(" ".join(part for part in parts if part), ConvergenceWarning)
 
     # ---- exposing
@@ -261,7 +261,7 @@ class KernelMachine(NamedKernel, LimitedFit):
         self._expansion = Expansion(run.kernel, vectors, layout.coefficients, intercept, layout.class_starts)
 
     def _rebuild(self) -> None:
-        """Make the function of the machine from attributes that did not come from `fit`."""
+        """Build the decision function from attributes that did not come from `fit`."""
         self._expansion = rebuild_expansion(self)
 
     def _decision_values(self, X: Any) -> Vector:
@@ -285,7 +285,7 @@ class KernelMachine(NamedKernel, LimitedFit):
 
 
 def answer_of(training: Training, iteration: Iteration) -> Answer | None:
-    """Multipliers and thresholds of a problem at this moment of the fit; None where a solver does not report them."""
+    """Return the current multipliers and thresholds of a problem, or None if the solver does not report them."""
     if iteration.point is None:
         return None
     (beta, Kb), dual = iteration.point(), iteration.dual

@@ -1,4 +1,4 @@
-"""What SVC and NuSVC share: class labels, two-class problems, votes and probabilities."""
+"""Base class of SVC and NuSVC: class labels, two-class problems, votes and probabilities."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _offers_probabilities(machine: Any) -> bool:
 
 @estimator
 class KernelClassifier(ReadsLabels, KernelMachine):
-    """Shared face of SVC and NuSVC.
+    """Base of SVC and NuSVC.
 
     probability : bool, default "deprecated", which means False
         Fit sigmoids for `predict_proba` by five-fold cross-validation.
@@ -55,10 +55,10 @@ class KernelClassifier(ReadsLabels, KernelMachine):
     random_state : int, RandomState instance or None, default None
         Folds of `probability=True`.
     multi_class : {"ovo", "ovr"}, default "ovo"
-        Train a machine for each pair of classes, or one for each class against the rest.
+        Train a model for each pair of classes, or one for each class against the rest.
 
     support_ : int array of shape (n_SV,)
-        Places of the support vectors in the training data, class by class.
+        Indices of the support vectors in the training data, class by class.
     n_support_ : int array of shape (n_classes,)
     dual_coef_ : array or CSR matrix of shape (n_classes - 1, n_SV)
         Coefficients in the decision function, in LIBSVM's layout for more than two classes; (n_classes, n_SV) with
@@ -82,18 +82,18 @@ class KernelClassifier(ReadsLabels, KernelMachine):
     multi_class: str = option("ovo", one_of("ovo", "ovr"))
 
     _kept_private = ("_gamma", "_probA", "_probB")
-    _builds_by_sample = False  # whether the terms of a variable depend on its own sign and weight only
+    _builds_by_sample = False  # whether the terms of a variable depend only on its own sign and weight
 
     @abstractmethod
     def _build(self, sign: Vector, weight: Vector) -> SignedDual:
-        """The signed dual of one two-class problem; a weight of zero means the sample takes no part."""
+        """Return the signed dual of one two-class problem; samples of weight zero are left out."""
 
     def _margin(self, dual: SignedDual, thresholds: Vector) -> tuple[float, float]:
-        """Margin by which the function is divided, and the bias before that."""
+        """Return the margin by which the decision function is divided, and the bias before the division."""
         return 1.0, -float(thresholds[0])
 
     def _coefficients(self, dual: SignedDual, beta: Vector, thresholds: Vector) -> tuple[Vector, float]:
-        """Coefficients per sample and bias of the machine with margin one."""
+        """Return the coefficients per sample and the bias of the model scaled to margin one."""
         margin, bias = self._margin(dual, thresholds)
         return dual.per_sample(beta) / margin, bias / margin
 
@@ -102,7 +102,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         return stopping
 
     def _multipliers_from(self, dual: SignedDual, coefficients: Vector) -> Vector:
-        """The multipliers behind exposed coefficients, possibly up to a factor that the sums restore."""
+        """Return the multipliers of exposed coefficients, possibly up to a factor that the group sums determine."""
         return coefficients
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -128,7 +128,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
     def _fit(self, run: Run, X: Any, y: Any, sample_weight: Any) -> None:
         data = self._read(X, y, sample_weight, are_plain_labels)
         data.y, weight = self._read_labels(data)
-        self.__dict__.pop("tie_order_", None)  # of a model read from LIBSVM (io/libsvm_model.py), now trained anew
+        self.__dict__.pop("tie_order_", None)  # left by a model read from LIBSVM (io/libsvm_model.py)
         problems = multiclass.two_class_problems(data.y, len(self.classes_), self._scheme())
         pairs = problems if isinstance(problems, ClassPairs) else None
         self._start_training(run, data)
@@ -163,7 +163,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         self._calibrate(folds, tasks, trained[len(tasks) :])
 
     def _fit_class_pairs(self, run: Run, pairs: ClassPairs, data: TrainingSet, weight: Vector) -> bool:
-        """Fit all pairs of many small classes at once, where nothing needs them one by one; False where it does."""
+        """Fit all pairs of many small classes in one batch; return False if they have to be fitted one by one."""
         watched = self.trace or self.verbose or self.warm_start or run.steps is not None or run.before is not None
         if watched or run.stopping.time_limit is not None or self._offers_probability or not self._builds_by_sample:
             return False
@@ -172,7 +172,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         )
         if answers is None:
             return False
-        boxes = self._build(np.ones(len(weight)), weight)  # of all samples, for the causes of a failure
+        boxes = self._build(np.ones(len(weight)), weight)  # of all samples, for the diagnosis
         self._note_certificates(run, answers.certificates, [boxes])
         layout = multiclass.lay_out(pairs, answers.beta, data.y, len(self.classes_))
         self._expose(run, data, layout, -answers.thresholds)
@@ -181,17 +181,17 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         return True
 
     def _present(self, before: Any, data: TrainingSet, problems: Sequence[TwoClass]) -> list[Vector]:
-        """Coefficients per sample of each two-class problem of the machine as it was."""
+        """Return the coefficients per sample of each two-class problem of the earlier model."""
         if not np.array_equal(before.classes_, self.classes_):
-            raise ValueError(f"y has other classes than the machine was fitted on: {list(before.classes_)}.")
+            raise ValueError(f"y has other classes than the model was fitted on: {list(before.classes_)}.")
         support, coefficients = support_in(before, data), coefficients_of(before)
         return multiclass.read_out(problems, support, coefficients, data.y)
 
     def _scheme(self) -> str:
-        """How many classes become two: "ovo" or "ovr"."""
+        """Return the multi-class scheme, "ovo" or "ovr"."""
         if self.multi_class == "ovr" and self.decision_function_shape == "ovo":
             raise ValueError(
-                "decision_function_shape='ovo' needs a machine for each pair of classes, which multi_class='ovr' does "
+                "decision_function_shape='ovo' needs a model for each pair of classes, which multi_class='ovr' does "
                 "not train: use multi_class='ovo', or decision_function_shape='ovr'."
             )
         return self.multi_class
@@ -211,25 +211,26 @@ class KernelClassifier(ReadsLabels, KernelMachine):
             margin, bias = self._margin(tasks[number].dual, answer.solution.thresholds)
             folds.take(number, fold, (answer.solution.Kb + bias) / margin)
         self._probA, self._probB = folds.fit_sigmoids()
-        if len(self.classes_) == 2:  # scikit-learn keeps those of LIBSVM's function, whose positive class is the first
+        if len(self.classes_) == 2:  # scikit-learn follows LIBSVM, whose positive class is the first
             self._probB = -self._probB
 
     @property
     def probA_(self) -> Vector:
-        """Slope of the sigmoid of each two-class machine; empty unless probability=True."""
+        """Slope of the sigmoid of each two-class model; empty unless probability=True."""
         return self._probA
 
     @property
     def probB_(self) -> Vector:
-        """Offset of the sigmoid of each two-class machine; empty unless probability=True."""
+        """Offset of the sigmoid of each two-class model; empty unless probability=True."""
         return self._probB
 
     @available_if(_offers_probabilities)
     def predict_proba(self, X: Any) -> Vector:
         """Probability of each class, by Platt's sigmoid on cross-validated decision values.
 
-        The largest probability is that of the class `predict` answers. Sample and class weights count as repetitions
-        in the sigmoids too: with class_weight="balanced" these are probabilities where classes are equally frequent.
+        The largest probability is that of the class that `predict` returns. Sample and class weights count as
+        repetitions in the sigmoids too: with class_weight="balanced" these are probabilities for equally frequent
+        classes.
 
         Parameters
         ----------
@@ -291,7 +292,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         if self.break_ties and self.decision_function_shape == "ovo":
             check_is_fitted(self)
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        if self.break_ties:  # the values themselves count
+        if self.break_ties:  # ties are broken by decision values
             return self.classes_.take(self._class_numbers(self._decision_values(X)))
         X = self._read_to_predict(X)
         choose, choose_surely = self._class_numbers, self._sure_class_numbers
@@ -300,10 +301,10 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         return self.classes_.take(numbers)
 
     def _class_numbers(self, values: Vector) -> NDArray[np.intp]:
-        """Class number of each row, from the decision values of all two-class machines."""
+        """Class number of each row, from the decision values of all two-class models."""
         n_classes = len(self.classes_)
         if n_classes == 2:
-            return (values[:, 0] >= 0).astype(np.intp)  # at zero LIBSVM answers the second class
+            return (values[:, 0] >= 0).astype(np.intp)  # at zero LIBSVM predicts the second class
         if self.multi_class == "ovr":
             return values.argmax(axis=1)
         if self.break_ties and self.decision_function_shape == "ovr":
@@ -311,7 +312,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         return multiclass.votes(values, n_classes, getattr(self, "tie_order_", None))
 
     def _sure_class_numbers(self, values: Vector, errors: Vector) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """The class number common to all decision values within `errors` of the given ones, and where there is one."""
+        """Return class numbers, and a mask of the rows whose class no error within `errors` can change."""
         n_classes = len(self.classes_)
         if n_classes == 2:
             return multiclass.sure_sign(values, errors)

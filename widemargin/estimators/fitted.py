@@ -1,7 +1,7 @@
-"""What a fitted kernel machine holds: its support vectors among samples, its coefficients, and its function from both.
+"""What a fitted kernel model holds: its support vectors among samples, its coefficients, and its function from both.
 
-Attributes may come from a file or from another library, and compiled code follows sizes and indices without looking, so
-they are checked before a function is made of them.
+Attributes may come from a file or from another library, and compiled code does not check sizes and indices, so they
+are checked before the decision function is built.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from widemargin.models.expansion import Expansion
 
 
 def support_in(model: Any, data: TrainingSet) -> NDArray[np.int64]:
-    """Places of the support vectors among the samples that took part."""
+    """Return the indices of the support vectors among the samples of positive weight."""
     support = np.asarray(model.support_, np.int64)
 
     def may_be_at(places: NDArray[np.int64]) -> bool:
-        """Whether nothing speaks against these samples being the support vectors."""
+        """Whether these samples may be the support vectors: no difference was found, or they cannot be compared."""
         return _are_support_vectors(model, safe_indexing(data.X, places)) is not False
 
     if data.kept is not None:
         place = np.searchsorted(data.kept, support)
         if np.array_equal(data.kept[np.minimum(place, len(data.kept) - 1)], support) and may_be_at(place):
             return place
-        # after a sparse fit scikit-learn counts among the samples of positive weight
+        # after a sparse fit scikit-learn's support_ counts samples of positive weight only
         if support.max(initial=-1) < len(data) and may_be_at(support) and sp.issparse(data.X):
             return support
         raise ValueError("The support vectors of the model are not among the samples with positive weight in X.")
@@ -57,12 +57,12 @@ def _are_support_vectors(model: Any, rows: Any, rounding: float = 0.0) -> bool |
     vectors = model.support_vectors_
     if is_precomputed(model.kernel) or num_samples(vectors) != num_samples(rows):
         return None
-    if sp.issparse(rows) or sp.issparse(vectors):  # compared as they are: dense copies of texts do not fit in memory
+    if sp.issparse(rows) or sp.issparse(vectors):  # dense copies of text would not fit in memory
         rows, vectors = sp.csr_matrix(rows), sp.csr_matrix(vectors)
         return rows.shape == vectors.shape and bool(abs(rows - vectors).max() <= rounding * abs(vectors).max())
     try:
         rows, vectors = np.asarray(rows, np.float64), np.asarray(vectors, np.float64)
-    except (TypeError, ValueError):  # strings or other objects, which need not say when they are equal
+    except (TypeError, ValueError):  # strings or other objects, which need not define equality
         return np.array_equal(rows, vectors) or None
     return rows.shape == vectors.shape and np.allclose(rows, vectors, rtol=rounding, atol=0.0)
 
@@ -73,7 +73,7 @@ def coefficients_of(model: Any) -> Vector:
 
 
 def rebuild_expansion(machine: Any) -> Expansion:
-    """The kernel expansion of a fitted machine; ValueError where its attributes do not fit together."""
+    """Return the kernel expansion of a fitted model; raise ValueError if its attributes are inconsistent."""
     kernel = machine._kernel_of_fit()
     coefficients = finite_matrix("dual_coef_", machine.dual_coef_)
     n_support = coefficients.shape[1]
@@ -94,7 +94,7 @@ def rebuild_expansion(machine: Any) -> Expansion:
     if coefficients.shape[0] != rows or len(intercept) != wanted:
         raise ValueError(
             f"{coefficients.shape[0]} rows of coefficients and {len(intercept)} intercepts are not the {rows} and "
-            f"{wanted} of a machine with {n_classes} classes"
+            f"{wanted} of a model with {n_classes} classes"
         )
     if hasattr(machine, "tie_order_") and sorted(machine.tie_order_) != list(range(n_classes)):
         raise ValueError(f"tie_order_ must be an order of {n_classes} classes")
@@ -102,7 +102,7 @@ def rebuild_expansion(machine: Any) -> Expansion:
 
 
 def finite_matrix(name: str, values: Any) -> NDArray[np.float64]:
-    """Finite float64 numbers in two dimensions."""
+    """Return a value as a two-dimensional float64 array; raise ValueError unless all entries are finite."""
     dense = values.toarray() if sp.issparse(values) else np.asarray(values)
     if dense.ndim != 2 or dense.dtype.kind != "f" or not np.isfinite(dense).all():
         raise ValueError(f"{name} must hold finite numbers, got an array of {dense.dtype} of shape {dense.shape}")
@@ -110,7 +110,7 @@ def finite_matrix(name: str, values: Any) -> NDArray[np.float64]:
 
 
 def _columns(machine: Any) -> NDArray[np.int64]:
-    """The columns of the kernel matrix that a machine on a precomputed kernel reads."""
+    """Return the columns of the kernel matrix that a model with a precomputed kernel uses."""
     support = np.asarray(machine.support_)
     n_training = int(machine.shape_fit_[0])
     if support.ndim != 1 or support.dtype.kind != "i" or (support < 0).any() or (support >= n_training).any():
@@ -119,7 +119,7 @@ def _columns(machine: Any) -> NDArray[np.int64]:
 
 
 def checked_vectors(machine: Any) -> Any:
-    """The support vectors, with as many features as the machine says; a function of the user's may read anything."""
+    """Return the support vectors, with their number of features checked unless the kernel is a user's function."""
     vectors = machine.support_vectors_
     if takes_objects(machine.kernel):
         return vectors
@@ -131,7 +131,7 @@ def checked_vectors(machine: Any) -> Any:
 
 
 def _class_starts(machine: Any, n_support: int) -> NDArray[np.int64]:
-    """Where the support vectors of each class begin."""
+    """Return the index of the first support vector of each class."""
     counts = np.asarray(machine.n_support_)
     if counts.shape != (len(machine.classes_),) or (counts < 0).any() or counts.sum() != n_support:
         raise ValueError(f"n_support_ = {counts.tolist()} does not divide {n_support} support vectors into classes")

@@ -1,4 +1,4 @@
-"""Gaussian process regression behind scikit-learn's face, beyond the sizes at which its matrix fits.
+"""Gaussian process regression with scikit-learn's interface, also for sizes at which the matrix does not fit in memory.
 
     f ~ GP(0, k),   y_i = f(x_i) + noise_i,   mean f(x) = k(x)'A^-1 y,   A = K + D
 
@@ -38,13 +38,13 @@ from widemargin.training.kernel_system import NotPositiveDefinite, SystemCertifi
 class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemModel):
     """Gaussian process regression: the parameters of scikit-learn's GaussianProcessRegressor, and some more.
 
-    Up to 10,000 samples by a Cholesky factor, exactly; beyond, or with `solver="cg"`, by conjugate gradients whose
-    bounds close in on y'A^-1 y, with the kernel matrix kept only as far as the memory budget goes.
+    Up to 10,000 samples are solved exactly by a Cholesky factor; more samples, or `solver="cg"`, by conjugate gradients
+    with converging bounds on y'A^-1 y and the kernel matrix stored only as far as the memory budget allows.
 
     Parameters
     ----------
     kernel : Kernel, kernel of scikit-learn, callable or None, default None
-        The covariance. Of our kernels every gamma, factor and constant is fitted. Of scikit-learn's, RBF with one
+        The covariance. Every gamma, factor and constant of our kernels is fitted. Of scikit-learn's, RBF with one
         length scale, ConstantKernel, WhiteKernel, DotProduct, their sums and products run on our kernels; others are
         called as they are. A callable is a function of two sets of samples, without parameters to fit. None means
         ConstantKernel() * RBF().
@@ -56,17 +56,17 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
     n_restarts_optimizer : int, default 0
         Further starts, drawn at random within the bounds.
     normalize_y : bool, default False
-        Bring the targets to mean 0 and variance 1 first.
+        Scale the targets to mean 0 and variance 1 first.
     copy_X_train : bool, default True
-        Keep a copy of the training data rather than the data themselves.
+        Store a copy of the training data instead of a reference.
     n_targets : int or None, default None
         Number of targets for samples of the prior, before fit.
     random_state : int, RandomState instance or None, default None
         Of the restarts and of the samples chosen by `n_optimizer_samples`.
     noise_variance : float or None, default None
-        Start of a noise variance that is fitted like the kernel's parameters; None fits none.
+        Initial value of a noise variance that is fitted like the kernel's parameters; None means no such parameter.
     n_optimizer_samples : int or None, default None
-        Fit the parameters on so many samples drawn at random; None means all.
+        Number of samples, drawn at random, on which the parameters are fitted; None means all.
     solver : {"auto", "cholesky", "cg"}, default "auto"
     tol : float, default 1e-6
         Largest error of any mean, relative to the targets' root mean square, that `certificate_` is to prove and
@@ -87,7 +87,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
     X_train_, y_train_ : the training data; targets as normalised
     kernel_ : the kernel with the fitted numbers
     noise_variance_ : float or None
-        The fitted noise variance, where one was asked for.
+        The fitted noise variance, if `noise_variance` was given.
     alpha_ : array of shape (n_samples,) or (n_samples, n_targets)
         A^-1 y.
     L_ : array of shape (n_samples, n_samples)
@@ -164,7 +164,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
                 self._theta = self._fit_theta(rng, steps)
             stopped = steps is not None and steps.stopped
             if steps is not None:
-                steps.stopped = False  # the system is solved yet: without it there is no model
+                steps.stopped = False  # the system is solved nevertheless: without it there is no model
             self.kernel_ = self._model.rebuilt(self._theta)
             self.noise_variance_ = None if self.noise_variance is None else float(np.exp(self._theta[-1]))
             self._publish(self._fit_coefficients(single, steps))
@@ -198,7 +198,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         return solved.certificate
 
     def _given_kernel(self) -> Any:
-        """The kernel to fit: a copy of the user's, or scikit-learn's default."""
+        """Return the kernel to fit: a copy of the user's, or scikit-learn's default."""
         if self.kernel is None:
             from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
@@ -215,7 +215,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         return BlockKernel(self.kernel)
 
     def _normalised(self, targets: Matrix) -> Matrix:
-        """Targets of mean 0 and variance 1, where that is asked for."""
+        """Return the targets, scaled to mean 0 and variance 1 if `normalize_y` is set."""
         if self.n_targets is not None and targets.shape[1] != self.n_targets:
             raise ValueError(
                 "The number of targets seen in `y` is different from the parameter "
@@ -229,14 +229,14 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         return (targets - mean) / spread
 
     def _fit_theta(self, rng: np.random.RandomState, steps: Steps | None) -> Vector:
-        """The parameters of largest likelihood, on all samples or on some drawn at random."""
+        """Return the parameters of largest likelihood, on all samples or on a random subset."""
         likelihood, n = self._likelihood(), len(self._targets)
         if self.n_optimizer_samples is not None and self.n_optimizer_samples < n:
             likelihood = likelihood.of_some(np.sort(rng.permutation(n)[: self.n_optimizer_samples]))
         return maximise(likelihood, self.optimizer, self.n_restarts_optimizer, rng, steps)
 
     def _likelihood(self) -> LogLikelihood:
-        """That of the training data."""
+        """Return the log likelihood of the training data as a function of theta."""
         resources = self.solver, self.cache_size, self.n_jobs
         return LogLikelihood(self._model, self.X_train_, self._targets, self._alpha, self._rule(), *resources)
 
@@ -272,7 +272,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
         """Mean of the process at the samples in X, and on request its standard deviation or covariance.
 
-        Before fit these are those of the prior.
+        Before `fit` the mean and deviation are those of the prior.
 
         Parameters
         ----------
@@ -317,7 +317,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
 
     @staticmethod
     def _in_units(values: Matrix) -> Matrix:
-        """Without the last axis where there is one target only."""
+        """Return the values without their last axis if there is only one target."""
         return values[..., 0] if values.shape[-1] == 1 else values
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Matrix:

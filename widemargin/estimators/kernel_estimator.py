@@ -1,4 +1,4 @@
-"""What all estimators with a kernel share: their parameters, reading data to fit and to predict, and the kernel."""
+"""Base class of all estimators with a kernel: parameters, reading data for fit and predict, and the kernel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.linalg.arrays import Vector
 from widemargin.models.expansion import Expansion
 
-WITHOUT_GAMMA = {"linear", "cosine", "precomputed"}  # no pass over X for a number they do not use
+WITHOUT_GAMMA = {"linear", "cosine", "precomputed"}  # spares a pass over X for a number that they do not use
 
 
 @estimator
@@ -48,7 +48,7 @@ class KernelEstimator(ReadsData):
         return not is_precomputed(self.kernel)
 
     def _takes_objects(self) -> bool:
-        """Whether the kernel decides what a sample is, so that X is not validated."""
+        """Whether samples may be any objects that the kernel accepts, so that X is not validated."""
         return takes_objects(self.kernel)
 
     def _read(
@@ -77,18 +77,18 @@ class KernelEstimator(ReadsData):
         return leave_out_weightless(X, y, sample_weight, n_samples, precomputed)
 
     def _read_column(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[TrainingSet, Vector]:
-        """Validated data, and one number per sample as their targets."""
+        """Return validated data, with one number per sample as targets."""
         data = self._read(X, y, sample_weight, are_plain_targets, y_numeric=True)
         return data, as_targets(column_or_1d(data.y, warn=True))[:, 0]
 
     def _read_to_predict(self, X: Any) -> Any:
-        """New samples as the kernel takes them, or a sentence."""
+        """Return validated new samples in the form that the kernel takes; raise ValueError if they are unsuitable."""
         if not hasattr(self, "shape_fit_"):
             check_is_fitted(self)
         if self._takes_objects():
             vectors = getattr(self, "support_vectors_", None)
             if isinstance(X, (list, tuple)) and isinstance(vectors, np.ndarray):
-                X = np.asarray(X)  # the function was trained on an array and may ask for X.T or X[:, 0]
+                X = np.asarray(X)  # the function was trained on an array and may use X.T or X[:, 0]
             self._check_width(getattr(X, "shape", ()), getattr(vectors, "shape", ()))
             return X
         if is_precomputed(self.kernel):
@@ -96,7 +96,7 @@ class KernelEstimator(ReadsData):
         return self._validated_to_predict(X)
 
     def _check_width(self, given: tuple[int, ...], known: tuple[int, ...]) -> None:
-        """A function of the user's would fail on a table of another width, or return wrong values silently."""
+        """Check the number of features: a user's function could return wrong values silently for another width."""
         if len(given) == len(known) == 2 and given[1] != known[1]:
             raise ValueError(
                 f"X has {given[1]} features, but {type(self).__name__} is expecting {known[1]} features as input: give "
@@ -128,7 +128,7 @@ class NamedKernel(KernelEstimator):
     coef0: float = option(0.0, FINITE)
 
     def _make_kernel(self, data: TrainingSet) -> Kernel:
-        """The kernel with its numbers; "scale" and "auto" are resolved on the data."""
+        """Return the kernel with its parameters; "scale" and "auto" are computed from the data."""
         uses_gamma = isinstance(self.kernel, str) and self.kernel not in WITHOUT_GAMMA
         self._gamma = resolve_gamma(self.gamma, data.X, data.weight) if uses_gamma else 0.0
         return self._kernel_of_fit()
@@ -149,6 +149,6 @@ class LimitedFit(KernelEstimator):
 
 
 def refuse_sparse_kernel(X: Any) -> None:
-    """Refuse a sparse kernel matrix with a sentence of its own: general validation would complain about data."""
+    """Raise an error that names the sparse kernel matrix; general validation would complain about data."""
     if sp.issparse(X):
         raise TypeError("Sparse precomputed kernels are not supported: give the dense matrix, X.toarray().")

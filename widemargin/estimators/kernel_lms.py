@@ -1,4 +1,4 @@
-"""Kernel least mean squares as an estimator: by passes over the data, or from a stream.
+"""Kernel least mean squares as an estimator, trained by passes over the data or from a stream.
 
 The steps are those of training/least_mean_squares.py. `partial_fit` takes samples as they come: each is predicted, then
 added with coefficient rate * error (Liu, Pokharel & Principe 2008).
@@ -30,8 +30,8 @@ from widemargin.training.least_mean_squares import safe_rate, sweep, walk
 class KernelLMS(RegressorMixin, NamedKernel, LimitedFit):
     """Kernel least mean squares: gradient steps in the dual, all samples at once or one by one.
 
-    For the limit itself `KernelRidge` is much faster; this one shows the way there, stops early as a form of
-    regularisation, and learns from a stream by `partial_fit`.
+    `KernelRidge` computes the limit of these steps much faster; this estimator shows the steps themselves, can stop
+    early as a form of regularisation, and learns from a stream by `partial_fit`.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class KernelLMS(RegressorMixin, NamedKernel, LimitedFit):
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any) -> KernelLMS:
-        """Learn from further samples as they come: predict each, then add it with coefficient rate * error.
+        """Learn from further samples in the order given: predict each, then add it with coefficient rate * error.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class KernelLMS(RegressorMixin, NamedKernel, LimitedFit):
         self
         """
         if is_precomputed(self.kernel):
-            raise ValueError("partial_fit needs the samples themselves: a precomputed kernel knows no new ones.")
+            raise ValueError("partial_fit needs the samples themselves: a precomputed kernel has no new values.")
         if not hasattr(self, "dual_coef_"):
             data, y = self._read_column(X, y)
             self._fitted_kernel = self._make_kernel(data)
@@ -164,7 +164,7 @@ class KernelLMS(RegressorMixin, NamedKernel, LimitedFit):
             y = as_targets(column_or_1d(y))[:, 0]
         before = len(self.dual_coef_)
         system = KernelSystem(self._fitted_kernel, self.X_fit_, self.cache_size, self.n_jobs)
-        if self.learning_rate == "auto":  # a sample with a larger k(x, x) than all before needs shorter steps
+        if self.learning_rate == "auto":  # a sample whose k(x, x) exceeds all earlier ones needs shorter steps
             self.learning_rate_ = min(self.learning_rate_, safe_rate(system, self.noise_variance, single=True))
         else:
             self.learning_rate_ = float(self.learning_rate)

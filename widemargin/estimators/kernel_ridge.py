@@ -25,7 +25,7 @@ from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Vector
 from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, SystemCertificate
 
-ALIASES = {"polynomial": "poly"}  # scikit-learn's KernelRidge knows it by both names
+ALIASES = {"polynomial": "poly"}  # scikit-learn's KernelRidge accepts both names
 THEIRS = ("additive_chi2",)  # kernels that scikit-learn evaluates for us
 
 
@@ -35,7 +35,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
 
         minimise  sum_i w_i (y_i - f(x_i))^2 + alpha |f|^2
 
-    Solved by a Cholesky factor or by conjugate gradients, whichever is faster and fits the memory; either way
+    Solved by a Cholesky factor or by conjugate gradients, whichever is faster and fits into memory; in both cases
     `certificate_` bounds how far any prediction can be from the exact one.
 
     Parameters
@@ -63,7 +63,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
     time_limit : float or None, default None
         Seconds after which conjugate gradients return what they have, with a warning.
     cache_size : float or None, default None
-        Megabytes for the kernel matrix; what does not fit is evaluated again in every step. None takes a share of
+        Megabytes for the kernel matrix; tiles that do not fit are evaluated again in every step. None takes a share of
         the free memory.
     n_jobs : int or None, default None
         Threads; None means all cores.
@@ -146,10 +146,10 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
         return self
 
     def _expose(self, X: Any, data: TrainingSet, coefficients: Vector, single: bool) -> None:
-        """Set the attributes that predict."""
+        """Set the fitted attributes that `predict` uses."""
         self._vectors, self._coefficients = data.X, coefficients
         everywhere = coefficients
-        if data.kept is not None:  # zero for samples left out
+        if data.kept is not None:  # zero for samples of weight zero
             everywhere = np.zeros((data.n_given, coefficients.shape[1]))
             everywhere[data.kept] = coefficients
         self.dual_coef_ = everywhere[:, 0] if single else everywhere
@@ -165,7 +165,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
         return values[:, 0] if self.dual_coef_.ndim == 1 else values
 
     def _make_kernel(self, data: TrainingSet) -> Kernel:
-        """The kernel with its numbers; a function takes two samples, as in scikit-learn's KernelRidge."""
+        """Return the kernel with its parameters; a function takes two samples, as in scikit-learn's KernelRidge."""
         if isinstance(self.kernel, Kernel):
             return self.kernel
         if not isinstance(self.kernel, str):
@@ -187,12 +187,12 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
 
 
 def _how_bad(certificate: SystemCertificate) -> tuple[bool, bool, float]:
-    """Order of certificates: singular systems last, before them those that do not hold."""
+    """Return a sort key for certificates: those that hold first, then those that do not, singular systems last."""
     return certificate.method == "least squares", not certificate.holds, certificate.reached
 
 
 class _PairByPair:
-    """A function of two samples as one of two sets, for functions that cannot be compiled; it can be pickled."""
+    """Apply a function of two samples to two sets of samples, for functions that cannot be compiled; picklable."""
 
     def __init__(self, function: Any, parameters: dict) -> None:
         self.function, self.parameters = function, parameters

@@ -1,4 +1,4 @@
-"""What the models share that solve a linear system with a kernel: reading targets, solving, warning, predicting.
+"""Base class of models that solve a linear system with a kernel: reading targets, solving, warning, predicting.
 
     validate -> kernel and noise -> KernelSystem.solve -> coefficients and certificate_ -> warn unless it holds
 
@@ -24,19 +24,19 @@ from widemargin.monitor.status import Status
 from widemargin.monitor.user_warning import warn_user
 from widemargin.training.kernel_system import SOLVERS, KernelSystem, Rule, Solved, SystemCertificate
 
-#: sets the fitted attributes of a machine for coefficients of its system
+#: sets the fitted attributes of a model for coefficients of its system
 Expose = Callable[[Any, Matrix], None]
 
 
 @estimator
 class KernelSystemModel(LimitedFit):
-    """Shared face of KernelRidge, LSSVC, LSSVR and GaussianProcessRegressor."""
+    """Base of KernelRidge, LSSVC, LSSVR and GaussianProcessRegressor."""
 
     tol: float = 1e-6
     solver: str = option("auto", one_of(*SOLVERS))
 
     def _read_targets(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[TrainingSet, Matrix, bool]:
-        """Validated data, targets (n, m), and whether they came as a single column."""
+        """Return validated data, targets of shape (n, m), and whether y was one-dimensional."""
         data = self._read(X, y, sample_weight, are_plain_targets, y_numeric=True, multi_output=True)
         return data, as_targets(data.y), np.ndim(data.y) == 1
 
@@ -46,12 +46,12 @@ class KernelSystemModel(LimitedFit):
     def _solve(
         self, system: KernelSystem, noise: Vector, targets: Matrix, steps: Steps | None, expose: Expose, solver: str
     ) -> Solved:
-        """Solve one system, with progress where it is asked for; `expose` makes a machine of coefficients."""
+        """Solve one system, with progress reports on request; `expose` sets fitted attributes from coefficients."""
         with self._watching(steps, lambda shadow, answers: expose(shadow, answers[0])) as watch:
             return system.solve(noise, targets, self._rule(), solver, watch)
 
     def _publish(self, certificate: SystemCertificate) -> None:
-        """Set the certificate, and warn in a sentence unless it holds: why, how far the answer is, what to do."""
+        """Set the certificate; unless it holds, warn: why, how far the answer is from the exact one, what to do."""
         self.certificate_ = certificate
         self.status_: Status = certificate.status
         self.n_iter_ = max(1, certificate.iterations)  # a factor counts as one step
@@ -66,7 +66,7 @@ class KernelSystemModel(LimitedFit):
 
 
 def read_alpha(alpha: Any, n_wanted: int, mismatch: str) -> Vector:
-    """alpha as so many numbers, one for all or one for each; `mismatch` begins the sentence about any other shape."""
+    """Return alpha as an array of the given size; `mismatch` begins the error message about any other shape."""
     alphas = np.atleast_1d(np.asarray(alpha, np.float64))
     if alphas.shape not in ((1,), (n_wanted,)):
         raise ValueError(f"{mismatch}: alpha has shape {alphas.shape}. Give one number, or {n_wanted}.")
@@ -76,7 +76,7 @@ def read_alpha(alpha: Any, n_wanted: int, mismatch: str) -> Vector:
 
 
 def proven(certificate: SystemCertificate) -> str:
-    """What a certificate proves, in a sentence."""
+    """Return a sentence that states what a certificate proves."""
     tol = f"(tol={certificate.tol:g})"
     if certificate.is_psd:
         bound = f"{certificate.error:.2g} of the targets' root mean square"

@@ -16,7 +16,7 @@ from widemargin.linalg.arrays import Vector
 
 
 def checked_labels(y: Any) -> NDArray:
-    """Labels as a vector, or a sentence about targets that are not classes."""
+    """Return the labels as a vector; raise ValueError if the targets are not classes."""
     if not are_plain_labels(y, len(y)):
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
@@ -26,10 +26,10 @@ def checked_labels(y: Any) -> NDArray:
 class ReadsLabels(ClassifierMixin):
     """A classifier's labels and class weights."""
 
-    _about_one_class = ""  # what a machine adds to the sentence that only one class is left
+    _about_one_class = ""  # appended to the error message that only one class is left
 
     def _read_classes(self, data: TrainingSet) -> NDArray[np.intp]:
-        """Class numbers of the samples; there must be two classes at least."""
+        """Return the class numbers of the samples; raise ValueError for fewer than two classes."""
         self.classes_, labels = np.unique(checked_labels(data.y), return_inverse=True)
         if len(self.classes_) >= 2:
             return labels
@@ -50,7 +50,7 @@ class ReadsLabels(ClassifierMixin):
         if class_weight is None:
             self.class_weight_ = np.ones(len(self.classes_))
             return labels, data.weights()
-        if class_weight == "balanced":  # with weights counted as repetitions
+        if class_weight == "balanced":  # a weight counts as repetition
             mass = np.bincount(labels, weights=data.weight)
             self.class_weight_ = mass.sum() / (len(mass) * mass)
         else:
@@ -59,7 +59,7 @@ class ReadsLabels(ClassifierMixin):
 
 
 class OneAgainstRest(ReadsLabels):
-    """Two classes by one decision value, more by one value each, of which the largest decides."""
+    """Prediction from one decision value for two classes, or from the largest of one value per class."""
 
     def _signs(self, labels: NDArray[np.intp]) -> Vector:
         """Labels of each two-class problem, +1 or -1, shape (n_samples, n_problems)."""

@@ -1,4 +1,4 @@
-"""What LinearSVC and LinearSVR share: reading data, solving their problems, exposing weights and certificates."""
+"""Base class of LinearSVC and LinearSVR: reading data, solving problems, exposing weights and certificates."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from widemargin.solvers.linear.solve import SMALL_PROBLEM, solve_from_zero, solv
 
 
 class LinearTask(NamedTuple):
-    """One problem of a fit: its solver, the proof of an answer, and what is tried where the solver stalled."""
+    """One problem of a fit: its solver, the proof of an answer, and what is tried if the solver stalls."""
 
     solve: Callable[[LinearRun], LinearAnswer]
     prove: Callable[[LinearAnswer], Certificate]
@@ -46,24 +46,24 @@ class LinearTask(NamedTuple):
 
 @estimator
 class LinearMachine(ReadsData):
-    """Shared face of LinearSVC and LinearSVR.
+    """Base of LinearSVC and LinearSVR.
 
     tol : float, default 1e-4
-        Largest relative duality gap, (primal - dual) / primal, proven with rounding errors counted. (scikit-learn's
-        limits a projected gradient.)
+        Largest relative duality gap, (primal - dual) / primal, proven with rounding errors counted. (In scikit-learn,
+        `tol` limits a projected gradient.)
     C : float, default 1.0
         Weight of the errors.
     fit_intercept : bool, default True
     intercept_scaling : float, default 1.0
-        Value of the constant column whose weight carries a penalised intercept; larger penalises it less.
+        Value of the constant column whose weight is a penalised intercept; a larger value penalises it less.
     verbose : bool or int, default 0
         Show a progress bar.
     random_state : int, RandomState instance or None, default None
-        Order in which coordinate descent visits the samples; None always takes the same.
+        Order in which coordinate descent visits the samples; None always uses the same order.
     max_iter : int, default 1000
         Largest number of Newton steps or passes over the data.
     time_limit : float or None, default None
-        Seconds after which the best machine so far is returned, with a warning.
+        Seconds after which the best model so far is returned, with a warning.
 
     n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -91,23 +91,23 @@ class LinearMachine(ReadsData):
         return leave_out_weightless(X, y, sample_weight, X.shape[0], False)
 
     def _rows(self, X: Any) -> Design:
-        """The samples with the constant column that carries the intercept."""
+        """Return the samples with a constant column for the intercept."""
         column = self.intercept_scaling if self.penalize_intercept else 1.0
         return design_of(X, float(column) if self.fit_intercept else 0.0)
 
     def _seed(self) -> int:
-        """Seed of the order of visits; None always gives the same order, so that a fit can be repeated."""
+        """Return the seed of the order of visits; None always gives the same order, so that fits are reproducible."""
         if self.random_state is None:
             return 0
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _expose(self, weights: Vector, rows: Design) -> None:
-        """Set the attributes that predict, from one row of weights per model, that of the constant column last."""
+        """Set the attributes that `predict` uses, from one row of weights per model, the constant column's last."""
         self.coef_: Any = np.ascontiguousarray(weights[:, :-1])
         self.intercept_ = rows.column * weights[:, -1] if self.fit_intercept else 0.0  # as in scikit-learn
 
     def _task(self, rows: Design, dual: SignedDual) -> LinearTask:
-        """The task of one signed dual; an unpenalised intercept makes its multipliers sum to zero."""
+        """Return the task of one signed dual; with an unpenalised intercept the multipliers sum to zero."""
         problem = linear_problem(rows, replace(dual, n_groups=int(self.fit_intercept and not self.penalize_intercept)))
         return LinearTask(
             partial(solve_linear, problem, to_rounding=True),
@@ -116,7 +116,7 @@ class LinearMachine(ReadsData):
         )
 
     def _train(self, rows: Design, tasks: Sequence[LinearTask], steps: Steps | None) -> None:
-        """Solve and certify every task, and set the fitted attributes; warns where the tolerance is not proven."""
+        """Solve and certify every task and set the fitted attributes; warn if the tolerance is not proven."""
         weights = [np.zeros(rows.d + 1)] * len(tasks)
         certificates: list[Any] = [None] * len(tasks)
 

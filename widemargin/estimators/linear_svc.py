@@ -1,4 +1,4 @@
-"""Linear classification and regression: the machines of LIBLINEAR, or with an unpenalised intercept those of
+"""Linear classification and regression: the models of LIBLINEAR, or with an unpenalised intercept those of
 SVC(kernel="linear") and SVR(kernel="linear").
 """
 
@@ -33,8 +33,8 @@ class LinearSVC(OneAgainstRest, LinearMachine):
 
         minimise  1/2 |w|^2 + C sum_i max(0, 1 - y_i (w'x_i + b))^p,     p = 1 for "hinge", 2 for "squared_hinge"
 
-    with a certificate of how close the answer is to the optimum. Dense and sparse data, more samples than features or
-    more features than samples: the method is chosen by the data.
+    with a certificate of how close the answer is to the optimum. For dense and sparse data, with more samples than
+    features or more features than samples; the method is chosen from the data.
 
     Parameters
     ----------
@@ -47,14 +47,14 @@ class LinearSVC(OneAgainstRest, LinearMachine):
         refused here too.
     ... tol, C
     multi_class : {"ovr", "crammer_singer"}, default "ovr"
-        One machine for each class against the rest, or one joint problem, min 1/2 sum_k |w_k|^2 + C sum_i
+        One model for each class against the rest, or one joint problem, min 1/2 sum_k |w_k|^2 + C sum_i
         max_k(1 - delta_k,y_i + (w_k - w_y_i)'x_i); `loss` and `penalty` are then ignored.
     ... fit_intercept, intercept_scaling
     class_weight : dict, "balanced" or None, default None
         Factor on C of each class. "balanced" is n_samples / (n_classes * count of the class), with weights.
     ... verbose, random_state, max_iter
     penalize_intercept : bool, default True
-        False leaves the intercept out of |w|^2: then loss="hinge" gives exactly the machine of SVC(kernel="linear"),
+        False leaves the intercept out of |w|^2: then loss="hinge" gives exactly the model of SVC(kernel="linear"),
         and the answer does not change when a constant is added to a feature.
     ... time_limit
     n_jobs : int or None, default None
@@ -66,10 +66,10 @@ class LinearSVC(OneAgainstRest, LinearMachine):
     intercept_ : array of shape (1,) or (n_classes,); 0.0 without intercept
     classes_, class_weight_ : arrays of shape (n_classes,)
     n_iter_ : int
-        Steps of the problem that took most.
+        Largest number of steps over all problems.
     ... n_features_in_
     certificate_ : Certificate
-        Bounds on the distance from the optimum; `certificates_` has one per machine.
+        Bounds on the distance from the optimum; `certificates_` has one per model.
     ... status_
 
     Examples
@@ -130,13 +130,13 @@ class LinearSVC(OneAgainstRest, LinearMachine):
         return self._task(rows, squared_hinge(sign, 2.0 * cost))  # LIBLINEAR charges C xi^2, not half of it
 
     def _expose(self, weights: Vector, rows: Design) -> None:
-        if self.multi_class == "crammer_singer":  # one column per class; of two their difference says the same
+        if self.multi_class == "crammer_singer":  # one column per class; for two classes their difference is equivalent
             joint = weights[0].T
             weights = joint[1:] - joint[:1] if len(joint) == 2 else joint
         super()._expose(weights, rows)
 
     def _check_combination(self) -> None:
-        """Refuse what LIBLINEAR has no solver for, as scikit-learn does, and what has no meaning."""
+        """Reject combinations without a solver in LIBLINEAR, as scikit-learn does, and meaningless ones."""
         if self.multi_class == "crammer_singer":
             if self.fit_intercept and not self.penalize_intercept:
                 raise ValueError(
@@ -149,7 +149,7 @@ class LinearSVC(OneAgainstRest, LinearMachine):
             raise ValueError(
                 f"Unsupported set of arguments: penalty={self.penalty!r}, loss={self.loss!r}, dual={self.dual!r}. "
                 "penalty='l1' goes with loss='squared_hinge' and dual=False, loss='hinge' with penalty='l2' and "
-                "dual=True; dual='auto' leaves the choice to the machine."
+                "dual=True; dual='auto' leaves the choice to the estimator."
             )
         if self.penalty == "l1" and self.fit_intercept and not self.penalize_intercept:
             raise ValueError(
@@ -175,13 +175,13 @@ class LinearSVC(OneAgainstRest, LinearMachine):
         return values[:, 0] if values.shape[1] == 1 else values
 
     def sparsify(self) -> LinearSVC:
-        """Make coef_ a sparse matrix, worth it where most weights are zero (penalty="l1")."""
+        """Convert coef_ to a sparse matrix, useful if most weights are zero (penalty="l1")."""
         check_is_fitted(self)
         self.coef_ = sp.csr_matrix(self.coef_)
         return self
 
     def densify(self) -> LinearSVC:
-        """Make coef_ a dense array again."""
+        """Convert coef_ back to a dense array."""
         check_is_fitted(self)
         if sp.issparse(self.coef_):
             self.coef_ = self.coef_.toarray()  # type: ignore[attr-defined]
@@ -209,7 +209,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
         in scikit-learn.
     ... verbose, random_state, max_iter
     penalize_intercept : bool, default True
-        False leaves the intercept out of |w|^2: then the linear loss gives exactly the machine of SVR(kernel="linear").
+        False leaves the intercept out of |w|^2: then the linear loss gives exactly the model of SVR(kernel="linear").
     ... time_limit
     n_jobs : int or None, default None
         Accepted as in LinearSVC; a regression is a single problem.

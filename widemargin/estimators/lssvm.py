@@ -38,7 +38,7 @@ from widemargin.training.kernel_system.bias import certificate_with_bias
 
 @estimator
 class LeastSquaresMachine(NamedKernel, KernelSystemModel):
-    """Shared face of LSSVC and LSSVR.
+    """Base of LSSVC and LSSVR.
 
     C : float, default 1.0
         Weight of the squared errors.
@@ -53,7 +53,7 @@ class LeastSquaresMachine(NamedKernel, KernelSystemModel):
 
     support_, support_vectors_ : all samples of positive weight: squared errors leave no coefficient at zero
     certificate_ : SystemCertificate
-        Bounds on the error of the machine, bias included, from a fresh residual.
+        Bounds on the error of the model, bias included, from a fresh residual.
     n_iter_ : int
     """
 
@@ -65,7 +65,7 @@ class LeastSquaresMachine(NamedKernel, KernelSystemModel):
         return replace(super()._rule(), bias=True)
 
     def _fit_columns(self, data: TrainingSet, weight: Vector, targets: Matrix, steps: Steps | None) -> None:
-        """Solve for every column of targets at once and expose the machine."""
+        """Solve for all columns of targets together and expose the model."""
         kernel = self._make_kernel(data)
 
         def expose(machine: LeastSquaresMachine, found: Matrix) -> None:
@@ -85,7 +85,7 @@ class LeastSquaresMachine(NamedKernel, KernelSystemModel):
         self._publish(certificate_with_bias(system, noise, targets, solved, self._rule(), *answer))
 
     def _expose(self, data: TrainingSet, kernel: Kernel, solution: Matrix) -> None:
-        """Set the attributes that predict, from nu of every target and eta."""
+        """Set the attributes that `predict` uses, from nu of every target and eta."""
         nu, eta = solution[:, :-1], solution[:, -1]
         self.intercept_ = nu.sum(axis=0) / eta.sum()
         coefficients = nu - eta[:, None] * self.intercept_

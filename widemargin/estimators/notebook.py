@@ -1,17 +1,17 @@
-"""What a fitted estimator shows in a notebook: scikit-learn's diagram, and its certificate below."""
+"""Notebook display of a fitted estimator: scikit-learn's diagram, with the certificate below."""
 
 from __future__ import annotations
 
 import html
 from typing import Any
 
-# Colours of a mark before the word, which itself has the notebook's own: to be seen on light and on dark ones alike.
+# Colours of the mark before the text, visible on light and dark backgrounds; the text has the notebook's own colour.
 CERTIFIED, NOT_CERTIFIED = "#2da44e", "#e5534b"
 STYLE = "margin:.4em 0;padding:.5em .8em;border:1px solid currentColor;border-radius:.4em;width:fit-content"
 
 
 def certificate_block(certificate: Any) -> str:
-    """A certificate as a small table that unfolds; nothing for None."""
+    """Return a certificate as a collapsible HTML table; an empty string for None."""
     if certificate is None:
         return ""
     word, colour = ("certified", CERTIFIED) if certificate.holds else ("not certified", NOT_CERTIFIED)

@@ -1,9 +1,9 @@
-"""Parameters of the estimators: each is one field with its default and the values it may have.
+"""Parameters of the estimators: each is one field with its default and its allowed values.
 
     tol: float = option(1e-3, POSITIVE)
 
-`estimator` makes of the fields the constructor and what scikit-learn checks before a fit, and completes the docstring.
-A subclass that changes the default alone writes a plain field, and the allowed values stay.
+`estimator` generates from the fields the constructor and the constraints that scikit-learn checks before a fit, and
+completes the docstring. A subclass that changes only a default writes a plain field; the allowed values are inherited.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ Class = TypeVar("Class", bound=type[Any])
 
 
 def option(default: Any, *allowed: Any, kw_only: bool = True) -> Any:
-    """A parameter of an estimator: its default, and constraints as scikit-learn writes them."""
+    """Return the field of a parameter: its default, and constraints in scikit-learn's notation."""
     return field(default=default, kw_only=kw_only, metadata={"allowed": allowed})
 
 
 def whole(least: int) -> Interval:
-    """Whole numbers from `least` on."""
+    """Return the constraint for integers not smaller than `least`."""
     return Interval(Integral, least, None, closed="left")
 
 
 def one_of(*words: str) -> StrOptions:
-    """One of some words."""
+    """Return the constraint for one of the given strings."""
     return StrOptions(set(words))
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 def estimator(kind: Class) -> Class:
-    """Class decorator: makes the constructor and scikit-learn's constraints of the fields, and completes the docstring.
+    """Class decorator: generate constructor and scikit-learn's constraints from the fields, complete the docstring.
 
     A line `... tol, max_iter` in the docstring stands for the paragraphs about these names in the bases' docstrings.
     """
-    dataclass(kw_only=True, eq=False, repr=False)(kind)  # adds to the class itself
+    dataclass(kw_only=True, eq=False, repr=False)(kind)  # modifies the class in place
     declared = [vars(base).get("__dataclass_fields__", {}) for base in reversed(kind.__mro__)]
     fields = [(name, each) for base in declared for name, each in base.items() if "allowed" in each.metadata]
     kind._parameter_constraints = {name: list(each.metadata["allowed"]) for name, each in fields}

@@ -25,14 +25,14 @@ from widemargin.monitor.callbacks import Steps, attributes_set
 from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas
 from widemargin.training.mistake_bound import MistakeBound, bound_mistakes
 
-CHUNK = 512  # samples whose kernel values are held at a time
+CHUNK = 512  # samples whose kernel values are held in memory at a time
 
 
 @estimator
 class KernelPerceptron(OneAgainstRest, NamedKernel):
     """Learn from mistakes only: whenever a sample is on the wrong side, its feature vector is added to the weights.
 
-    Samples are gone through one by one, so it learns from a stream as well (`partial_fit`). Several classes are learned
+    Samples are visited one by one, so it can also learn from a stream (`partial_fit`). Several classes are learned
     one against the rest.
 
     Parameters
@@ -40,15 +40,15 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
     kernel : str, Kernel or callable, default "rbf"
         As in `SVC`, apart from "precomputed".
     degree, gamma, coef0
-        Parameters of kernels given by name, as in `SVC`; gamma="scale" is read off the first samples seen.
+        Parameters of kernels given by name, as in `SVC`; gamma="scale" is computed from the first samples seen.
     variant : {"averaged", "voted", "last"}, default "averaged"
-        What predicts: the average of all weight vectors by how long each lasted, their vote, or the last one.
+        How to predict: by the average of all weight vectors, weighted by how long each lasted, their vote, or the last.
     fit_intercept : bool, default True
         Add 1 to the kernel, so that the bias is one more weight.
     max_iter : int, default 10
         Passes over the data of `fit`; a pass without a mistake is the last.
     shuffle : bool, default True
-        Go through the data in a new random order in every pass; the order given otherwise.
+        Visit the data in a new random order in every pass instead of the order given.
     random_state : int, RandomState instance or None, default None
     n_jobs : int or None, default None
         Threads; None means all cores.
@@ -90,7 +90,7 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any) -> KernelPerceptron:
-        """Go through the data up to max_iter times, from nothing.
+        """Train from scratch by up to `max_iter` passes over the data.
 
         Parameters
         ----------
@@ -109,14 +109,14 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
 
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> KernelPerceptron:
-        """Go once through more data, in the order given.
+        """Make one pass over further data, in the order given.
 
         Parameters
         ----------
         X : samples, as in `fit`
         y : array-like of shape (n_samples,)
         classes : array-like of shape (n_classes,), default None
-            All classes there will be; needed in the first call unless y holds them all.
+            All classes that will occur; needed in the first call unless y contains all of them.
 
         Returns
         -------
@@ -151,7 +151,7 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
         return X, checked_labels(np.asarray(y))
 
     def _begin(self, data: TrainingSet, classes: NDArray) -> None:
-        """Forget everything, and settle classes and kernel."""
+        """Reset the model and set classes and kernel."""
         if len(classes) < 2:
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(classes)} class. With partial_fit, name "
@@ -164,7 +164,7 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
         self.n_iter_ = 0
 
     def _labels(self, y: NDArray) -> NDArray[np.int64]:
-        """Class numbers, or a sentence about a class that was not announced."""
+        """Return class numbers; raise ValueError for a class that was not listed in the first call."""
         place = np.searchsorted(self.classes_, y)
         known = self.classes_[np.minimum(place, len(self.classes_) - 1)] == y
         if not np.all(known):
@@ -177,7 +177,7 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
     def _learn(
         self, X: Any, labels: NDArray[np.int64], n_passes: int, in_order: bool = False, steps: Steps | None = None
     ) -> None:
-        """Go through samples, and keep those on which mistakes were made."""
+        """Make a pass over samples, and store those on which mistakes were made."""
         kernel = self._full_kernel()
         n_before = num_samples(self.support_vectors_)
         everything = stack_samples(self.support_vectors_, X) if n_before else X
@@ -211,12 +211,12 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
         self._keep(kernel, everything)
 
     def _full_kernel(self) -> Kernel:
-        """The kernel, with 1 added for the bias."""
+        """Return the kernel, with 1 added for the bias."""
         kernel = self._kernel_of_fit()
         return kernel + 1.0 if self.fit_intercept else kernel
 
     def _keep(self, kernel: Kernel, everything: Any) -> None:
-        """Drop samples without a mistake, and expose the rest."""
+        """Drop samples without a mistake, and expose all others as support vectors."""
         support = np.unique(np.concatenate([history.sample for history in self._histories]))
         self.support_vectors_ = safe_indexing(everything, support)
         self._histories = [history.renumbered(support) for history in self._histories]
@@ -226,7 +226,7 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
         self._expansion = Expansion(kernel, self.support_vectors_, self.dual_coef_, np.zeros(len(self._histories)))
 
     def _rebuild(self) -> None:
-        """Make what a model file does not hold; ValueError where the attributes do not fit together."""
+        """Restore what a model file does not contain; raise ValueError if the attributes are inconsistent."""
         coefficients, vectors = finite_matrix("dual_coef_", self.dual_coef_), checked_vectors(self)
         n_machines = 1 if len(self.classes_) == 2 else len(self.classes_)
         if coefficients.shape != (n_machines, num_samples(vectors)) or len(self._histories) != n_machines:
@@ -256,7 +256,7 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def _votes(self, X: Any) -> Vector:
-        """The vote of all weight vectors of each machine."""
+        """Return the vote of all weight vectors of each two-class model."""
         n = num_samples(X)
         values = np.zeros((n, len(self._histories)))
         if not num_samples(self.support_vectors_):
@@ -269,13 +269,13 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
         return values
 
     def mistake_bound(self, X: Any, y: Any, time_limit: float | None = None) -> MistakeBound:
-        """The mistakes made beside (R / margin)^2, the most there can be on separable data.
+        """Compare the number of mistakes with Novikoff's bound for separable data, (R / margin)^2.
 
         Parameters
         ----------
         X, y : the data of the fit, two classes
         time_limit : float or None, default None
-            Seconds for the hard-margin machine that finds the margin.
+            Seconds for the hard-margin SVM that finds the margin.
 
         Returns
         -------

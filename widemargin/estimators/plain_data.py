@@ -1,8 +1,8 @@
 """Reading data: arrays that need no conversion skip scikit-learn's validation, which costs more than a small fit.
 
-What general validation would have checked is checked here as well: two dimensions, at least one sample and one feature,
-real floating point, no NaN or infinity, targets of the right length. Whatever is not plainly right goes to
-`validate_data`, which converts it or says what is wrong.
+The checks of general validation are made here as well: two dimensions, at least one sample and one feature,
+real floating point, no NaN or infinity, targets of the right length. Data that do not pass these checks go to
+`validate_data`, which converts them or raises an error.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps, ite
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.progress import watching
 
-FLOATS = (np.float64, np.float32)  # float32 stays as it is: no second copy of the data in double precision
-INTEGERS = frozenset("iub")  # kinds of dtype whose values are class labels without a further look
+FLOATS = (np.float64, np.float32)  # float32 is not converted, which would need a second copy of the data
+INTEGERS = frozenset("iub")  # kinds of dtype whose values need no further check as class labels
 
 
 class ReadsData(CallbackMixin, BaseEstimator):
-    """What all estimators share: validated data, the listeners of a fit, and the certificate in notebooks."""
+    """Base of all estimators: validated data, the listeners of a fit, and the certificate in notebooks."""
 
     verbose: Any
 
@@ -40,7 +40,7 @@ class ReadsData(CallbackMixin, BaseEstimator):
     @classmethod
     @cache
     def _get_param_names(cls) -> list[str]:
-        """Read off the signature once per class: on small data reading it again is a tenth of a fit."""
+        """Cache the parameter names per class: inspecting the signature takes a tenth of a small fit."""
         return super()._get_param_names()
 
     def _html_repr(self) -> str:
@@ -55,8 +55,8 @@ class ReadsData(CallbackMixin, BaseEstimator):
     def _validated(self, X: Any, y: Any, plain_targets: Any = None, **checks: Any) -> tuple[Any, Any]:
         """Samples and targets of a fit.
 
-        `plain_targets(y, n)` tells whether y can be used as it is; None means there are no targets. `checks` go to
-        scikit-learn's validation of all other data.
+        `plain_targets(y, n)` returns whether y can be used without conversion; None means there are no targets.
+        `checks` are passed to scikit-learn's validation of all other data.
         """
         if self._is_plain(X) and (plain_targets is None or plain_targets(y, X.shape[0])):
             self.n_features_in_ = X.shape[1]
@@ -67,7 +67,7 @@ class ReadsData(CallbackMixin, BaseEstimator):
         return checked if targets else (checked, None)
 
     def _validated_to_predict(self, X: Any) -> Any:
-        """New samples; plain ones of the right width pass unless there are feature names to compare."""
+        """Return validated new samples; plain arrays of the right width pass, unless feature names must be compared."""
         same_width = self._is_plain(X) and X.shape[1] == getattr(self, "n_features_in_", None)
         if same_width and "feature_names_in_" not in self.__dict__:
             return X
@@ -97,7 +97,7 @@ def is_plain_matrix(X: Any) -> bool:
 
 
 def is_plain_sparse(X: Any) -> bool:
-    """The same for sparse data in rows."""
+    """Whether X is a CSR matrix of samples with finite float entries."""
     return (
         type(X) in (sparse.csr_matrix, sparse.csr_array)
         and X.dtype in FLOATS
@@ -123,6 +123,6 @@ def are_plain_targets(y: Any, n_samples: int) -> bool:
 
 
 def _is_finite(values: np.ndarray) -> bool:
-    """Whether the sum is finite: if it is, so is every entry; if it overflowed, general validation looks closer."""
+    """Whether the sum is finite, and so every entry; after an overflow general validation checks the entries."""
     with np.errstate(over="ignore", invalid="ignore"):
         return math.isfinite(values.sum())

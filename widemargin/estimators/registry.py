@@ -1,4 +1,4 @@
-"""The estimators of the package: the one list that everything else reads."""
+"""Registry of the estimators of the package."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
-    """Where an estimator is defined, and which formats know it.
+    """Where an estimator is defined, and which formats support it.
 
     module : in `widemargin.estimators`; imported when first used
     libsvm : its word in LIBSVM's model files, empty where LIBSVM has no such model
     in_sklearn : whether `sklearn.svm` has a class of the same name
-    in_files : whether model files hold it
+    in_files : whether it can be saved in model files
     """
 
     module: str

@@ -38,20 +38,20 @@ from widemargin.solvers.evidence import SparseModel, maximise_evidence
 PROBIT = np.pi / 8.0  # sigmoid(z / sqrt(1 + PROBIT v)) is the mean of a sigmoid over N(z, v) (MacKay 1992)
 
 NO_FUNCTIONS = np.empty(0)
-#: the model of a class whose turn has not come: zero
+#: zero model, for a class that has not been fitted yet
 NOT_BEGUN = SparseModel(np.empty(0, np.int64), NO_FUNCTIONS, np.empty((0, 0)), NO_FUNCTIONS, 1.0, 0, Status.STOPPED)
 
 
 @estimator
 class RelevanceMachine(NamedKernel, LimitedFit):
-    """Shared face of RVC and RVR.
+    """Base of RVC and RVR.
 
     fit_intercept : bool, default True
-        Offer a constant among the basis functions.
+        Include a constant among the basis functions.
     n_candidates : int or None, default None
         Samples, drawn at random, that may become relevance vectors; None means all.
     tol : float, default 1e-3
-        Stop when no logarithm of a precision would change by more.
+        Stop when no logarithm of a precision would change by more than this.
     time_limit : float or None, default None
         Seconds after which the model so far is returned, with a warning.
     random_state : int, RandomState instance or None, default None
@@ -69,7 +69,7 @@ class RelevanceMachine(NamedKernel, LimitedFit):
     _kept_private = ("_gamma", "_fitted_kernel", "_used", "_models")
 
     def _basis(self, data: TrainingSet) -> tuple[Matrix, NDArray[np.int64]]:
-        """Phi, a constant first if there is an intercept, and the samples of its other columns."""
+        """Return Phi, with a constant first column if there is an intercept, and the samples of all other columns."""
         n = len(data)
         places = np.arange(n)
         if self.n_candidates is not None and self.n_candidates < n:
@@ -118,7 +118,7 @@ class RelevanceMachine(NamedKernel, LimitedFit):
             )
 
     def _expose_models(self, data: TrainingSet, places: NDArray[np.int64], models: list[SparseModel]) -> None:
-        """Relevance vectors of all models together, and each model's weights on them."""
+        """Expose the union of the relevance vectors of all models, and the weights of each model on them."""
         shift = int(self.fit_intercept)
         kept = np.unique(np.concatenate([model.active[model.active >= shift] - shift for model in models]))
         index = places[kept]
@@ -139,7 +139,7 @@ class RelevanceMachine(NamedKernel, LimitedFit):
         self.status_ = next(others, Status.OPTIMAL)
 
     def _design(self, X: Any) -> Matrix:
-        """A constant and the kernel with every relevance vector."""
+        """Return the design matrix: a constant, and the kernel with every relevance vector."""
         X = self._read_to_predict(X)
         design = np.ones((num_samples(X), len(self.relevance_) + 1))
         if is_precomputed(self.kernel):
@@ -180,7 +180,7 @@ class RVR(RegressorMixin, RelevanceMachine):
     Attributes
     ----------
     relevance_ : int array of shape (n_relevant,)
-        Places of the relevance vectors in the training data.
+        Indices of the relevance vectors in the training data.
     ... relevance_vectors_
     dual_coef_ : array of shape (1, n_relevant)
     intercept_ : array of shape (1,)
@@ -235,7 +235,7 @@ class RVR(RegressorMixin, RelevanceMachine):
 class RVC(OneAgainstRest, RelevanceMachine):
     """Relevance vector classification: sparser than an SVM, with probabilities and no C to choose.
 
-    Many classes are treated one against the rest, with their probabilities scaled to sum to one.
+    More than two classes are treated one against the rest, with their probabilities scaled to sum to one.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class RVC(OneAgainstRest, RelevanceMachine):
     ----------
     classes_ : array of shape (n_classes,)
     relevance_ : int array of shape (n_relevant,)
-        Places of the relevance vectors of all classes in the training data.
+        Indices of the relevance vectors of all classes in the training data.
     ... relevance_vectors_
     dual_coef_ : array of shape (1, n_relevant) for two classes, else (n_classes, n_relevant)
     intercept_ : array of shape (1,) or (n_classes,)
@@ -294,7 +294,7 @@ class RVC(OneAgainstRest, RelevanceMachine):
     def decision_function(self, X: Any) -> Vector:
         """Log-odds averaged over the posterior of the weights, shape (n_samples,) or (n_samples, n_classes).
 
-        Where the weights are uncertain, as far from all data, the odds come closer to even.
+        Where the weights are uncertain, for example far from all data, the odds are closer to even.
         """
         means, variances = self._means_and_variances(X)
         values = means / np.sqrt(1.0 + PROBIT * variances)

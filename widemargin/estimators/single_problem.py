@@ -1,7 +1,7 @@
-"""Machines that are the answer to one problem: regression with a tube, and the region that holds most samples.
+"""Models with a single problem: regression with a tube, and the region that contains most samples.
 
 The tube has a given half-width epsilon, or the width that leaves a share nu of the samples outside; the region of a
-one-class machine leaves out a share nu.
+one-class SVM leaves out a share nu.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from widemargin.problems.warm_start import restart
 from widemargin.solvers.solution import Solution
 from widemargin.training.task import Task
 
-ON_THE_BOUNDARY = 1e-9  # of the offset: decision values this close to zero are zero, so that rounding decides nothing
+ON_THE_BOUNDARY = 1e-9  # relative to the offset: smaller decision values count as zero, so that rounding has no effect
 
 
 @estimator
 class SingleProblem(KernelMachine):
-    """A machine that is the answer to one problem: regression and one-class.
+    """Base of models with a single problem: regression and one-class.
 
     support_ : int array of shape (n_SV,)
-        Places of the support vectors in the training data.
+        Indices of the support vectors in the training data.
     n_support_ : int array of shape (1,)
     dual_coef_ : array or CSR matrix of shape (1, n_SV)
         Coefficients in the decision function.
@@ -50,7 +50,7 @@ class SingleProblem(KernelMachine):
     """
 
     def _bias(self, thresholds: Vector) -> float:
-        """The bias from the levels of the groups."""
+        """Return the bias, computed from the thresholds of the groups."""
         return -float(thresholds[0])
 
     def _fit_single(self, run: Run, data: TrainingSet, dual: SignedDual) -> Solution:
@@ -73,7 +73,7 @@ class SingleProblem(KernelMachine):
 
 
 def _multipliers_of(before: Any, data: TrainingSet, dual: SignedDual) -> Vector:
-    """The multipliers of a fitted machine; of nu-regression both halves."""
+    """Return the multipliers of a fitted model, both halves for nu-regression."""
     signed = np.zeros(len(data))
     signed[support_in(before, data)] = coefficients_of(before)[0]
     return signed if dual.row is None else np.clip(signed[dual.row], dual.lower, dual.upper)
@@ -81,7 +81,7 @@ def _multipliers_of(before: Any, data: TrainingSet, dual: SignedDual) -> Vector:
 
 @estimator
 class KernelRegressor(RegressorMixin, SingleProblem):
-    """Shared face of SVR and NuSVR."""
+    """Base of SVR and NuSVR."""
 
     C: float = option(1.0, POSITIVE_OR_INFINITE)
 
@@ -133,7 +133,7 @@ class SVR(KernelRegressor):
         Errors up to this size cost nothing.
     ... shrinking, cache_size, verbose, max_iter
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
-        The squared one charges half the square of the excess.
+        "squared_epsilon_insensitive" charges half the square of the excess.
     ... solver, stopping, time_limit, n_jobs, warm_start, trace
 
     Attributes
@@ -160,7 +160,7 @@ class SVR(KernelRegressor):
 
 @estimator
 class NuSVR(KernelRegressor):
-    """Support vector regression in which nu bounds the share of samples outside the tube, and the tube is found.
+    """Support vector regression in which nu bounds the share of samples outside the tube, and epsilon is fitted.
 
         minimise  1/2 |w|^2 + C (nu n epsilon + sum_i max(0, |y_i - w'phi(x_i) - b| - epsilon))
 
@@ -178,7 +178,7 @@ class NuSVR(KernelRegressor):
     ... support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, n_features_in_
     ... certificate_, status_, diagnosis_, history_
     epsilon_ : float
-        Half-width of the tube that was found.
+        Fitted half-width of the tube.
 
     Examples
     --------
@@ -201,7 +201,7 @@ class NuSVR(KernelRegressor):
 
 @estimator
 class OneClassSVM(OutlierMixin, SingleProblem):
-    """Detection of outliers: the parameters of scikit-learn's OneClassSVM, and some more.
+    """Outlier detection: the parameters of scikit-learn's OneClassSVM, and some more.
 
         minimise  1/2 |w|^2 - nu n rho + sum_i xi_i,    w'phi(x_i) >= rho - xi_i,  xi_i >= 0
 
@@ -256,7 +256,7 @@ class OneClassSVM(OutlierMixin, SingleProblem):
         run.stopping = run.stopping.relative_to(weight)
         solution = self._fit_single(run, data, one_class(weight, self.nu))
         values = solution.Kb - solution.thresholds[0]
-        values[np.abs(values) <= run.stopping.tol] = 0.0  # on the boundary, which side of it is left to rounding
+        values[np.abs(values) <= run.stopping.tol] = 0.0  # on the boundary rounding would decide the side
         self._density_marks = density_marks(values, weight)
 
     def _bias(self, thresholds: Vector) -> float:
@@ -278,18 +278,18 @@ class OneClassSVM(OutlierMixin, SingleProblem):
         return np.where(self.decision_function(X) >= 0, 1, -1).astype(np.intp)
 
     def inlier_probability(self, X: Any) -> Vector:
-        """Probability that each sample in X is normal, by the place of its decision value among the training samples.
+        """Probability that each sample in X is normal, from the rank of its decision value among the training samples.
 
         LIBSVM's estimate (-b 1, since 3.31): ten bins, five on each side of the boundary, with as many training samples
-        each; probabilities are multiples of 0.1, or 0.001 and 0.999 beyond the outermost bins. Not `predict_proba`,
-        which scikit-learn's tools take for the mark of a classifier.
+        each; probabilities are multiples of 0.1, or 0.001 and 0.999 beyond the outermost bins. It is not called
+        `predict_proba`, since scikit-learn takes an estimator with that method for a classifier.
 
         Returns
         -------
         probability : array of shape (n_samples,)
         """
         values = self.decision_function(X)
-        marks = getattr(self, "_density_marks", None)  # models of other software need not have any
+        marks = getattr(self, "_density_marks", None)  # models of other software may have none
         if marks is None or len(marks) == 0:
             raise ValueError(
                 "inlier_probability needs at least five training samples inside the region and five outside: choose a "

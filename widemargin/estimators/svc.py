@@ -15,7 +15,7 @@ from widemargin.monitor.user_warning import warn_user
 from widemargin.problems.classification import hinge, largest_nu, nu_classification, nu_margin, squared_hinge
 from widemargin.problems.dual import SignedDual
 
-SMALLEST_MARGIN = 1e-12  # of the thresholds: below it the classes are not separated and the model is left unscaled
+SMALLEST_MARGIN = 1e-12  # relative to the thresholds: below, the classes are not separated and the model is not scaled
 
 
 @estimator
@@ -27,7 +27,7 @@ class SVC(KernelClassifier):
     Parameters
     ----------
     C : float, default 1.0
-        Weight of the errors; larger fits the training data more closely. np.inf asks for a hard margin, which exists
+        Weight of the errors; a larger C fits the training data more closely. np.inf means a hard margin, which exists
         only for separable data.
     ... kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size
     class_weight : dict, "balanced" or None, default None
@@ -41,9 +41,9 @@ class SVC(KernelClassifier):
     ----------
     ... support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_, n_iter_, probA_, n_features_in_
     certificate_ : Certificate
-        What is proven about the answer, rounding counted: `holds` means that the violation (or gap) is at most tol. For
-        kernels not known to be positive semi-definite it is about the violation alone. `certificates_` has one per
-        two-class machine.
+        Proven bounds, rounding counted: `holds` means that the violation (or gap) is at most tol. For
+        kernels not known to be positive semi-definite it refers to the violation only. `certificates_` has one per
+        two-class model.
     ... status_, diagnosis_, history_
 
     Examples
@@ -74,7 +74,7 @@ class NuSVC(KernelClassifier):
 
         minimise  1/2 |w|^2 - nu n rho + sum_i xi_i,    y_i (w'phi(x_i) + b) >= rho - xi_i,  xi_i >= 0
 
-    and then everything is divided by the margin rho.
+    after which w, b and xi are divided by the margin rho.
 
     Parameters
     ----------
@@ -83,9 +83,8 @@ class NuSVC(KernelClassifier):
     ... kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size
     class_weight : dict, "balanced" or None, default None
         Factor on the weight of each class. "balanced" is n_samples / (n_classes * count of the class), with weights.
-        Where the factors leave no room for `nu`, the largest possible one takes its place, with a warning, and the
-        lighter class gives way to the heavier one.
-        scikit-learn ignores this parameter.
+        Where the factors make `nu` infeasible, the largest feasible value is used, with a warning, and the lighter
+        class gives way to the heavier one. scikit-learn ignores this parameter.
     ... verbose, max_iter, decision_function_shape, break_ties, random_state
     ... multi_class, solver, stopping, time_limit, n_jobs, warm_start, trace
 
@@ -93,7 +92,7 @@ class NuSVC(KernelClassifier):
     ----------
     ... support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, classes_, n_iter_, probA_, n_features_in_
     certificate_ : Certificate
-        What is proven about the answer, rounding counted (see `SVC`); `certificates_` has one per two-class machine.
+        What is proven about the answer, rounding counted (see `SVC`); `certificates_` has one per two-class model.
     ... status_, diagnosis_, history_
 
     Examples
@@ -123,7 +122,7 @@ class NuSVC(KernelClassifier):
         return nu_classification(sign, nu, weight)
 
     def _multipliers_from(self, dual: SignedDual, coefficients: Vector) -> Vector:
-        """Coefficients were divided by the margin; their sum was nu times the weight of the samples."""
+        """Undo the division by the margin: the sum of the multipliers was nu times the weight of the samples."""
         total = np.abs(coefficients).sum()
         return dual.per_variable(coefficients) * (np.abs(dual.start).sum() / total if total > 0 else 1.0)
 
@@ -133,7 +132,7 @@ class NuSVC(KernelClassifier):
     def _margin(self, dual: SignedDual, thresholds: Vector) -> tuple[float, float]:
         margin, bias = nu_margin(thresholds if self.class_weight is None else _give_way(dual, self.nu, thresholds))
         largest = max(float(dual.upper.max(initial=0.0)), -float(dual.lower.min(initial=0.0)))
-        overflows = np.finfo(float).tiny * largest  # margins by which a coefficient cannot be divided
+        overflows = np.finfo(float).tiny * largest  # margins so small that a division would overflow
         is_zero = margin <= max(SMALLEST_MARGIN * abs(thresholds).max(), overflows)
         return (1.0, bias) if is_zero else (margin, bias)
 

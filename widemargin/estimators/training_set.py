@@ -1,7 +1,7 @@
-"""What a fit is about: the samples that count, their targets and weights, and the numbers read off the data.
+"""The training set: samples of positive weight, their targets and weights, and numbers computed from the data.
 
 A weight multiplies C of its sample, so that weight 2 equals the sample given twice and weight 0 equals the sample left
-out: samples of weight zero are really left out, here, before anything is built.
+out. Samples of weight zero are removed here, before the problem is built.
 
 gamma = "scale" is 1 / (n_features * variance of all entries of X). The variance counts each sample with its weight,
 again so that weights equal repetition (scikit-learn ignores the weights there).
@@ -33,7 +33,7 @@ class TrainingSet:
     X : the samples, as validated
     y : their targets, or None
     weight : their weights, or None if all are one
-    kept : their places in the data given to fit, or None if none was left out
+    kept : their indices in the data given to fit, or None if no sample was left out
     n_given : number of samples given to fit
     """
 
@@ -50,7 +50,7 @@ class TrainingSet:
         return np.ones(len(self)) if self.weight is None else self.weight
 
     def given_places(self, index: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Places in the data given to fit of samples of this set."""
+        """Return the indices, in the data given to fit, of samples of this set."""
         return (index if self.kept is None else self.kept[index]).astype(np.int32)
 
 
@@ -76,7 +76,7 @@ def leave_out_weightless(X: Any, y: Any, sample_weight: Any, n_samples: int, pai
 
 
 def read_weights(sample_weight: Any, n_samples: int) -> Vector | None:
-    """Sample weights as a vector, None if all are equal to one by default."""
+    """Return the sample weights as a vector, or None if no weights were given."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, Real):
@@ -93,7 +93,7 @@ def read_weights(sample_weight: Any, n_samples: int) -> Vector | None:
 
 
 def resolve_gamma(gamma: Any, X: Any, weight: Vector | None) -> float:
-    """The number meant by gamma = "scale", "auto" or a number."""
+    """Return gamma as a number, computed from the data for "scale" and "auto"."""
     if not isinstance(gamma, str):
         return float(gamma)
     if gamma == "auto":
@@ -121,7 +121,7 @@ def variance_of_entries(X: Any, weight: Vector | None) -> float:
     if weight is None and X.size <= VARIANCE_CHUNK:
         return float(X.var(dtype=np.float64))
     rows = max(1, VARIANCE_CHUNK // X.shape[1])
-    origin = float(X[:rows].mean(dtype=np.float64))  # sums about a typical value do not cancel
+    origin = float(X[:rows].mean(dtype=np.float64))  # subtracting a typical value avoids cancellation
     first = second = total = 0.0
     for start in range(0, X.shape[0], rows):
         chunk = X[start : start + rows].astype(np.float64)
@@ -148,7 +148,7 @@ def as_targets(y: Any) -> Vector:
 
 
 def stack_samples(first: Any, second: Any) -> Any:
-    """The samples of two collections of one kind, one behind the other: arrays, sparse matrices, or lists."""
+    """Concatenate the samples of two collections of the same kind: arrays, sparse matrices, or lists."""
     if sp.issparse(first) or sp.issparse(second):
         return sp.vstack([sp.csr_array(first), sp.csr_array(second)], format="csr")
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):

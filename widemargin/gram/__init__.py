@@ -1,4 +1,4 @@
-"""Where rows of the kernel matrix come from while solving."""
+"""Sources of kernel rows for the solvers."""
 
 from widemargin.gram.cached import CachedGram
 from widemargin.gram.full import FullGram

@@ -1,11 +1,11 @@
-"""How much memory the row cache may take: a user's number of megabytes, or a share of what is free."""
+"""Memory limit of the row cache: the user's number of megabytes, or a share of the free memory."""
 
 from __future__ import annotations
 
 import os
 
-FREE_SHARE = 0.4  # of the memory free now; the cache takes it only as rows are really kept
-FALLBACK = 1 << 30  # bytes, where the system gives no number
+FREE_SHARE = 0.4  # share of the memory free now; used only as rows are stored
+FALLBACK = 1 << 30  # bytes, if the system reports no number
 
 
 def cache_budget(cache_size: float | None) -> int:

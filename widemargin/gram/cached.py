@@ -1,8 +1,8 @@
 """Rows of K on demand with a least-recently-used cache under a byte budget.
 
-Rows are evaluated tile by tile and summed into K b at once; only rows that are likely to be needed again are kept: a
-row must have been asked for so often that evaluating it has cost as much as keeping it would. Memory touched for the
-first time is not cheap: as much as evaluating cheap values ten times (costs.py).
+Rows are evaluated tile by tile and added to K b immediately; only rows that are likely to be needed again are kept: a
+row must have been requested so often that evaluating it has cost as much as keeping it would. Touching memory for the
+first time costs as much as evaluating cheap values ten times (costs.py).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.parallel.tiles import run_tiles
 
 USUAL_BLOCK = 4096  # samples of the largest block to be expected
-ROUNDS_AHEAD = 4  # rounds of a part: if they would ask for all its rows, its whole matrix is evaluated at once, ...
+ROUNDS_AHEAD = 4  # rounds of a part: if they would request all its rows, its whole matrix is evaluated, ...
 LARGEST_WHOLE_PART = 8192  # ... up to this number of samples, 256 MB
 SLAB_ROWS = ROW_TILE  # rows of the cache allocated at a time
-TILES_PER_THREAD = 4  # at least, so that a delayed thread does not delay the sum
+TILES_PER_THREAD = 4  # minimum, so that a delayed thread does not delay the sum
 
 
 class Memory(NamedTuple):
-    """Used again from round to round: for blocks, for what is missing in one, and for tiles of rows."""
+    """Memory reused in every round: for blocks, for missing parts of a block, and for tiles of rows."""
 
     blocks: ThreadMemory
     corners: ThreadMemory
@@ -42,7 +42,7 @@ class Memory(NamedTuple):
 
 
 class CachedGram(Gram):
-    """Rows by sample, evaluated when asked for; at most `budget` bytes of them are kept."""
+    """Rows by sample, evaluated on request; at most `budget` bytes of them are kept."""
 
     def __init__(self, kernel: Kernel, samples: Samples, dtype: DTypeLike, budget: int, n_threads: int = 1) -> None:
         self.kernel = kernel
@@ -91,7 +91,7 @@ class CachedGram(Gram):
         largest = min(LARGEST_WHOLE_PART, ROUNDS_AHEAD * n_rows)
         soon_asked = len(index) <= largest and len(index) ** 2 * self.dtype.itemsize <= budget
         if len(index) <= FULL or soon_asked:
-            # where blocks have been: none is needed while the part is solved, and the pages have been written to
+            # in the memory of blocks, which are not needed while the part is solved
             whole = FullGram.of(self.kernel, samples, self.dtype, self.n_threads, self.memory.blocks)
             whole.block_limit = self.block_limit
             return whole
@@ -106,7 +106,7 @@ class CachedGram(Gram):
         )
 
     def _evaluate(self, index: Index, out: NDArray) -> NDArray:
-        """out = the block of these samples, from nothing."""
+        """Evaluate the block of these samples into `out`, without cached rows."""
         n_threads = threads_for(0.5 * len(index) ** 2 * self.entry_cost, self.n_threads)
         return symmetric_block(self.kernel, self.samples.take(index), out, n_threads)
 
@@ -175,8 +175,8 @@ class RowCache:
     slabs : arrays of SLAB_ROWS rows each
     slot_of : slot of each sample's row, or ABSENT
     sample_in, last_use : sample and last use of each slot
-    asked : times each sample's row was evaluated
-    used : slots that have been given out
+    asked : number of evaluations of each sample's row
+    used : number of slots in use
     clock : number of the present use
     """
 
@@ -190,14 +190,14 @@ class RowCache:
         self.used = self.clock = 0
 
     def look_up(self, index: Index) -> Index:
-        """Slots of these rows, which count as used now; ABSENT for those that are not here."""
+        """Return the slots of these rows and mark them as used now; ABSENT for rows that are not cached."""
         self.clock += 1
         slots = self.slot_of[index]
         self.last_use[slots[slots != ABSENT]] = self.clock
         return slots
 
     def by_slab(self, slots: Index, values: NDArray) -> list[tuple[NDArray, NDArray, NDArray]]:
-        """Rows grouped by the slab they lie in: (slab, rows inside it, their values)."""
+        """Group rows by their slab: (slab, rows inside it, their values)."""
         groups = []
         numbers = slots // SLAB_ROWS
         for number in np.unique(numbers):
@@ -206,7 +206,7 @@ class RowCache:
         return groups
 
     def reserve(self, index: Index) -> Index:
-        """Slots for the rows of `index`, as many as there are: new ones first, then those not used for longest."""
+        """Return slots for as many rows of `index` as possible: free slots first, then the least recently used."""
         new = min(len(index), self.capacity - self.used)
         slots = np.arange(self.used, self.used + new, dtype=np.int64)
         self.used += new
@@ -215,7 +215,7 @@ class RowCache:
             self.slabs.append(np.empty((height, len(self.slot_of)), self.dtype))
         missing = len(index) - new
         if missing:
-            old = np.flatnonzero(self.last_use[: self.used - new] < self.clock)  # never a row of this very use
+            old = np.flatnonzero(self.last_use[: self.used - new] < self.clock)  # never a row of the current use
             missing = min(missing, len(old))
             if missing:
                 if missing < len(old):

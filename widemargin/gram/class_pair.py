@@ -1,10 +1,10 @@
-"""Rows of the kernel matrix of two classes, evaluated only for the samples a solver asks for.
+"""Rows of the kernel matrix of two classes, evaluated only for the samples that a solver requests.
 
 A model of many classes solves one problem per class pair. Half of each row of its kernel matrix is the same in all
 pairs of the sample's class: the values within the class. Those are evaluated once (`ClassRows`) and copied; the values
 with the other class belong to the pair.
 
-Few samples of a pair become support vectors, so most rows are never needed: on usps, letter and MNIST a solve asks for
+Few samples of a pair become support vectors, so most rows are never needed: on usps, letter and MNIST a solve needs
 5-20 % of them.
 """
 
@@ -27,13 +27,13 @@ from widemargin.linalg.row_sums import add_weighted_rows
 
 
 class ClassRows:
-    """Rows of the kernel matrix within one class, each evaluated when a pair first asks for it.
+    """Rows of the kernel matrix within one class, each evaluated when a pair first needs it.
 
-    Threads need no lock: two that ask for one row at once write the same values to the same place.
+    Threads need no lock: two threads that evaluate the same row write the same values to the same place.
 
     Parameters
     ----------
-    arrange, errors : what `kernel.fused_layout` says about these samples
+    arrange, errors : result of `kernel.fused_layout` for these samples
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class ClassRows:
     ) -> None:
         self.kernel, self.errors, self.row_samples = kernel, errors, arrange(samples)
         n = len(samples)
-        self.rows = np.empty((n, n), dtype)  # the system takes memory only where rows are written
+        self.rows = np.empty((n, n), dtype)  # the system allocates pages only where rows are written
         self.known = np.zeros(n, np.bool_)
         self.diag = kernel.diag(samples)
 
@@ -52,7 +52,7 @@ class PairGram(Gram):
     Parameters
     ----------
     first, second : the rows within the two classes, shared with other pairs
-    memory : where the rows are kept, used again by the next pair of the same thread
+    memory : memory for the rows, reused by the next pair of the same thread
     """
 
     store: RowStore
@@ -80,7 +80,7 @@ class PairGram(Gram):
         return int(self.store.used[0])
 
     def need(self, index: Index) -> None:
-        """Evaluate the rows of `index` that are not there; the indices differ from one another."""
+        """Evaluate the missing rows of `index`; the indices must be distinct."""
         missing = index[self.store.slot[index] == ABSENT]
         if len(missing):
             evaluate_now(self.store, missing)

@@ -1,4 +1,4 @@
-"""The whole kernel matrix in memory: the right choice for small problems and for matrices given by the user."""
+"""The whole kernel matrix in memory, for small problems and for matrices given by the user."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.parallel.tiles import run_tiles
 
 FULL = 2048  # samples up to which the whole matrix is held in float64: 32 MB
-FEW_ENTRIES = 1 << 14  # up to here NumPy sums rows in at most 5 us more, and a first fit need not compile half a second
+FEW_ENTRIES = 1 << 14  # up to here NumPy takes at most 5 us longer, and saves half a second of compiling in a first fit
 
 
 class FullGram(Gram):
-    """All of K, computed once (half of it, by symmetry); `kernel` and `samples` are known where that was done here."""
+    """All of K, computed once (half of it, by symmetry); `kernel` and `samples` are set if it was computed here."""
 
     is_whole = True
     kernel: Kernel | None = None
@@ -41,7 +41,7 @@ class FullGram(Gram):
     def of(
         cls, kernel: Kernel, samples: Samples, dtype: DTypeLike, n_threads: int = 1, memory: ThreadMemory | None = None
     ) -> FullGram:
-        """Evaluate the kernel on all pairs of samples; the matrix lies in `memory`, if there is any."""
+        """Evaluate the kernel on all pairs of samples; the matrix is placed in `memory`, if given."""
         n = len(samples)
         matrix = np.empty((n, n), dtype) if memory is None else memory.array(n, n, dtype)
         gram = cls(symmetric_block(kernel, samples, matrix, n_threads), n_threads, kernel.diag(samples))
@@ -67,7 +67,7 @@ class FullGram(Gram):
 
     @property
     def samples(self) -> Samples | None:
-        """The prepared samples, where the matrix was computed from them."""
+        """The prepared samples, if the matrix was computed from them."""
         return None if self._take_samples is None else self._take_samples()
 
     @cached_property
@@ -75,7 +75,7 @@ class FullGram(Gram):
         return unknown(len(self), self.dtype) if self._state_errors is None else self._state_errors()
 
     def subset(self, index: Index) -> FullGram:
-        """The matrix of some of the samples, gathered from this one."""
+        """Return the matrix of some of the samples, gathered from this one."""
         part = FullGram(gather_block_of(self.matrix, index), self.n_threads, self.diag[index])
         part._state_errors = lambda: self.errors.take(index)
         if self._take_samples is not None:
@@ -115,7 +115,7 @@ class FullGram(Gram):
 
 
 def gather_block_of(matrix: NDArray, index: Index, out: NDArray | None = None, n_threads: int = 1) -> NDArray:
-    """matrix[index][:, index], in `out` if it is given."""
+    """Return matrix[index][:, index], in `out` if given."""
     block = np.empty((len(index), len(index)), matrix.dtype) if out is None else out
     starts, places = range(0, len(index), ROW_TILE), np.arange(len(index))
 

@@ -1,7 +1,7 @@
-"""Where rows of K come from while solving: the interface, and sums of rows evaluated straight from a kernel.
+"""The Gram interface of the solvers to rows of K, and sums of rows evaluated directly from a kernel.
 
-Rows of a Gram carry errors; `Gram.errors` bounds them in a form that sums (kernels/errors.py), so that whoever adds
-rows to K b knows how far it can be from the truth.
+Rows of a Gram have errors; `Gram.errors` bounds them in a form that can be summed (kernels/errors.py), which gives a
+bound on the error of K b after rows were added to it.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from widemargin.kernels.mirror import mirror
 from widemargin.linalg.arrays import Index, Vector
 from widemargin.parallel.tiles import run_tiles
 
-FEW = 512  # samples up to which NumPy mirrors a block as fast, and nothing is compiled; with 1,024 it takes three times
+FEW = 512  # samples up to which NumPy mirrors a block as fast without compiling; with 1,024 it takes three times
 # as long, since the rows of a column then fall into the same few sets of the cache
 
 
 class Gram(ABC):
-    """The kernel matrix of n samples as solvers see it: unsigned, by sample, in blocks and in weighted sums of rows.
+    """The kernel matrix of n samples as solvers use it: unsigned, by sample, in blocks and in weighted sums of rows.
 
     Attributes
     ----------
     diag : float64 array of shape (n,)
     errors : bounds on the errors of its values
     dtype : float32 or float64, the precision of blocks and rows
-    is_whole : whether all of K is in memory, so that the block of all samples costs nothing
+    is_whole : whether all of K is in memory, so that the block of all samples is free
     store : rows in memory for compiled solvers, or None where rows are evaluated on demand
     n_threads : threads that may work on it
-    block_limit : variables up to which the user's budget has room for a block and a factor of it
+    block_limit : variables up to which a block and its factor fit the user's memory budget
     rows_computed, row_hits : counters of full rows evaluated and of rows served from memory
     """
 
@@ -56,18 +56,18 @@ class Gram(ABC):
         return len(self.diag)
 
     def need(self, index: Index) -> None:  # noqa: B027 - most stores have all rows
-        """Bring rows into the store that are not there."""
+        """Evaluate the rows that are missing in the store."""
 
     @abstractmethod
     def block(self, index: Index) -> NDArray:
-        """K[index][:, index] as a contiguous array; it may lie in memory that the next call overwrites."""
+        """Return K[index][:, index] as a contiguous array, in memory that the next call may overwrite."""
 
     @abstractmethod
     def add_rows(self, index: Index, coefficients: Vector, Kb: Vector, keep: NDArray[np.bool_] | None = None) -> None:
-        """Kb += sum_k coefficients[k] K[index[k], :]. `keep` marks rows likely to be asked for again."""
+        """Kb += sum_k coefficients[k] K[index[k], :]. `keep` marks rows likely to be needed again."""
 
     def scores(self, coefficients: Vector) -> Scores:
-        """F = K b from rows, with its error."""
+        """Return F = K b from rows, with its error."""
         support = np.flatnonzero(coefficients)
         Kb = np.zeros(len(self))
         if not len(support):
@@ -76,7 +76,7 @@ class Gram(ABC):
         return Scores(Kb, self.errors.of_sums(np.abs(coefficients), len(support)))
 
     def part(self, index: Index, n_rows: int) -> Gram | None:
-        """The matrix of some samples, for rounds with about `n_rows` rows each; None where whole rows are as cheap."""
+        """Return the Gram of some samples, for rounds of about `n_rows` rows each; None if whole rows are as cheap."""
         return None
 
     def sum_at(self, at: Index, index: Index, coefficients: Vector) -> Vector:
@@ -119,7 +119,7 @@ def symmetric_block(
 
 
 def visit_tiles(n: int, m: int, visit: Callable[[slice, slice], None], n_threads: int, height: int = ROW_TILE) -> None:
-    """Call `visit(rows, columns)` for all tiles of an n x m matrix, those of the same rows one by one on one thread."""
+    """Call `visit(rows, columns)` for all tiles of an n x m matrix; tiles of the same rows in order on one thread."""
 
     def visit_rows(number: int) -> None:
         rows = slice(number * height, min(n, (number + 1) * height))
@@ -163,10 +163,10 @@ def kernel_scores(
     n_threads: int = 1,
     errors: tuple[ErrorTerms, ErrorTerms] | None = None,
 ) -> Scores:
-    """F = sum_k coefficients[k] k(., vectors_k) at some samples, both prepared in float64, with its error.
+    """Return F = sum_k coefficients[k] k(., vectors_k) at some samples, all prepared in float64, with its error.
 
-    errors : those of the kernel on either, if the caller knows them
-    Where the size of values is not known (a user's kernel) it is summed along.
+    errors : errors of the kernel on both sets of samples, if known
+    Where the size of values is not known (a user's kernel), sizes are summed as well.
     """
     if not len(vectors):
         return Scores(np.zeros(len(at)), np.zeros(len(at)))

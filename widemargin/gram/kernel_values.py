@@ -1,4 +1,4 @@
-"""Kernel values one at a time, as the algorithms of 1998 ask for them: from points, or from a matrix held in memory.
+"""Single kernel values, as the algorithms of 1998 use them: from points, or from a matrix in memory.
 
 Points are kept in one of Platt's three forms (1998, section 3): dense vectors, sparse ones (indices and values), and
 sparse binary ones (indices only). Every dot product is taken between a stored point and a dense working vector `work`,
@@ -33,11 +33,11 @@ MATRIX, DENSE, SPARSE, BINARY = range(4)  # forms in which values or points are 
 LINEAR, GAUSSIAN, POLYNOMIAL = range(3)
 FORMS = {"dense": DENSE, "sparse": SPARSE, "binary": BINARY}
 KINDS: dict[Any, int] = {Linear: LINEAR, Gaussian: GAUSSIAN, Polynomial: POLYNOMIAL}
-LARGEST_MATRIX = 2**30  # bytes: a whole matrix that is computed only for a plain solver
+LARGEST_MATRIX = 2**30  # bytes: largest matrix that is computed only for a reference solver
 
 
 class KernelValues(NamedTuple):
-    """What compiled loops need to evaluate k(x_i, x_j); unused parts are empty."""
+    """Data for compiled loops that evaluate k(x_i, x_j); unused parts are empty."""
 
     form: int
     matrix: NDArray = np.empty((0, 0))
@@ -66,7 +66,7 @@ def add_point(values, i, step, vector):
 
 @jit
 def unload(values, i, work):
-    """Make the working vector zero again."""
+    """Reset the working vector to zero."""
     if values.form == DENSE:
         for k in range(work.shape[0]):
             work[k] = 0.0
@@ -77,7 +77,7 @@ def unload(values, i, work):
 
 @jit(fastmath=REASSOCIATE)
 def product(values, work, j):
-    """x_j'work in the form the points are held in."""
+    """Return x_j'work, in the form of the stored points."""
     total = 0.0
     if values.form == DENSE:
         row = values.dense[j]
@@ -106,7 +106,7 @@ def kernel_value(values, work, i, j):
 
 
 def values_of(gram: Gram, form: str = "auto") -> KernelValues:
-    """Kernel values of a Gram: points where its kernel is one of the three, else its matrix.
+    """Return the kernel values of a Gram, from points if its kernel is one of the three, else from its matrix.
 
     form : "auto" takes the points as the Gram holds them, a Gram with its matrix in memory is read as it is unless the
         kernel is linear; "dense", "sparse" and "binary" insist on a form of the points, "matrix" on the matrix.
@@ -125,7 +125,7 @@ def values_of(gram: Gram, form: str = "auto") -> KernelValues:
 
 
 def _from_matrix(gram: Gram) -> KernelValues:
-    """All values in memory, or a sentence that says why not."""
+    """Return all values in memory; raise ValueError if they do not fit."""
     n = len(gram)
     size = n * n * gram.dtype.itemsize
     if not isinstance(gram, FullGram) and size > LARGEST_MATRIX:
@@ -138,7 +138,7 @@ def _from_matrix(gram: Gram) -> KernelValues:
 
 
 def _from_points(samples: Samples | None, form: str) -> KernelValues:
-    """Points in one of the three forms."""
+    """Return the points in one of the three forms."""
     rows: Any = _rows(samples)
     if form == "auto":
         binary = isinstance(samples, BinaryRows) and samples.values == (0.0, 1.0)
@@ -162,7 +162,7 @@ def _from_points(samples: Samples | None, form: str) -> KernelValues:
 
 
 def _rows(samples: Samples | None) -> NDArray | sparse.csr_array:
-    """The points of prepared samples, one per row; differences to an origin do no harm where distances are taken."""
+    """Return the points of prepared samples, one per row; a shift of the origin does not affect distances."""
     if isinstance(samples, DenseRows):
         return samples.values
     if isinstance(samples, DenseColumns):

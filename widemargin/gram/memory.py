@@ -1,6 +1,6 @@
-"""Memory used again within a fit: touching fresh memory costs more than most of what is written there.
+"""Memory reused within a fit: touching fresh memory costs more than most writes to it.
 
-The first touch of a gigabyte takes 0.1 s, and 2 s where the host of a virtual machine takes free pages back.
+The first touch of a gigabyte takes 0.1 s, and 2 s where the host of a virtual machine reclaims free pages.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ NOTHING: NDArray[np.uint8] = np.empty(0, np.uint8)
 
 
 class ThreadMemory:
-    """One piece of memory per thread; every array it gives out lies in it, so a thread's last one only is valid.
+    """One buffer per thread; every array is placed in it, so that only a thread's last array is valid.
 
-    Large arrays go back to the system when they are freed: with a new one for each tile a fit of letter-A spent a fifth
+    Large arrays are returned to the system when freed: with a new one for each tile a fit of letter-A spent a fifth
     of its time on page faults.
     """
 
@@ -24,14 +24,14 @@ class ThreadMemory:
         self.pieces: dict[int, NDArray[np.uint8]] = {}  # by thread
 
     def array(self, rows: int, columns: int, dtype: DTypeLike, largest: int = 0) -> NDArray:
-        """An array of the given shape with any content.
+        """Return an uninitialised array of the given shape.
 
-        largest : size of the largest array to be expected. A piece of that size is no more expensive: the system takes
-            memory only where it is written, and pages written before serve a larger array, too
+        largest : size of the largest array expected. A buffer of that size is no more expensive: the system allocates
+            pages only where they are written, and pages written before are reused by a larger array
         """
         thread, itemsize = threading.get_ident(), np.dtype(dtype).itemsize
         size = rows * columns * itemsize
         if self.pieces.get(thread, NOTHING).size < size:
-            self.pieces[thread] = NOTHING  # the system may use the pages of the old one for the new one
+            self.pieces[thread] = NOTHING  # the system may reuse the pages of the old buffer
             self.pieces[thread] = np.empty(max(size, largest * itemsize), np.uint8)
         return self.pieces[thread][:size].view(dtype).reshape(rows, columns)

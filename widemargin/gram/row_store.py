@@ -1,7 +1,7 @@
-"""Rows of a kernel matrix in memory as compiled code sees them: which are there, and how to evaluate the others.
+"""Rows of a kernel matrix in memory for compiled code: which rows are stored, and how to evaluate all others.
 
-A full matrix has every row from the start. Of a class pair only the rows are evaluated that a solver asks for; the half
-of a row within its class is shared by all pairs of that class (gram/class_pair.py).
+A full matrix has every row from the start. For a class pair only the rows that a solver requests are evaluated; the
+half of a row within its class is shared by all pairs of that class (gram/class_pair.py).
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class FullStore(NamedTuple):
 
 
 class RowStore(NamedTuple):
-    """Those rows of the kernel matrix of two classes that were asked for.
+    """The requested rows of the kernel matrix of two classes.
 
     source : evaluates rows in compiled code (kernels/fused_rows.py)
     rows : at least as many rows of n values as are known
-    slot : where the row of each sample is, or ABSENT
-    used : number of rows that are there
+    slot : slot of the row of each sample, or ABSENT
+    used : number of rows stored
     within : rows of the two classes
     diag : k(x, x), float64
     """
@@ -58,7 +58,7 @@ class RowStore(NamedTuple):
 
 @jit
 def gather_square(rows, slot, index, done, out):
-    """out = K[index][:, index] from the rows of `index`; the corner of the first `done` of them is there already."""
+    """Fill out = K[index][:, index] from the rows of `index`; the corner of the first `done` is already filled."""
     n = index.shape[0]
     for k in range(done, n):
         row = rows[slot[index[k]]]
@@ -77,14 +77,14 @@ def has_all_rows(store: Any) -> bool:
 def evaluate_rows(store: Any, new: Index) -> None:
     """Evaluate the rows of the new samples: within their class where no other pair has, and between the classes.
 
-    Other threads may read rows within a class, or write the same ones, so only finished values are put there.
+    Other threads may read rows within a class, or write the same rows, so only final values are written.
     """
     (_nothing_to_evaluate if has_all_rows(store) else _evaluate_pair)(store, new)
 
 
 @overload(evaluate_rows)
 def _choose_evaluation(store, new):
-    """A full matrix has every row: nothing of the loops below is compiled for it."""
+    """Choose the evaluation by the type of the store: for a full matrix no loop is compiled."""
     return _nothing_to_evaluate if has_all_rows(store) else _evaluate_pair
 
 
@@ -124,5 +124,5 @@ def _evaluate_pair(store, new):
 
 @jit
 def evaluate_now(store, new):
-    """`evaluate_rows` for Python: by the same loops as solvers use, so that one bound on errors covers both."""
+    """`evaluate_rows` for Python, by the same loops as in the solvers, so that one error bound covers both."""
     evaluate_rows(store, new)

@@ -1,4 +1,4 @@
-"""The function F = K b at the samples, together with a bound on its error: the two travel as one value."""
+"""The function F = K b at the samples, together with a bound on its error."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Scores(NamedTuple):
         return cls(values, np.full(len(values), np.inf))
 
     def improved(self, index: Index, fresh: Scores) -> Scores:
-        """With values computed afresh at some samples, where these are known better."""
+        """Return the scores with recomputed values at the samples where these are more accurate."""
         better = ~(fresh.error > self.error[index])
         values, error = self.values.copy(), self.error.copy()
         values[index[better]], error[index[better]] = fresh.values[better], fresh.error[better]
@@ -30,7 +30,7 @@ class Scores(NamedTuple):
     def error_after(self, errors: ErrorTerms, moved: Vector, n_rows: int) -> Vector:
         """Error of F after `n_rows` rows were added to it one by one, with changes of sizes `moved` in all.
 
-        Every addition also rounds in proportion to what was there at the start.
+        Every addition also rounds in proportion to the initial value.
         """
         if not n_rows:
             return self.error

@@ -1,15 +1,15 @@
-"""Which Gram a problem gets, and its function in float64: the precision policy in one place.
+"""The choice of the Gram of a problem and of its precision, and its function F = K b in float64.
 
 up to FULL samples in all     the whole matrix in float64, shared by every problem of the fit
 class pairs                   of small classes, or without fused rows: one matrix of all samples, each value computed
                               once in float64, kept in float32 beyond FULL samples; else rows on demand, those within a
                               class shared by all its pairs (gram/class_pair.py), float64 up to FULL samples in all,
-                              beyond that float32 where it proves enough
+                              beyond that float32 where its errors are small enough for proofs
 anything larger               rows on demand with a cache; float32 where safe
 
 Float32 rows are used where the kernel bounds the error of its values by SAFE_ROUNDING of their size: with larger errors
-a solver would go round in circles. What is proven does not depend on it: the error of F travels with F, and
-certificates compute in float64 what it leaves open (certificate/prove.py).
+a solver would not converge. Proofs do not depend on it: F is stored with its error, and certificates compute values in
+float64 where that error leaves the outcome open (certificate/prove.py).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PAIR_ROUNDING = 2e-6  # largest error of float32 values with which rows of pairs
 # their few samples would need float64 values to be certified; direct differences are below, matrix products above
 
 SMALL_CLASS = 128  # samples of the largest class up to which class pairs get one matrix of all samples
-WHOLE_SHARE = 0.5  # of the budget that such a matrix may take
+WHOLE_SHARE = 0.5  # share of the budget that such a matrix may take
 
 
 class ClassPair(NamedTuple):
@@ -66,7 +66,7 @@ class GramSource:
         self.rows: list[ClassRows] = []  # within each class, where class pairs share them
         self.between = ThreadMemory()
         self._exact: Samples | None = None
-        self._preparing = threading.Lock()  # problems on several threads must get one and the same preparation
+        self._preparing = threading.Lock()  # problems on several threads must share one preparation
         self._fast: Samples | None = None
         self._whole: FullGram | None = None
 
@@ -75,7 +75,7 @@ class GramSource:
 
     @property
     def exact(self) -> Samples:
-        """Samples for float64 values, prepared when first needed: a linear machine may never need them."""
+        """Samples for float64 values, prepared when first needed: a linear model may never need them."""
         with self._preparing:
             if self._exact is None:
                 self._exact = self.kernel.prepare(self.X, np.float64)
@@ -83,12 +83,12 @@ class GramSource:
 
     @cached_property
     def budget(self) -> int:
-        """Bytes for rows and blocks that are kept."""
+        """Bytes for stored rows and blocks."""
         return cache_budget(self.cache_size)
 
     @property
     def fast(self) -> Samples:
-        """Samples for float32 rows, or the float64 ones where float32 is not safe."""
+        """Samples for float32 rows, or the float64 samples if float32 is not safe."""
         if self._fast is None:
             single = self.kernel.prepare(self.X, np.float32)
             rounding = self.kernel.rounding(single)
@@ -97,9 +97,9 @@ class GramSource:
         return self._fast
 
     def share(self, classes: Sequence[Index]) -> None:
-        """Make what the problems share before they are solved side by side.
+        """Compute what the problems share before they are solved in parallel.
 
-        classes : the samples of each class, where the problems are about class pairs
+        classes : the samples of each class, if the problems are class pairs
         """
         n, largest = len(self), max((len(members) for members in classes), default=0)
         if n <= self.in_memory and (not len(classes) or n <= TINY):
@@ -147,17 +147,17 @@ class GramSource:
 
     @property
     def shared_matrix(self) -> FullGram | None:
-        """The matrix of all samples, where problems share one."""
+        """The matrix of all samples, if problems share one, else None."""
         return self._whole
 
     def close(self) -> None:
-        """Free what class pairs shared."""
+        """Free the rows shared by class pairs."""
         self.rows, self.between = [], ThreadMemory()
         if self._whole is not None and self._whole.dtype != np.float64:
             self._whole = None
 
     def members(self, index: Index | ClassPair | None) -> Index | None:
-        """The samples of a problem as one index array; None for all."""
+        """Return the samples of a problem as one index array; None for all."""
         return np.concatenate([self.classes[k] for k in index]) if isinstance(index, ClassPair) else index
 
     def whole(self) -> FullGram:
@@ -167,9 +167,9 @@ class GramSource:
         return self._whole
 
     def gram(self, index: Index | ClassPair | None, double: bool = False, is_kept: bool = False) -> Gram:
-        """A Gram for the samples of a problem; `double` insists on float64.
+        """Return a Gram for the samples of a problem; `double` forces float64.
 
-        is_kept : whether it is used after the thread has asked for another one
+        is_kept : whether it is used after the thread has requested another one
         """
         if isinstance(index, ClassPair) and self.rows and not double:
             memory = ThreadMemory() if is_kept else self.between
@@ -186,7 +186,7 @@ class GramSource:
         return CachedGram(self.kernel, samples, dtype, self.budget, self.n_threads)
 
     def recomputed(self, coefficients: Vector, index: Index | ClassPair | None, at: Index | None) -> Scores:
-        """F = K b in float64 at some samples of a problem, or at all of them for None, from its support vectors."""
+        """Return F = K b in float64 from the support vectors, at some samples of a problem, or at all for None."""
         support = np.flatnonzero(coefficients)
         own = self.members(index)
         places = at if own is None else own if at is None else own[at]

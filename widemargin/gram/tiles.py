@@ -1,10 +1,10 @@
 """Products K V with a kernel matrix that need not fit the memory.
 
-The matrix is cut into square tiles; by symmetry only those on and above the diagonal are made, and each serves twice,
+The matrix is divided into square tiles; by symmetry only tiles on and above the diagonal are computed and used twice,
 
     (K V)_i += K_ij V_j        (K V)_j += K_ij' V_i.
 
-As many tiles as the memory budget allows are kept, the others are evaluated anew in every product. Tiles may be
+As many tiles as the memory budget allows are kept; all others are recomputed in every product. Tiles may be
 float32; vectors and sums are float64. Sums are collected in a number of parts that depends on the sizes only, never on
 the number of threads, so that the same data give the same answer to the last bit.
 
@@ -28,9 +28,9 @@ from widemargin.linalg.arrays import Matrix
 from widemargin.parallel.tiles import run_tiles, single_threaded_blas
 
 TILE = COLUMN_TILE  # samples per side: kernels prepare their samples for this multiple
-PARTS = 16  # partial sums of a product: enough for as many cores, and few to add up
-PART_MEMORY = 1 << 28  # bytes of partial sums above which there are fewer of them, for many right-hand sides
-LANES = 64  # sums that run side by side along a row, which are then added in pairs
+PARTS = 16  # partial sums of a product: as many cores can work in parallel
+PART_MEMORY = 1 << 28  # bytes of partial sums above which their number is reduced, for many right-hand sides
+LANES = 64  # parallel sums along a row, which are then added in pairs
 FIRST, SECOND = 8, 64  # rows after which sums along columns are passed on, and passed on again
 ALONG_ROWS = TILE // LANES + int(math.log2(LANES))  # roundings: 16 in a lane, 6 between lanes
 ALONG_COLUMNS = FIRST + SECOND // FIRST + TILE // SECOND  # roundings: 8 terms, 8 sums of them, 16 sums of those
@@ -98,7 +98,7 @@ class KernelTiles:
         return product, sizes
 
     def _sum(self, shape: tuple[int, ...], add: Callable[[NDArray, slice, slice, NDArray], None]) -> NDArray:
-        """What `add(tile, rows, columns, sums)` adds up over all tiles, in parts that threads take."""
+        """Return the sums that `add(tile, rows, columns, sums)` accumulates over all tiles, in parts on threads."""
         self.products += 1
         parts = int(min(PARTS, len(self.places), max(2, PART_MEMORY // (8 * math.prod(shape)))))
         sums = np.zeros((parts, *shape))
@@ -118,11 +118,11 @@ class KernelTiles:
 
     @property
     def roundings(self) -> int:
-        """Most roundings that a term of `bounded_product` goes through."""
+        """Largest number of roundings of a term of `bounded_product`."""
         return (ALONG_COLUMNS if len(self) > TILE else ALONG_ROWS) + -(-len(self) // TILE)
 
     def _tile(self, number: int, buffer: NDArray | None) -> tuple[NDArray, NDArray | None]:
-        """The values at a place, kept or made now, and the buffer for those that are not kept."""
+        """Return the tile at a position, stored or computed now, and the buffer for tiles that are not stored."""
         rows, columns = self.places[number]
         height, width = rows.stop - rows.start, columns.stop - columns.start
         tile = self.kept[number]
@@ -137,7 +137,7 @@ class KernelTiles:
 
 
 def roundings_of(n_terms: int) -> int:
-    """Most roundings that a term of `bounded_cross_product` goes through: along a row of a tile, and between tiles."""
+    """Largest number of roundings of a term of `bounded_cross_product`: along a row of a tile, and between tiles."""
     return ALONG_ROWS + -(-n_terms // TILE)
 
 
@@ -250,7 +250,7 @@ def bounded_cross_product(
 
 
 def cross_block(kernel: Kernel, left: Samples, right: Samples, n_threads: int) -> Matrix:
-    """k(left, right) as a whole, filled by rows on threads."""
+    """Return the whole matrix k(left, right), filled by rows on threads."""
     out = np.empty((len(left), len(right)))
 
     def fill(rows: slice, columns: slice) -> None:

@@ -1,4 +1,4 @@
-"""Files: data in, models out and in again, and models of other libraries."""
+"""Files: reading data, saving and loading models, and models of other libraries."""
 
 from widemargin.io.arrays import read_arrays
 from widemargin.io.libsvm_model import read_libsvm_model, write_libsvm_model

@@ -1,6 +1,6 @@
 """NumPy's files: .npz with the arrays X and y (or a sparse matrix of SciPy), .npy with the target in one column.
 
-Nothing is unpickled: arrays of objects are refused, so a file from a stranger cannot run code.
+Nothing is unpickled: arrays of objects are rejected, so an untrusted file cannot run code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from widemargin.io.raw_bytes import Report, read_bytes, shown_name
 from widemargin.io.tables import place_of
 from widemargin.storage.errors import FileError
 
-SAMPLES, TARGETS = ("X", "x", "data"), ("y", "Y", "target", "targets", "labels")  # names people give the arrays
+SAMPLES, TARGETS = ("X", "x", "data"), ("y", "Y", "target", "targets", "labels")  # usual names of the arrays
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")
 
 
@@ -88,7 +88,7 @@ def read_arrays(
 
 
 def _column_apart(matrix: NDArray, target: str | None, name: str) -> tuple[NDArray, NDArray | None]:
-    """A matrix whose column `target` holds the targets."""
+    """Split a matrix into samples and the column `target`."""
     if target is None:
         return matrix, None
     width = matrix.shape[1] if matrix.ndim == 2 else 0
@@ -99,7 +99,7 @@ def _column_apart(matrix: NDArray, target: str | None, name: str) -> tuple[NDArr
 
 
 def _named(arrays: dict[str, NDArray], target: str | None, name: str) -> tuple[Any, NDArray | None]:
-    """X and y among the arrays of an .npz file."""
+    """Return X and y from the arrays of an .npz file."""
     targets = (target,) if target is not None else TARGETS
     y = next((arrays[label] for label in targets if label in arrays), None)
     if target is not None and y is None:

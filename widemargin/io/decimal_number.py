@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from widemargin._jit import jit
 
 TOO_LONG = 10**18  # in place of a whole number of more than 18 digits, as many as fit into int64
-POWERS = 120  # decimal exponents in the table; numbers of data lie far within
+POWERS = 120  # decimal exponents in the table; usual data are far within
 SPLIT = 134217729.0  # 2^27 + 1 cuts a float64 into two halves of 26 bits (Dekker)
 PAIR_ERROR = 2.0**-98  # relative, of the product of two pairs: three neglected terms of at most 2^-100 together
 NAN_BITS = 0x7FF8 << 48  # of a float64 whose other 48 bits may hold a place in a text
@@ -36,7 +36,7 @@ _PLUS, _MINUS, _POINT, _ZERO, _LOWER_E, _UPPER_E = (ord(letter) for letter in "+
 @jit
 def parse_digits(text, at, whole):
     """`whole` continued by the digits at `text[at]`, or TOO_LONG, and the place after them."""
-    while True:  # with the condition in the loop's head it compiles to code of half the speed
+    while True:  # a condition in the loop's head would compile to code of half the speed
         digit = np.int64(text[at]) - _ZERO
         if digit < 0 or digit > 9:
             return whole, at

@@ -16,7 +16,7 @@ from widemargin.kernels import Kernel
 from widemargin.storage.errors import FileError
 
 OPERATORS = {ast.Add: operator.add, ast.Mult: operator.mul}
-WITH_FUNCTION = (kernels.BlockKernel, kernels.PairKernel)  # no text can stand for a function
+WITH_FUNCTION = (kernels.BlockKernel, kernels.PairKernel)  # a function has no text
 CONSTANTS = {"inf": math.inf, "nan": math.nan}
 
 

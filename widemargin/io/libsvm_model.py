@@ -28,7 +28,7 @@ from widemargin.kernels import Gaussian, Kernel, Linear, Polynomial, Precomputed
 from widemargin.storage.atomic import replacing
 from widemargin.storage.errors import FileError
 
-KERNEL_NAMES = {"polynomial": "poly"}  # the others are called alike
+KERNEL_NAMES = {"polynomial": "poly"}  # all others have the same name
 KERNEL_TYPES = dict(zip((Linear, Polynomial, Gaussian, Sigmoid, Precomputed), KERNEL_PARAMETERS))
 
 
@@ -92,13 +92,13 @@ def write_libsvm_model(model: Any, path: str | os.PathLike) -> None:
     ----------
     model : fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM of widemargin
         With a kernel that LIBSVM has (linear, polynomial, Gaussian, sigmoid, precomputed), whole numbers as labels,
-        and, for more than two classes, a machine for each pair of them.
+        and, for more than two classes, a model for each pair of them.
     path : path of the file; an existing file is replaced as a whole or not at all
 
     Raises
     ------
     FileError
-        LIBSVM has no such machine, or the file cannot be written.
+        LIBSVM has no such model, or the file cannot be written.
 
     Examples
     --------
@@ -139,10 +139,10 @@ def write_libsvm_model(model: Any, path: str | os.PathLike) -> None:
 def reorder(text: LibsvmModel, order: NDArray[np.int64]) -> None:
     """Put class order[a] of a classifier's file into place a.
 
-    For classes i < j the machine (i, j) answers with a positive value for class i. Support vectors are sorted by class,
-    and one of class i carries n_classes - 1 coefficients: row j - 1 for its machine with j > i, row j for that with
+    For classes i < j the model (i, j) answers with a positive value for class i. Support vectors are sorted by class,
+    and one of class i carries n_classes - 1 coefficients: row j - 1 for its model with j > i, row j for that with
     j < i (the layout of LIBSVM; Chang & Lin 2011, section 7). Where two classes change places in the order, their
-    machine turns round: coefficients and rho change sign, and so does B of its sigmoid 1 / (1 + exp(A f + B)).
+    model turns round: coefficients and rho change sign, and so does B of its sigmoid 1 / (1 + exp(A f + B)).
     """
     head, counts = text.head, text.head["nr_sv"]
     n_classes = len(counts)

@@ -8,7 +8,7 @@
     rho 0.25                        minus the intercept, one per pair of classes
     label 1 -1                      classifiers only
     probA, probB                    sigmoids, one per pair; of a regression probA alone, the scale of its noise
-    prob_density_marks              ten marks, of a one-class machine with probabilities
+    prob_density_marks              ten marks, of a one-class SVM with probabilities
     nr_sv 2 2                       classifiers only
     SV                              from here on one support vector per line:
     0.5 1:0.25 3:-1                 n_classes - 1 coefficients, then its features; 0:serial for a precomputed kernel
@@ -56,7 +56,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(eq=False)
 class LibsvmModel:
-    """What a model file says, classes in the order of the file.
+    """The content of a model file, with classes in the order of the file.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class LibsvmModel:
 
     @property
     def classifies(self) -> bool:
-        """Whether the machine is a classifier, with labels and votes."""
+        """Whether the model is a classifier, with labels and votes."""
         return self.head["svm_type"] in ("c_svc", "nu_svc")
 
     def numbers(self, name: str) -> Vector:
@@ -88,14 +88,14 @@ def parse_model(path: Any) -> LibsvmModel:
     head, first = _parse_head(path, lines)
     model = LibsvmModel(head, np.empty(0), None)
     count = head["total_sv"]
-    n_classes = head["nr_class"] if model.classifies else 2  # LIBSVM writes 2; there is one machine
+    n_classes = head["nr_class"] if model.classifies else 2  # LIBSVM writes 2; there is one model
     sizes = {"rho": n_classes * (n_classes - 1) // 2}
     if model.classifies:
         sizes |= {"label": n_classes, "nr_sv": n_classes, "probA": sizes["rho"], "probB": sizes["rho"]}
     for name, size in sizes.items():
         given = len(model.numbers(name))
         if given != size and not (name.startswith("prob") and given == 0):
-            raise FileError(f"{path} has {given} values of {name}; a machine with {n_classes} classes has {size}.")
+            raise FileError(f"{path} has {given} values of {name}; a model with {n_classes} classes has {size}.")
     if model.classifies:
         n_support = head["nr_sv"]
         if len(set(head["label"])) != n_classes or n_support.sum() != count or n_support.min() < 0:

@@ -97,7 +97,7 @@ def matrix_from_text(
     text = data if isinstance(data, bytearray) else bytearray(data)
     if text.startswith(UTF8_MARK):
         del text[: len(UTF8_MARK)]
-    text += b"\n"  # so that a parser needs no second test for the end
+    text += b"\n"  # so that the parser needs no test for the end
     try:
         labels, values, indices, row_starts = parse(text, resolve_n_jobs(n_jobs))
     except WrongLine as wrong:
@@ -119,7 +119,7 @@ def matrix_from_text(
             "give a larger number of features, or another file."
         )
     X = csr_matrix((values, indices, row_starts), shape=(len(labels), wanted))
-    X.has_sorted_indices = X.has_canonical_format = True  # the parser refuses anything else: no pass to find it out
+    X.has_sorted_indices = X.has_canonical_format = True  # the parser rejects anything else, so no check is needed
     return X, labels, zero_based
 
 
@@ -165,7 +165,7 @@ def shortest(number: float) -> str:
 
 
 def _explained(text: bytearray, place: int, name: str) -> FileError:
-    """What is wrong with the line that holds byte `place`."""
+    """Return the error for the line that contains byte `place`."""
     begin = text.rfind(b"\n", 0, place) + 1
     line = bytes(text[begin : text.index(b"\n", begin)])
     number = text.count(b"\n", 0, begin) + 1

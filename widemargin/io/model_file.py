@@ -1,4 +1,4 @@
-"""Save a fitted estimator and load it again, without pickle: a model file may come from anyone.
+"""Save and load a fitted estimator without pickle: a model file may come from an untrusted source.
 
     header      format and package version, kind of estimator, parameters, preparation of the data, fitted attributes,
                 certificates

@@ -1,9 +1,9 @@
 """A fitted estimator as an ONNX model, which runs wherever ONNX runs, without Python or widemargin.
 
     input     X               (n, n_features) doubles; rows of the kernel matrix for a precomputed kernel
-    outputs   label           (n,) classes, whole numbers or strings; +1 and -1 of a one-class machine
+    outputs   label           (n,) classes, whole numbers or strings; +1 and -1 of a one-class SVM
               decision        the values of decision_function, of the same shape
-              probabilities   (n, 2) of a machine for two classes with a sigmoid
+              probabilities   (n, 2) of a model for two classes with a sigmoid
               prediction      (n,) of a regression, in place of all these
 
 All in float64 with plain operators (onnx_kernels.py), so that the numbers are those of widemargin up to rounding.
@@ -98,12 +98,12 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
     return exported
 
 
-# ---- decision values of all two-class machines -----------------------------------------------------------------------
+# ---- decision values of all two-class models -----------------------------------------------------------------------
 
 
 def _values(model: Any, X: Tensor) -> Tensor:
-    """Values of all machines, shape (n, n_machines)."""
-    if not hasattr(model, "_expansion"):  # a linear machine: weights of the features, and no support vectors
+    """Values of all models, shape (n, n_machines)."""
+    if not hasattr(model, "_expansion"):  # a linear model: weights of the features, and no support vectors
         weights = model.coef_.toarray() if sp.issparse(model.coef_) else np.atleast_2d(model.coef_)
         return X @ weights.T.astype(np.float64) + np.atleast_1d(np.asarray(model.intercept_, np.float64))
     expansion = model._expansion
@@ -117,7 +117,7 @@ def _values(model: Any, X: Tensor) -> Tensor:
     else:
         vectors = vectors.toarray() if sp.issparse(vectors) else vectors
         if not isinstance(vectors, np.ndarray) or vectors.dtype.kind != "f":
-            raise ValueError("ONNX export needs support vectors of numbers; this machine was trained on other objects.")
+            raise ValueError("ONNX export needs support vectors of numbers; this model was trained on other objects.")
         block = kernel_matrix(kernel, X, vectors.astype(np.float64))
     per_machine = combine(expansion.coefficients, sp.identity(len(vectors), format="csr"), expansion.class_starts)
     return block @ per_machine.T + expansion.intercept
@@ -127,7 +127,7 @@ def _values(model: Any, X: Tensor) -> Tensor:
 
 
 def _add_answers(graph: Graph, model: Any, values: Tensor) -> None:
-    """Add the outputs of the machine."""
+    """Add the outputs of the model."""
     if is_regressor(model):
         graph.add_output("prediction", _column(values))
     elif isinstance(model, OneClassSVM):

@@ -1,4 +1,4 @@
-"""Values of a fitted model as JSON and arrays, and back: what a model file can hold, and nothing else.
+"""Conversion of the values of a fitted model to JSON and arrays, and back.
 
 JSON has numbers, strings, true, false and null. Everything else is an object {"kind": ...}:
 
@@ -50,10 +50,10 @@ def pack(name: str, value: Any, arrays: Arrays) -> Any:
     if isinstance(value, Status):
         return {"kind": "status", "name": value.name}
     if type(value).__module__ == RECORDS.get(type(value).__name__):
-        items = {field.name: getattr(value, field.name) for field in fields(value)}  # asdict would open nested ones
+        items = {field.name: getattr(value, field.name) for field in fields(value)}  # asdict would convert nested ones
         return {"kind": "record", "class": type(value).__name__, "items": pack(name, items, arrays)}
     if isinstance(value, np.random.RandomState | np.random.Generator):
-        return None  # training is over
+        return None  # not needed after training
     if callable(value):
         return {"kind": "kernel", "text": _formula(name, value)}
     if isinstance(value, Mapping):
@@ -75,7 +75,7 @@ def pack(name: str, value: Any, arrays: Arrays) -> Any:
 
 
 def unpack(value: Any, arrays: Mapping[str, NDArray]) -> Any:
-    """The value that `pack` put into JSON."""
+    """Return the value that `pack` converted to JSON."""
     if not isinstance(value, dict):
         return value
     match value["kind"]:
@@ -88,7 +88,7 @@ def unpack(value: Any, arrays: Mapping[str, NDArray]) -> Any:
             known = {field.name for field in fields(record)}  # a later version may have had more
             items = unpack(value["items"], arrays)
             made = record(**{name: item for name, item in items.items() if name in known})
-            str(made)  # fails here, with the file's name, rather than where the model is looked at
+            str(made)  # fails here, with the file's name, rather than on later use
             return made
         case "dict":
             return {unpack(k, arrays): unpack(v, arrays) for k, v in value["items"]}
@@ -106,7 +106,7 @@ def unpack(value: Any, arrays: Mapping[str, NDArray]) -> Any:
 
 
 def _sparse(value: dict[str, Any], arrays: Mapping[str, NDArray]) -> Any:
-    """A CSR matrix whose indices have been checked: compiled code follows them without looking."""
+    """Return a CSR matrix with its indices checked, since compiled code does not check them."""
     make = sp.csr_matrix if value["matrix"] else sp.csr_array
     rows, columns = value["shape"]
     matrix = make(tuple(arrays[f"{value['name']}.{part}"] for part in SPARSE_PARTS), shape=(rows, columns))

@@ -1,4 +1,4 @@
-"""From a table to the matrix a machine learns from: texts to 0/1 columns, numbers scaled on request.
+"""From a table to the matrix a model learns from: texts to 0/1 columns, numbers scaled on request.
 
 What was found in the training table (names, categories, ranges) is a `Preparation`. It is kept in the model file as
 plain data, so that new tables become the same features in the same places.
@@ -23,7 +23,7 @@ from widemargin.io.tables import Table
 from widemargin.storage.errors import FileError
 
 DENSE_FROM = 0.25  # share of features that are not zero from which on the matrix is dense
-MOST_CATEGORIES = 10_000  # of one column; a column with more is a name or a number of each row, not a category
+MOST_CATEGORIES = 10_000  # categories of one column; a column with more identifies rows and is not a category
 
 
 @dataclass(frozen=True)

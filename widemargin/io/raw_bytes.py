@@ -63,7 +63,7 @@ def read_bytes(path: str | os.PathLike, report: Report | None = None) -> bytearr
 
 
 def _decompressed(stream: BinaryIO, ending: str, name: str, report: Report | None) -> bytearray:
-    """A stream, through the decompressor its first bytes ask for."""
+    """Return a stream through the decompressor that its first bytes indicate."""
     if not stream.seekable():  # a pipe, as in `train <(zcat a9a.gz)`
         stream = io.BytesIO(stream.read())
     size = stream.seek(0, os.SEEK_END)

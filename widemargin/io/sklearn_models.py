@@ -22,7 +22,7 @@ NAMES: dict[type, str] = {
     Linear: "linear", Polynomial: "poly", Gaussian: "rbf", Sigmoid: "sigmoid", Precomputed: "precomputed",
 }  # fmt: skip
 SHARED = ("class_weight_", "classes_", "feature_names_in_", "fit_status_", "n_features_in_", "n_iter_", "offset_")
-WEIGHTS = ("coef_", "intercept_")  # of linear machines, which predict from nothing else
+WEIGHTS = ("coef_", "intercept_")  # of linear models, which predict from nothing else
 EXPANSION = ("support_vectors_", "n_support_", "dual_coef_", "intercept_", "shape_fit_")
 TRAINING_DATA = "_BaseLibSVM__Xfit"  # where scikit-learn keeps X for a kernel function
 
@@ -52,7 +52,7 @@ def from_sklearn(fitted: Any) -> Any:
     >>> from_sklearn(theirs).decision_function([[0.5]])
     array([0.5])
     """
-    import sklearn.svm  # here, because it takes longer to import than all of widemargin
+    import sklearn.svm  # imported here, because it takes longer than all of widemargin
 
     name = _name_of(fitted, "sklearn.svm", sklearn.svm)
     check_is_fitted(fitted)
@@ -92,7 +92,7 @@ def to_sklearn(model: Any) -> Any:
     TypeError
         `model` is something else.
     ValueError
-        scikit-learn has no such machine: one for each of several classes (multi_class="ovr").
+        scikit-learn has no such model: one for each of several classes (multi_class="ovr").
 
     Examples
     --------
@@ -122,7 +122,7 @@ def to_sklearn(model: Any) -> Any:
     fitted._gamma = float(getattr(expansion.kernel, "gamma", 0.0)) if named else 0.0
     fitted._sparse = named and sp.issparse(model.support_vectors_)
     fitted.support_vectors_ = _vectors_of(model, fitted)
-    if not named:  # its training data are the support vectors: no others are ever evaluated
+    if not named:  # the support vectors replace the training data: no other samples are evaluated
         setattr(fitted, TRAINING_DATA, model.support_vectors_)
         fitted.support_ = np.arange(len(model.support_), dtype=np.int32)
         fitted.shape_fit_ = (len(model.support_),)
@@ -143,7 +143,7 @@ def counterpart(model: Any, kind: type, attributes: tuple[str, ...] = (), **para
     """An estimator of another library, with the parameters that both have and, of a fitted model, some attributes."""
     given = model.get_params(deep=False) | parameters
     if given.get("cache_size", 0) is None:
-        del given["cache_size"]  # ours is sized to the free memory, scikit-learn's is a number
+        del given["cache_size"]  # our default depends on the free memory, scikit-learn's is a number
     known = kind._get_param_names()  # type: ignore[attr-defined]
     made = kind(**{key: value for key, value in given.items() if key in known})
     for attribute in (*SHARED, *attributes):
@@ -153,7 +153,7 @@ def counterpart(model: Any, kind: type, attributes: tuple[str, ...] = (), **para
 
 
 def _name_of(model: Any, library: str, module: Any) -> str:
-    """Which of the machines of a library a model is; a class that derives from one counts as it."""
+    """Return the class of the library that a model is an instance of, or derived from."""
     name = next((name for name in SKLEARN_COUNTERPARTS if isinstance(model, getattr(module, name))), None)
     if name is None:
         raise TypeError(f"Expected a fitted {', '.join(SKLEARN_COUNTERPARTS)} of {library}; got {type(model)}.")
@@ -185,7 +185,7 @@ def _vectors_of(model: Any, fitted: Any) -> Any:
 
 
 def _all_stored(coefficients: Any, sparse: bool) -> Any:
-    """Coefficients of a sparse machine as CSR with its zeros stored, because LIBSVM's code reads them by place."""
+    """Coefficients of a sparse model as CSR with its zeros stored, because LIBSVM's code reads them by place."""
     if not sparse:
         return np.ascontiguousarray(coefficients)
     stored = sp.csr_matrix(np.ones(coefficients.shape))

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from widemargin.io.raw_bytes import Report, read_bytes, shown_name, without_compression
 from widemargin.storage.errors import FileError
 
-MOSTLY = 0.9  # share of numbers from which on the other cells of a column count as slips
+MOSTLY = 0.9  # share of numbers above which other cells of a column count as errors
 SEPARATORS = ",;\t|"  # tried on the first line of a CSV file, the most frequent one is taken
 EMPTY_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # values of empty cells
 
@@ -149,7 +149,7 @@ def _read_arrow(data: bytes | bytearray, kind: str, name: str) -> list[tuple[str
                 table = arrow.ipc.open_file(arrow.BufferReader(data)).read_all()
             except arrow.ArrowInvalid:
                 table = arrow.ipc.open_stream(arrow.BufferReader(data)).read_all()
-    except Exception as refused:  # of damaged files, whatever their reader stumbles over
+    except Exception as refused:  # damaged files can raise any error
         raise FileError(f"{name} is not a {kind} file, or it is damaged ({_first_line(refused)}).") from None
     return list(zip(table.column_names, table.columns))
 
@@ -174,7 +174,7 @@ def _from_arrow(column: Any, label: str, name: str) -> NDArray:
 def _read_csv(
     data: bytes | bytearray, separator: str | None, name: str, header: bool, as_texts: Collection[str]
 ) -> Table:
-    """A table of text; `pyarrow` splits it, what it refuses is looked at record by record."""
+    """Read a CSV table with `pyarrow`; what it rejects is examined record by record."""
     arrow = _pyarrow()
     import pyarrow.csv
 
@@ -233,7 +233,7 @@ def _numbers_or_texts(column: Any, label: str, table: Table) -> NDArray:
         cells = _texts(column)
     filled = np.flatnonzero([cell is not None for cell in cells])
     is_number = np.array([_is_number(cell) for cell in cells[filled]])
-    if is_number.all():  # Python knows some more ways to write one, such as +1
+    if is_number.all():  # Python accepts more notations, such as +1
         return cells.astype(np.float64)
     if is_number.mean() < MOSTLY:
         return cells
@@ -272,5 +272,5 @@ def _explained(data: bytes | bytearray, separator: str, n_columns: int, name: st
 
 
 def _first_line(error: Exception) -> str:
-    """Arrow's messages can go on for many lines."""
+    """Return the first line of a message of Arrow, which can have many."""
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,4 +1,4 @@
-"""Kernels: what "similar" means, and the only place that knows dense from sparse from bit-packed data.
+"""Kernels, and the only place that distinguishes dense, sparse and bit-packed data.
 
 Linear, Polynomial, Sigmoid, Cosine     functions of the inner product
 Gaussian, Laplacian, ChiSquared         exponentials of a distance
@@ -60,7 +60,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Kernels on strings, imported on first use: most users need none."""
+    """Import and return a string kernel on first use, since most users need none."""
     if name not in STRING_KERNELS.values():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(_lazy.load("widemargin.kernels.strings"), name)

@@ -3,7 +3,7 @@
     Sum       k1(x, z) + k2(x, z)         features of both, side by side
     Product   k1(x, z) k2(x, z)           all products of a feature of one with a feature of the other
     Scaled    c k1(x, z)
-    Constant  c;  K + c is the kernel of an augmented machine, whose bias is one more weight
+    Constant  c;  K + c is the kernel of an augmented model, whose bias is one more weight
 
 Source: Cristianini & Shawe-Taylor (2000), Proposition 3.12.
 """
@@ -35,7 +35,7 @@ from widemargin.kernels.samples.raw import read_precision
 
 @dataclass(frozen=True, eq=False)
 class SharedSamples(Samples):
-    """One preparation per distinct representation; `which[i]` is the one that part i reads."""
+    """One preparation per distinct representation; part i reads preparation `which[i]`."""
 
     prepared: tuple[Samples, ...]
     which: tuple[int, ...]
@@ -81,7 +81,7 @@ class _Composite(Kernel):
 
 
 class _Combination(_Composite):
-    """What sums and products share: several parts evaluated on the same data, and joined."""
+    """Base of sums and products: several parts evaluated on the same data, and combined."""
 
     join: ClassVar[np.ufunc]
 
@@ -210,7 +210,7 @@ class Constant(Kernel):
         object.__setattr__(self, "value", _not_negative(self.value, "A constant added to a kernel"))
 
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
-        """Samples of which only the number matters."""
+        """Return samples of which only the number matters."""
         return Objects(np.empty((X.shape[0] if hasattr(X, "shape") else len(X), 0)), read_precision(dtype))
 
     def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
@@ -249,7 +249,7 @@ def multiply(kernel: Kernel, other: Kernel | float) -> Kernel:
 
 
 def _not_negative(number: Any, what: str) -> float:
-    """A finite number that keeps a kernel positive semi-definite, or a sentence."""
+    """Return a finite number >= 0, which keeps a kernel positive semi-definite; raise ValueError otherwise."""
     value = float(number)
     if not 0 <= value < np.inf:
         raise ValueError(f"{what} must be a finite number, 0 or more, or it is no kernel any more; got {number!r}.")

@@ -7,10 +7,10 @@
 Four left samples meet two vectors of right samples at a time: the eight sums stay in registers over all features, and
 the exponential is taken of them before they are stored. A compiler's own vectors run along the samples feature by
 feature and store the sums in between, so the loop is written in LLVM's instructions: 1.2 to 1.4 times faster on whole
-blocks, 1.6 times for a dozen rows at a time, and quicker to compile. Right samples come in strips that stay in the
-first-level cache; in one large matrix they are often a power of two apart and fall into the same few sets of it.
+blocks, 1.6 times for a dozen rows at a time, and faster to compile. Right samples come in strips that fit the
+first-level cache; in one large matrix they are often a power of two apart and map to the same few cache sets.
 
-The distance is given as a value of a class of its own, so that only the loops in use are compiled.
+Each distance is a value of its own class, so that only the loops in use are compiled.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ def rows_of_distances(rule, x, index, z, span, flat, places):
 
     x : samples by row
     z : samples by feature, (n_features, n); or in strips, (n_strips, n_features, STRIP), with span[0] = 0
-    All arrays are C-contiguous. They are filled by loops here: assigning slices doubles the time of compilation.
+    All arrays are C-contiguous. They are filled by loops here: slice assignment doubles the compile time.
     """
     n_rows, d = (len(index) + ROWS - 1) // ROWS * ROWS, x.shape[1]
     which, targets = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
-    for i in range(n_rows):  # filled up with rows that are there already
+    for i in range(n_rows):  # padded with repeated rows
         k = min(i, len(index) - 1)
         which[i] = index[k]
         targets[i] = places[k]
@@ -103,7 +103,7 @@ def rows_of_distances(rule, x, index, z, span, flat, places):
 def rows_on_strip(rule, rows, strip):
     """`rows_of_distances` for one strip.
 
-    A call for all rows, not one for four: handing over seven arrays takes as long as thirty values.
+    One call for all rows, not one for four: passing seven arrays takes as long as thirty values.
     """
     flat, places, spare = rows.flat, rows.places, strip.spare
     for i in range(0, len(places), ROWS):
@@ -151,7 +151,7 @@ def whole_vectors(typing_context, rule, rows, strip, i):
                     for total, z_vector in zip(sums[r], right):
                         builder.store(term(builder, builder.load(total), left, z_vector), total)
             is_whole = builder.icmp_signed("<=", builder.add(at, size(width)), n)
-            for r in range(0, ROWS, 2):  # two rows are as many exponentials at a time as registers hold
+            for r in range(0, ROWS, 2):  # registers hold the exponentials of two rows
                 both = [builder.fmul(builder.load(total), minus) for total in sums[r] + sums[r + 1]]
                 for k, value in enumerate(emit_exp(builder, both)):
                     row = r + k // VECTORS

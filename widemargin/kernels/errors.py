@@ -1,4 +1,4 @@
-"""How far computed kernel values can be from the kernel's own: a bound for each way of evaluating, in a form that sums.
+"""Bounds on the errors of computed kernel values, for each way of evaluation, in a form that can be summed.
 
     |k~(x_i, z_j) - k(x_i, z_j)|   <=  sum_q left[i, q] right[j, q]     k of the data as given, k~ as computed
     |k(x_i, z_j)|, |k~(x_i, z_j)|  <=  size[i] size[j]
@@ -7,11 +7,11 @@ so that a sum F_i = sum_j b_j k_ij, computed from values k~ with m additions in 
 
     left[i] . sum_j |b_j| right[j]  +  gamma_(m + 5) size[i] sum_j |b_j| size[j]
 
-of the truth, gamma_m = m u / (1 - m u) (Higham 2002, section 3.1): a product with n values costs two sums of scalars.
+of the exact sum, gamma_m = m u / (1 - m u) (Higham 2002, section 3.1): a product with n values costs two scalar sums.
 
 Letters     u        unit roundoff of the precision of the values: 2^-24 or 2^-53
-            d        most roundings of a sum over features
-            s        roundings of |x|^2 or |x|_1 as stored: none to speak of where float64 sums serve float32 values
+            d        largest number of roundings of a sum over features
+            s        roundings of |x|^2 or |x|_1 as stored: negligible where float64 sums are used for float32 values
             r, s     |x|_2 and |x|_1 of a sample as stored, after it was moved to an origin where it was
             dl       how far the sample as stored is from the one given: at most u r if it was rounded or moved
 
@@ -37,7 +37,7 @@ from widemargin.linalg.arrays import Vector
 
 UNIT = float(np.finfo(np.float64).eps) / 2
 SECOND_ORDER = 1.02
-SMALL = 0.01  # of d u, up to which SECOND_ORDER covers what a first-order count leaves out
+SMALL = 0.01  # largest d u for which SECOND_ORDER covers what a first-order count omits
 EXP_ERROR = 3.0  # units: relative error of exp of a nonpositive number
 STEEPEST_GAUSSIAN = float(np.sqrt(2.0 / np.e))  # the largest slope of exp(-D^2)
 LARGEST_WEIGHTED = float(np.exp(-1.0))  # the largest t exp(-t)
@@ -58,11 +58,11 @@ class ErrorTerms(NamedTuple):
         return ErrorTerms(self.left[index], self.right[index], self.size[index])
 
     def joined(self, other: ErrorTerms) -> ErrorTerms:
-        """Of these samples, followed by others evaluated in the same way."""
+        """Return the terms of these samples, followed by others evaluated in the same way."""
         return ErrorTerms(*(np.concatenate([mine, theirs]) for mine, theirs in zip(self, other)))
 
     def rounded_to(self, dtype: DTypeLike) -> ErrorTerms:
-        """Of the same values rounded to another precision, which moves each by u of its size at most."""
+        """Return the terms of the values rounded to another precision, which changes each by at most u of its size."""
         unit, least = unit_of(dtype), float(np.finfo(dtype).tiny)
         left = np.column_stack([self.left, unit * self.size, np.full(len(self.size), least)])
         return ErrorTerms(left, np.column_stack([self.right, self.size, np.ones(len(self.size))]), self.size)
@@ -79,7 +79,7 @@ class ErrorTerms(NamedTuple):
         return self.of_values(weights, of, rounding)
 
     def of_values(self, weights: Vector, of: ErrorTerms | None = None, rounding: Vector | float = 0.0) -> Vector:
-        """As `of_sums`, for sums whose rounding is given; infinite where nothing can be said."""
+        """As `of_sums`, for sums whose rounding is given; infinite where no bound is known."""
         of, used = self if of is None else of, np.flatnonzero(weights)
         with np.errstate(invalid="ignore", over="ignore"):
             error = SECOND_ORDER * (self.left @ (weights[used] @ of.right[used]) + rounding)
@@ -120,7 +120,7 @@ def multiplicative(coefficient: float, factor: Vector, size: Vector) -> ErrorTer
 
 
 def unknown(n: int, dtype: DTypeLike) -> ErrorTerms:
-    """Of kernels that state nothing: values in float64 are the kernel by definition; their size is not known."""
+    """Terms of kernels without stated errors: float64 values are exact by definition, and of unknown size."""
     share = np.zeros(n) if np.dtype(dtype) == np.float64 else np.full(n, np.inf)
     return additive(share, np.full(n, np.inf))
 
@@ -136,7 +136,7 @@ def exponential_by_table(n: int, scale: float, step: float, dtype: DTypeLike) ->
 def gaussian_by_differences(gamma: float, d: int, norms: Vector, rounded: bool, dtype: DTypeLike) -> ErrorTerms:
     """Each difference is rounded once and enters twice, then product and d sums; two more for gamma: d + 5 of t.
 
-    norms : r; rounded : whether the samples are not exactly the ones given
+    norms : r; rounded : whether the samples may differ from the data given
     """
     u, limits = unit_of(dtype), np.finfo(dtype)
     share = 0.5 * (LARGEST_WEIGHTED * (d + 5) * u + EXP_ERROR * u + (2 * gamma * d + 1) * float(limits.tiny))
@@ -159,7 +159,7 @@ def gaussian_by_products(
 
 
 def _within(share: Vector, norms: Vector, gamma: float, d: int, dtype: DTypeLike) -> Vector:
-    """Infinite where sums of squares could overflow, gamma is no normal number, or counts are not small."""
+    """Return the bounds, infinite where sums of squares could overflow, gamma is subnormal, or counts are not small."""
     with np.errstate(over="ignore"):
         return np.where(np.isfinite(bounded(norms * np.sqrt(max(1.0, gamma)), d, dtype, gamma)), share, np.inf)
 
@@ -243,24 +243,24 @@ def bounded(factor: Vector, count: float, dtype: DTypeLike, *parameters: float) 
 
 
 def is_normal(parameter: float, dtype: DTypeLike) -> bool:
-    """Whether a number is rounded to a precision with a relative error of u at most."""
+    """Whether rounding a number to a precision has a relative error of at most u."""
     limits = np.finfo(dtype)
     return parameter == 0.0 or float(limits.tiny) < abs(parameter) < float(limits.max) / 16
 
 
 def stacked(parts: list[ErrorTerms], size: Vector) -> ErrorTerms:
-    """Of a sum of values: errors add up."""
+    """Return the terms of a sum of values, whose errors add up."""
     return ErrorTerms(np.hstack([part.left for part in parts]), np.hstack([part.right for part in parts]), size)
 
 
 def of_sum(parts: list[ErrorTerms], dtype: DTypeLike) -> ErrorTerms:
-    """Of k1 + k2 + ..., with a rounding for each sum; sizes by Cauchy and Schwarz."""
+    """Return the terms of k1 + k2 + ..., with a rounding for each sum; sizes by Cauchy and Schwarz."""
     size = np.sqrt(sum(part.size**2 for part in parts))
     return stacked([*parts, multiplicative(len(parts) * unit_of(dtype), size, size)], size)
 
 
 def of_product(parts: list[ErrorTerms], dtype: DTypeLike) -> ErrorTerms:
-    """Of k1 k2 ...: |k1~ k2~ - k1 k2| <= |k1| err2 + |k2| err1 + err1 err2, and a rounding."""
+    """Return the terms of k1 k2 ...: |k1~ k2~ - k1 k2| <= |k1| err2 + |k2| err1 + err1 err2, and a rounding."""
     total = parts[0]
     for part in parts[1:]:
         size = total.size * part.size
@@ -277,7 +277,7 @@ def of_product(parts: list[ErrorTerms], dtype: DTypeLike) -> ErrorTerms:
 
 
 def scaled(factor: float, terms: ErrorTerms, dtype: DTypeLike) -> ErrorTerms:
-    """Of factor * k: the factor and the product are rounded."""
+    """Return the terms of factor * k: the factor and the product are rounded."""
     size = np.sqrt(factor) * terms.size
     if not is_normal(factor, dtype):
         size = np.full(len(size), np.inf)
@@ -286,10 +286,10 @@ def scaled(factor: float, terms: ErrorTerms, dtype: DTypeLike) -> ErrorTerms:
 
 
 def underflow(n: int, dtype: DTypeLike) -> ErrorTerms:
-    """Of one product of any size: at most the smallest normal number, twice for a factor that has been lost."""
+    """Bound on the underflow of one product: the smallest normal number, twice if a factor has underflowed."""
     return additive(np.full(n, float(np.finfo(dtype).tiny)), np.zeros(n))
 
 
 def _outer(a: Vector, b: Vector) -> Vector:
-    """All products of a column of one with a column of the other."""
+    """Return all products of a column of one array with a column of the other."""
     return (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)

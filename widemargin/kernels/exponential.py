@@ -29,7 +29,7 @@ from widemargin.kernels.vectors import constant, fused
 
 
 class Constants(NamedTuple):
-    """Of one precision. Products k * ln2_high are exact: it has 15 (32) bits, k fewer than the rest."""
+    """Constants of one precision. Products k * ln2_high are exact: it has 15 (32) bits, k fewer than the rest."""
 
     smallest: float  # exp of it is the last power of two that is a normal number, or a little more
     ln2_high: float
@@ -56,9 +56,9 @@ LOG2_E = 1.0 / math.log(2.0)
 
 
 def emit_exp(builder: Any, values: Sequence[Any]) -> list[Any]:
-    """Instructions for exp of several values <= 0, all numbers or all vectors of one type, step by step for all.
+    """Emit instructions for exp of several values <= 0, all numbers or all vectors of one type, interleaved.
 
-    Steps of one value wait for each other; those of several fill the time.
+    Steps of one value depend on each other; interleaving several values hides their latency.
     """
     kind = values[0].type
     is_vector = isinstance(kind, ir.VectorType)
@@ -111,7 +111,7 @@ def exp_nonpositive(typing_context: Any, x: Any) -> Any:
 
 
 def _plain_exp(x: Any) -> Any:
-    """The same where Numba is switched off."""
+    """exp(x) in plain Python, for use with Numba disabled."""
     smallest = SINGLE.smallest if isinstance(x, np.float32) else DOUBLE.smallest
     return np.exp(x) if x > smallest else type(x)(0.0)
 
@@ -132,10 +132,10 @@ def exp_of_products(flat, step, twice_gamma, left, right):
 
 @jit(fastmath=CONTRACT)
 def exp_of_row(flat, start, twice_gamma, own, right):
-    """The same for the row that begins at `start`.
+    """`exp_of_products` for the row that begins at `start`.
 
-    Rounding can make the exponent of near-equal points positive; it is held at 0 so that no entry exceeds 1. Where
-    squares overflow the exponent is inf - inf; such points are taken for far apart, value 0.
+    Rounding can make the exponent of nearly equal points positive; it is limited to 0 so that no entry exceeds 1. Where
+    squares overflow the exponent is inf - inf; such points count as distant, with value 0.
     """
     zero = flat.dtype.type(0.0)
     row = flat[start : start + len(right)]

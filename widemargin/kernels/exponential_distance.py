@@ -5,7 +5,7 @@
 
 0/1 features     either distance is the Hamming distance: a table
 dense            direct differences
-sparse           distance = |x|_1 + |z|_1 - what the two have in common, by an inverted index (see `scatter`)
+sparse           distance = |x|_1 + |z|_1 - terms of common features, by an inverted index (see `scatter`)
 
 Sources: Zhang, Marszalek, Lazebnik & Schmid (2007) for chi-squared; parameters as in sklearn.metrics.pairwise.
 """
@@ -39,7 +39,7 @@ from widemargin.kernels.scatter import HARMONIC, LESSER
 
 
 class ExponentialDistance(Kernel):
-    """What kernels exp(-gamma distance) share; they differ in the distance and in what else evaluates it."""
+    """Base of kernels exp(-gamma distance), which differ in the distance and in additional ways to evaluate it."""
 
     gamma: float
     distance: ClassVar[type]  # terms of the direct differences
@@ -51,7 +51,7 @@ class ExponentialDistance(Kernel):
             raise ValueError(f"gamma must be a finite number, 0 or more; got {self.gamma!r}. Try 1 / n_features.")
 
     def _rule(self, samples: Samples) -> Any:
-        """How compiled code evaluates blocks and sums of rows of these samples, or None."""
+        """Return the rule by which compiled code evaluates blocks and sums of rows of these samples, or None."""
         if isinstance(samples, BinaryRows):
             return Different(
                 np.exp(-self.gamma * self._step(samples) * np.arange(samples.n_features + 1)).astype(samples.dtype)
@@ -59,7 +59,7 @@ class ExponentialDistance(Kernel):
         return self.distance(samples.dtype.type(self.gamma)) if isinstance(samples, DenseColumns) else None
 
     def _step(self, samples: BinaryRows) -> float:
-        """How much a feature adds to the distance in which two samples differ."""
+        """Return how much a feature in which two samples differ adds to the distance."""
         return 1.0
 
     def block(self, left: Samples, right: Samples, out: NDArray) -> NDArray:
@@ -73,7 +73,7 @@ class ExponentialDistance(Kernel):
 
     @abstractmethod
     def _from_common(self, left: Samples, right: Samples, out: NDArray) -> tuple[float, NDArray, NDArray]:
-        """What two samples have in common in `out`, its factor in the exponent, and what of either is subtracted."""
+        """Fill `out` with common terms; return their factor in the exponent and the terms to subtract."""
 
     def fused_layout(self, samples: Samples) -> tuple[Callable[[Any], Any], ErrorTerms]:
         if isinstance(samples, BinaryRows):
@@ -84,7 +84,7 @@ class ExponentialDistance(Kernel):
         return super().fused_layout(samples)
 
     def _in_strips(self, rows: NDArray) -> FusedLayout:
-        """Samples for few rows at a time, by direct differences."""
+        """Return the samples laid out for a few rows at a time, by direct differences."""
         rule = self.distance(rows.dtype.type(self.gamma))
         return FusedLayout(rule, FusedSamples(rows, strips_of(rows), 0, len(rows)))
 
@@ -99,7 +99,7 @@ class ExponentialDistance(Kernel):
 
 
 class AbsoluteDistance(ExponentialDistance):
-    """What the kernels of distances of L1 kind share."""
+    """Base of kernels of L1-type distances."""
 
     common: ClassVar[int]  # term of features in common
     steepness: ClassVar[float]  # how much the distance can change per change of a feature, for error bounds

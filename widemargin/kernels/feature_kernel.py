@@ -1,10 +1,10 @@
-"""Kernels that are inner products of explicit sparse features: k(x, z) = phi(x)'phi(z) with phi(x) written out.
+"""Kernels that are inner products of explicit sparse features: k(x, z) = phi(x)'phi(z) with phi(x) computed.
 
-Samples may be anything; `explicit` turns them into rows of a sparse matrix. Columns are agreed on once, by the training
-data: features of new samples that no training sample has meet only zeros there and get no column, but they still count
-in the length of phi(x), which normalised kernels divide by.
+Samples may be anything; `explicit` turns them into rows of a sparse matrix. Columns are chosen once, by the training
+data: features of new samples that no training sample has would be multiplied by zeros and get no column, but they
+still count in the length of phi(x), by which normalised kernels divide.
 
-Machines on such kernels are linear machines in phi: they train on the matrix, and predict with w = sum b_i phi(x_i).
+Models on such kernels are linear models in phi: they train on the matrix, and predict with w = sum b_i phi(x_i).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from widemargin.kernels.samples.choose import represent
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Samples written out as sparse vectors.
+    """Samples as explicit sparse vectors.
 
     Attributes
     ----------
     matrix : CSR, one row per sample
-    columns : what the columns stand for; whatever the kernel needs to give new samples the same ones
+    columns : meaning of the columns, in the form the kernel needs to compute the same columns for new samples
     squares : |phi(x)|^2 of each sample, features without a column included
     """
 
@@ -62,14 +62,14 @@ class FeatureSamples(Samples):
 
 
 class FeatureKernel(Kernel):
-    """k(x, z) = phi(x)'phi(z) for features that can be written out."""
+    """k(x, z) = phi(x)'phi(z) for explicit features."""
 
     accepts_objects = True
     is_psd = True
 
     @abstractmethod
     def explicit(self, X: Any, columns: Any = None) -> Features:
-        """The features of samples; with `columns` of earlier features, in the same columns."""
+        """Return the features of samples; with `columns` of earlier features, in the same columns."""
 
     def features(self, X: Any) -> sparse.csr_array:
         """The features as a sparse matrix of shape (n_samples, n_features), for any linear method.
@@ -94,5 +94,5 @@ class FeatureKernel(Kernel):
         return cast(FeatureSamples, samples).squares.copy()
 
     def errors(self, samples: Samples) -> ErrorTerms:
-        """Of products of the features as they are written out in float64."""
+        """Errors of products of the float64 features, which are taken as exact."""
         return product_errors(cast(FeatureSamples, samples).vectors)

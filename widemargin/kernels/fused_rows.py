@@ -1,7 +1,7 @@
 """Fused rows: kernel values evaluated, and summed or stored, inside one compiled call.
 
 A call of `Kernel.block` costs some ten microseconds of Python, and a matrix product of a few rows spends most of its
-time rearranging the other operand. That matters where values are cheap, and where a solver asks for a handful of rows
+time rearranging the other operand. That matters where values are cheap, and where a solver requests a handful of rows
 at a time. `Kernel.fused_rows` returns two sets of samples with the rule for their values:
 
     Squared, Absolute, Chi    exp(-scale * distance) by direct differences (kernels/distances.py)
@@ -9,7 +9,7 @@ at a time. `Kernel.fused_rows` returns two sets of samples with the rule for the
     Products                  the Gaussian from inner products of samples by rows
     SparseProducts            the same from samples of which most values are zero
 
-A rule is a value of a class of its own, so that only the loops in use are compiled; its first field has the precision
+Each rule is a value of its own class, so that only the loops in use are compiled; its first field has the precision
 of the values. Sums and squares are one compiled call per thread; an atomic counter divides the work among the threads
 (parallel/atomics.py).
 """
@@ -36,7 +36,7 @@ from widemargin.parallel.atomics import next_turn
 from widemargin.parallel.tiles import run_tiles
 
 HEIGHT, WIDTH = 128, 512  # rows and columns evaluated at a time: 256 KB of float32, half a second-level cache
-SQUARE_HEIGHT = 64  # rows of a square at a time: enough turns for several threads in blocks of 1,000
+SQUARE_HEIGHT = 64  # rows of a square at a time: enough tasks for several threads in blocks of 1,000
 RIGHT = 32  # right samples that stay in cache while all rows asked for are evaluated on them
 
 
@@ -47,13 +47,13 @@ class Products(NamedTuple):
 
 
 class SparseProducts(NamedTuple):
-    """The same for samples of which most values are zero."""
+    """`Products` for samples of which most values are zero."""
 
     scale: np.floating
 
 
 class FusedSamples(NamedTuple):
-    """Samples as compiled loops read them.
+    """Samples in the form of the compiled loops.
 
     rows : where the loops of a rule find left samples
     columns, start, stop : where they find right samples, and the numbers of these there
@@ -81,7 +81,7 @@ class FusedRows(NamedTuple):
 
     @classmethod
     def of(cls, rule: Any, rows: BinaryRows | DenseColumns, columns: BinaryRows | DenseColumns) -> FusedRows:
-        """For sums and squares: rows of the first set of samples as they were prepared."""
+        """Return the rows for sums and squares, with the first set of samples as prepared."""
         nothing = columns.tile(0, 0).by_row()
         return cls(rule, FusedSamples(rows.by_row(), *rows.by_column()), FusedSamples(nothing, *columns.by_column()))
 
@@ -110,14 +110,14 @@ def fill_block(rule: Any, left: BinaryRows | DenseColumns, right: BinaryRows | D
 
 @jit
 def fill_from(rule, x, z, span, flat, step):
-    """`fill` for as many samples x as `flat` has room for, each row `step` behind the one before."""
+    """`fill` for as many samples x as fit in `flat`, with a distance of `step` between rows."""
     order = np.arange((len(flat) + step - span[1] + span[0]) // step)
     fill(rule, x, order, z, span, flat, step * order)
 
 
 @jit
 def add_rows(source, weights, target, values, turn):
-    """target[j] += sum_i weights[i] k(first_i, second_j); `values` is for what is evaluated."""
+    """target[j] += sum_i weights[i] k(first_i, second_j); `values` is scratch memory for kernel values."""
     x, z = source.first, source.second
     flat, slots, count = values.reshape(-1), np.arange(HEIGHT), len(weights)
     places = WIDTH * slots
@@ -135,7 +135,7 @@ def add_rows(source, weights, target, values, turn):
 
 @jit
 def fill_square(rule, x, matrix, turn):
-    """matrix[i, j] = k(x_i, x_j): rows right of the diagonal, turned while they are in the cache."""
+    """matrix[i, j] = k(x_i, x_j): rows right of the diagonal, transposed while they are in the cache."""
     flat, n = matrix.reshape(-1), len(matrix)
     while True:
         top = SQUARE_HEIGHT * next_turn(turn)

@@ -1,7 +1,7 @@
 """The Gaussian kernel, exp(-gamma |x - z|^2).
 
 two values       a table over the Hamming distance (0/1 features, -1/+1, or any other two)
-few features     direct differences: nothing cancels, and it is no slower
+few features     direct differences: no cancellation, and as fast
 more             |x - z|^2 = |x|^2 + |z|^2 - 2 x'z by a matrix product, on data moved to their centre
 sparse           the same identity on the inner products of sparse vectors, without a centre
 
@@ -42,9 +42,9 @@ from widemargin.kernels.samples.layouts import (
 )
 from widemargin.kernels.samples.sparse import SparseRows
 
-DIRECT_FEATURES = 24  # up to here direct differences were measured no slower than the matrix product
+DIRECT_FEATURES = 24  # features up to which direct differences were measured as fast as the matrix product
 DIRECT_ROWS = 96  # the same for a few rows at a time in compiled code: 1.5 against 4.0 ns per entry with 36 features
-LARGEST_LOSS = 1e-11  # error from cancellation beyond which float64 data with any number of features go direct
+LARGEST_LOSS = 1e-11  # error from cancellation beyond which float64 data always use direct differences
 LARGEST_LOSS_32 = 1e-4  # the same in float32, where up to DIRECT_ROWS features it is faster than a product in float64
 
 
@@ -71,12 +71,12 @@ class Gaussian(ExponentialDistance):
 
     @classmethod
     def from_sigma(cls, sigma: float) -> Gaussian:
-        """The kernel exp(-|x - z|^2 / (2 sigma^2))."""
+        """Return the kernel exp(-|x - z|^2 / (2 sigma^2))."""
         return cls.from_variance(float(sigma) ** 2)
 
     @classmethod
     def from_variance(cls, variance: float) -> Gaussian:
-        """The kernel exp(-|x - z|^2 / (2 variance))."""
+        """Return the kernel exp(-|x - z|^2 / (2 variance))."""
         if not variance > 0:
             raise ValueError(f"The width of a Gaussian must be a positive number; its square is {variance!r}.")
         return cls(0.5 / float(variance))
@@ -115,13 +115,13 @@ class Gaussian(ExponentialDistance):
         return self._by_rows, gaussian_by_products(self.gamma, *roundings, norms, samples.dtype, data)
 
     def _by_rows(self, samples: DenseRows) -> FusedLayout:
-        """Samples for few rows at a time, by inner products."""
+        """Return the samples laid out for a few rows at a time, by inner products."""
         vectors = DenseVectors(samples.values, (self.gamma * samples.squares).astype(samples.dtype))
         rule = Products(samples.dtype.type(2 * self.gamma))
         return FusedLayout(rule, FusedSamples(vectors, vectors, 0, len(samples)))
 
     def _in_sparse_tiles(self, samples: DenseRows) -> FusedLayout:
-        """The same for samples that are mostly zeros."""
+        """Return samples that are mostly zeros laid out for a few rows at a time."""
         vectors = sparse_tiles_of(samples, self.gamma)
         rule = SparseProducts(samples.dtype.type(2 * self.gamma))
         return FusedLayout(rule, FusedSamples(vectors, vectors, 0, len(samples)))
@@ -141,7 +141,7 @@ class Gaussian(ExponentialDistance):
         return gaussian_by_differences(self.gamma, samples.n_features, norms, is_rounded(samples), samples.dtype)
 
     def _by_sparse_tiles(self, samples: DenseRows) -> ErrorTerms:
-        """Samples moved back from their centre: rounded when moved, when moved back, and where zero was moved."""
+        """Errors for samples moved back from their centre: rounded by both moves, and where zero was moved."""
         unit, norms = unit_of(samples.dtype), np.sqrt(squares_unmoved(samples))
         origin = 0.0 if samples.origin is None else float(np.linalg.norm(samples.origin))
         data = unit * (np.sqrt(samples.squares) + norms + origin)

@@ -28,7 +28,7 @@ from widemargin.kernels.samples.raw import read_matrix
 
 
 class InnerProductKernel(Kernel):
-    """What the kernels of x'z share: their samples, and values computed from products in place."""
+    """Base of kernels of x'z: their samples, and values computed from products in place."""
 
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
         return represent(X, dtype, like)
@@ -148,7 +148,7 @@ class Cosine(InnerProductKernel):
     is_psd = True
 
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
-        """Vectors whose |x|^2 is NaN where it underflowed: they are not the zero vectors they look like."""
+        """Return vectors whose |x|^2 is NaN where it underflowed, to distinguish them from zero vectors."""
         samples = represent(X, dtype, like)
         squares = squared_norms(samples)
         zero = np.flatnonzero(squares == 0)
@@ -163,7 +163,7 @@ class Cosine(InnerProductKernel):
     def _transform(self, left: Samples, right: Samples, out: NDArray) -> None:
         out *= _inverse_norms(left).astype(out.dtype)[:, None]
         out *= _inverse_norms(right).astype(out.dtype)
-        np.clip(out, -1.0, 1.0, out=out)  # against rounding
+        np.clip(out, -1.0, 1.0, out=out)  # removes rounding errors
 
     def diag(self, samples: Samples) -> NDArray[np.float64]:
         return (squared_norms(samples) > 0).astype(np.float64)

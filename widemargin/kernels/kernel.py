@@ -1,8 +1,7 @@
-"""What a kernel is to the rest of the package: prepared samples in, dense blocks of values out.
+"""The interface of kernels: prepared samples in, dense blocks of values out.
 
 A kernel turns raw data (dense, sparse, strings, ...) into `Samples`, the representation in which it can evaluate
-fastest, once per fit. From then on the solvers see only dense blocks, so kernels and machines do not multiply
-compilations.
+fastest, once per fit. From then on solvers use only dense blocks, so that they are not compiled for each kernel.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ COLUMN_TILE = 1024
 
 
 class RepresentationMismatch(Exception):
-    """New data cannot be brought into the representation of samples prepared before (e.g. not all 0/1)."""
+    """Raised if new data cannot be converted to the representation of earlier samples (e.g. not all 0/1)."""
 
 
 class Samples(ABC):
@@ -49,7 +48,7 @@ class Kernel(ABC):
     """A similarity k(x, z) of two samples.
 
     Kernels add, multiply and scale: `k1 + k2`, `k1 * k2`, `3.0 * k1`, and `k1 + 0.5` for k1 with a constant added.
-    Calling a kernel gives the whole matrix, for small data and for looking at values.
+    Calling a kernel returns the whole matrix, for small data and for inspection.
 
     Examples
     --------
@@ -60,23 +59,23 @@ class Kernel(ABC):
     [[2.0, 0.0], [0.0, 27.0]]
     """
 
-    releases_gil: bool = True  # whether blocks on several threads at once gain anything
-    is_psd: bool = False  # whether its formula proves it positive semi-definite for all data
+    releases_gil: bool = True  # whether blocks on several threads are faster
+    is_psd: bool = False  # whether the formula proves that it is positive semi-definite for all data
     accepts_objects: bool = False  # whether samples may be anything (strings, graphs, ...), not only rows of numbers
 
     @abstractmethod
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
-        """Bring raw data into the fastest representation for this kernel.
+        """Convert raw data to the fastest representation for this kernel.
 
         dtype : float32 or float64, the precision in which `block` computes. With `like`, its precision is used instead.
         like : samples prepared before (the support vectors): the result is compatible with them, or
-            RepresentationMismatch is raised and the caller prepares both anew.
+            RepresentationMismatch is raised and the caller prepares both again.
         """
 
     def prepare_both(
         self, X: Any, Z: Any, dtype: DTypeLike = np.float64, right: Samples | None = None
     ) -> tuple[Samples, Samples]:
-        """Samples of X and of Z that can be evaluated against each other; `right` is Z prepared before, if it was.
+        """Return samples of X and Z that can be evaluated against each other; `right` is Z if already prepared.
 
         X follows Z where it can; else Z follows X (Z all 0/1, X not); else both are prepared as one (each of two
         values, but not the same two).
@@ -109,7 +108,7 @@ class Kernel(ABC):
 
     @property
     def defined_by_values(self) -> bool:
-        """Whether its values in float64 are the kernel by definition, since it states no errors: a user's function."""
+        """Whether its float64 values are exact by definition, since it states no errors: a user's function."""
         return type(self).errors is Kernel.errors
 
     def rounding(self, samples: Samples) -> float:
@@ -117,19 +116,19 @@ class Kernel(ABC):
         return self.errors(samples).largest()
 
     def entry_cost(self, samples: Samples) -> float:
-        """About how many nanoseconds an entry of `block` takes on one core: it decides which rows are worth keeping."""
+        """Estimated nanoseconds per entry of `block` on one core, which decide which rows are worth keeping."""
         return COSTS.kernel_value
 
     def fused_layout(self, samples: Samples) -> tuple[Callable[[Any], Any], ErrorTerms]:
-        """Function that lays out some of these samples for a few fused rows at a time, and the errors of such rows."""
+        """Return a function that lays out samples for a few fused rows at a time, and the errors of such rows."""
         return lambda some: some, self.errors(samples)
 
     def fused_rows(self, first: Any, second: Any) -> FusedRows | None:
-        """Rows for compiled code (kernels/fused_rows.py), of samples as prepared or as laid out, or None."""
+        """Return rows for compiled code (kernels/fused_rows.py), of samples as prepared or laid out, or None."""
         return None
 
     def representation(self) -> Hashable:
-        """A name of what `prepare` makes: kernels with equal names share prepared samples in sums and products."""
+        """Return a name of the representation: kernels with equal names share prepared samples in sums and products."""
         return self
 
     def __call__(self, X: Any, Z: Any = None, dtype: DTypeLike = np.float64) -> NDArray:

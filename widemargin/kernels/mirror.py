@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from widemargin._jit import INTERPRETED, jit
 from widemargin.kernels.vectors import BYTES, Vectors, lanes_of, size
 
-STRIP = 64  # columns at a time, which become rows that lie far apart
+STRIP = 64  # columns at a time, which become distant rows
 
 
 @jit

@@ -25,7 +25,7 @@ _BY_NAME: dict[str, type] = {
     "precomputed": Precomputed,
 }
 
-STRING_KERNELS = {  # `make_kernel` alone takes these, since they have parameters of their own
+STRING_KERNELS = {  # accepted by `make_kernel` only, since they have their own parameters
     "spectrum": "Spectrum",
     "blended_spectrum": "BlendedSpectrum",
     "mismatch": "Mismatch",
@@ -44,7 +44,7 @@ def make_kernel(
     coef0: float = 0.0,
     **options: Any,
 ) -> Kernel:
-    """A kernel from a name, a function or a kernel.
+    """Return a kernel for a name, a function or a kernel.
 
     Parameters
     ----------
@@ -95,14 +95,14 @@ def is_precomputed(kernel: Any) -> bool:
 
 
 def takes_objects(kernel: Any) -> bool:
-    """Whether X may be anything, because the kernel (of strings, or a user's function) decides what a sample is."""
+    """Whether samples may be any objects, because the kernel is a string kernel or a user's function."""
     if isinstance(kernel, str):
         return False
     return kernel.accepts_objects if isinstance(kernel, Kernel) else True
 
 
 def _make_string_kernel(name: str, options: dict[str, Any]) -> Kernel:
-    """A kernel on strings, or a sentence about options it does not have."""
+    """Return a kernel on strings; raise an error for options that it does not have."""
     kind = getattr(importlib.import_module("widemargin.kernels.strings"), STRING_KERNELS[name])
     known = [field.name for field in fields(kind)]
     unknown = [option for option in options if option not in known]

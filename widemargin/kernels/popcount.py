@@ -46,13 +46,13 @@ class Common(NamedTuple):
 
 
 def compared(rule: Any, x: Any, z: Any) -> Any:
-    """The word whose bits are to be counted; compiled code takes the overload below."""
+    """Return the word whose bits are counted; compiled code uses the overload below."""
     return x ^ z if isinstance(rule, Different) else x & z
 
 
 @overload(compared)
 def _choose_comparison(rule, x, z):
-    """Exclusive or, or and: chosen by type, so that only the loops in use are compiled."""
+    """Choose XOR or AND by type, so that only the loops in use are compiled."""
     if rule.instance_class is Different:
         return lambda rule, x, z: x ^ z
     return lambda rule, x, z: x & z

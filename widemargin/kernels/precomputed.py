@@ -1,7 +1,7 @@
 """The kernel given as a matrix: k(i, j) = K[i, j].
 
 Training data are the square matrix K, and a sample is the number of its row. New data are the rows K(new, training); of
-these only the columns of the support vectors are ever read. The matrix is used where it lies: no copy, whatever its
+these only the columns of the support vectors are read. The matrix is used in place, without a copy, whatever its
 order or precision.
 """
 
@@ -19,7 +19,7 @@ from widemargin.kernels.samples.raw import read_matrix, read_precision
 from widemargin.monitor.user_warning import warn_user
 
 TILE = 512  # rows and columns that are compared with their transpose at a time
-NOT_ROUNDING = 1e-8  # of the largest value: asymmetry from which a matrix was not meant to be symmetric
+NOT_ROUNDING = 1e-8  # asymmetry, relative to the largest value, from which a matrix counts as not symmetric
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class PrecomputedRows(Samples):
 
     Attributes
     ----------
-    matrix : (n_rows, n_training) kernel values, or None after pickling: then these samples are columns only
+    matrix : (n_rows, n_training) kernel values, or None after pickling: then only the column numbers are known
     index : which rows, as a slice where they follow each other
     training : whether the rows are training samples, so that row i is also column i
     n_training : number of columns
@@ -59,7 +59,7 @@ class PrecomputedRows(Samples):
         return replace(self, index=self.index[start:stop])
 
     def __getstate__(self) -> dict[str, Any]:
-        """A pickled model needs to know which columns it reads, not the n^2 values it was trained on."""
+        """Return the state without the n^2 training values: a pickled model needs only its column numbers."""
         return {**self.__dict__, "matrix": None}
 
 
@@ -95,7 +95,7 @@ class Precomputed(Kernel):
             raise RepresentationMismatch(f"Rows of a kernel matrix cannot follow {type(like).__name__}.")
         if columns != like.n_training:
             raise ValueError(
-                f"The new kernel rows have {columns} columns and the machine was trained on {like.n_training} samples: "
+                f"The new kernel rows have {columns} columns and the model was trained on {like.n_training} samples: "
                 "pass K(X_test, X_train) with a column for every training sample."
             )
         return PrecomputedRows(matrix, everything, False, columns, like.dtype)
@@ -103,11 +103,11 @@ class Precomputed(Kernel):
     def block(self, left: PrecomputedRows, right: PrecomputedRows, out: NDArray) -> NDArray:  # type: ignore[override]
         if right.training and left.matrix is not None:
             return _copy(left.matrix, left.index, right.index, out)
-        if left.training and right.matrix is not None:  # a symmetric kernel: the same values, turned over
+        if left.training and right.matrix is not None:  # a symmetric kernel: the transposed values
             _copy(right.matrix, right.index, left.index, out.T)
             return out
         raise ValueError(
-            "A precomputed kernel knows the values between given rows and training samples only; these two sets of "
+            "A precomputed kernel has values between given rows and training samples only; these two sets of "
             "samples are both new, or their matrix is gone (it is not pickled)."
         )
 
@@ -121,7 +121,7 @@ class Precomputed(Kernel):
         return True
 
     def errors(self, samples: PrecomputedRows) -> ErrorTerms:  # type: ignore[override]
-        """Values in float64 are the kernel by definition, and which of K[i, j] and K[j, i] they are is left open."""
+        """Errors: float64 values are exact by definition, except that either of K[i, j] and K[j, i] may be used."""
         terms = unknown(len(samples), samples.dtype)
         if not samples.asymmetry:
             return terms
@@ -141,7 +141,7 @@ class Precomputed(Kernel):
 
 
 def asymmetry_of(matrix: NDArray) -> float:
-    """Largest |K[i, j] - K[j, i]|; a warning where that is more than rounding."""
+    """Return the largest |K[i, j] - K[j, i]|; warn if it exceeds rounding."""
     largest = 0.0
     for start in range(0, len(matrix), TILE):
         for first in range(start, len(matrix), TILE):

@@ -64,7 +64,7 @@ def squared_norms(samples: Samples) -> NDArray[np.float64]:
 
 
 def exact_samples(samples: Samples) -> NDArray[np.bool_]:
-    """Samples whose inner products with each other are exact: counts, and whole numbers that are not too large."""
+    """Return the samples whose inner products with each other are exact: counts, and integers below a limit."""
     unit = unit_of(cast(VectorSamples, samples).dtype)
     whole = samples.store.whole if isinstance(samples, SparseRows) else isinstance(samples, BinaryRows)
     return (squared_norms(samples) < 1 / unit) & whole
@@ -90,7 +90,7 @@ def n_roundings_of_norms(samples: Samples) -> int:
 
 
 def n_terms_of(samples: Samples) -> int:
-    """Most roundings that a term of an inner product of these samples goes through."""
+    """Return the largest number of roundings of a term of an inner product of these samples."""
     if isinstance(samples, BinaryRows):  # counts
         return 0 if samples.n_features < 1 / unit_of(samples.dtype) else samples.n_features
     return cast(DenseRows | SparseRows, samples).n_terms + isinstance(samples, SparseRows)

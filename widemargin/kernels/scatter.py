@@ -1,7 +1,7 @@
 """Sums over the features that two sparse samples have in common, through an inverted index.
 
 For every nonzero (c, v) of a left sample, the index lists the right samples with feature c, and each of them receives
-one term. Work is done for features in common only; a block of text has few.
+one term. Only common features cause work; a block of text has few.
 
     PRODUCT   v w                  summed: x'z
     LESSER    |v| + |w| - |v - w|  summed: |x|_1 + |z|_1 - |x - z|_1

@@ -3,7 +3,7 @@
 BlockKernel   function(A, B) -> matrix of len(A) x len(B) values, on parts of whatever was passed as X
 PairKernel    function(x, z) -> number, on two samples; on vectors it is compiled together with the loops around it
 
-The machines' solvers need a symmetric positive semi-definite kernel; whether a function is one, only its author knows.
+Solvers need a symmetric positive semi-definite kernel, which cannot be verified for a user's function.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from widemargin.kernels.samples.dense import DenseRows, dense_rows
 from widemargin.kernels.samples.objects import Objects, read_objects
 from widemargin.kernels.samples.raw import as_dense, read_matrix, read_precision
 
-DIAGONAL_PART = 32  # samples per call for the diagonal: a call costs microseconds, the values off the diagonal are lost
+DIAGONAL_PART = 32  # samples per call for the diagonal: a call costs microseconds, off-diagonal values are discarded
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,14 @@ class BlockKernel(Kernel):
         return values
 
     def rounding(self, samples: Samples) -> float:
-        """Of the conversion to the precision asked for; the function's own errors are its author's."""
+        """Rounding of the conversion to the requested precision; errors of the function itself are not included."""
         dtype = cast(Objects, samples).dtype
         if dtype == np.float64:
             return 0.0
         return float(np.finfo(dtype).eps) / 2 * float(np.abs(self.diag(samples)).max(initial=0.0))
 
     def _values(self, left: Any, right: Any, shape: tuple[int, ...]) -> NDArray:
-        """Call the function and check the shape of its answer."""
+        """Call the function and check the shape of its result."""
         values = self.function(left, right)
         values = values.toarray() if sparse.issparse(values) else np.asarray(values)
         if values.shape != shape:
@@ -161,7 +161,7 @@ class _Loops:
         left, right = writable(left), writable(right)
         flat, step = flat_rows(out)
         if left.dtype not in self.tried:
-            try:  # on no samples nothing is computed: whatever goes wrong is the compilation
+            try:  # without samples nothing is computed: any error is due to compilation
                 self.compiled(left[:0], right[:0], flat[:0], step)
             except Exception:
                 self.works = False
@@ -174,7 +174,7 @@ class _Loops:
 
 @lru_cache
 def _loops_around(function: Callable) -> _Loops:
-    """One compilation per function, however many kernels are made of it."""
+    """Return the loops of a function, compiled once however many kernels use it."""
     return _Loops(function)
 
 

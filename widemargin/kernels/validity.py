@@ -33,18 +33,18 @@ OWN_ERROR = 16 * float(np.finfo(np.float64).eps)  # of a kernel value, relative 
 
 @dataclass(frozen=True, eq=False)
 class KernelCheck:
-    """What a sample says about a kernel; true where nothing speaks against it.
+    """Result of a test of a kernel on a sample; true if no counterexample was found.
 
     Attributes
     ----------
     index : int array of shape (n,)
-        Places in X of the samples looked at.
+        Indices in X of the samples tested.
     finite : bool
         Whether all kernel values are finite numbers.
     asymmetry : float
         Largest |k(x, z) - k(z, x)|.
     asymmetric_pair : pair of int or None
-        Places in X of two samples that prove it, if errors cannot explain the difference.
+        Indices in X of two samples that prove the asymmetry, if errors cannot explain the difference.
     smallest_eigenvalue, largest_eigenvalue : float
         Of the symmetric part of the kernel matrix; nan if values are not finite.
     error : float
@@ -113,7 +113,7 @@ def check_kernel(
     coef0: float = 0.0,
     random_state: Any = 0,
 ) -> KernelCheck:
-    """Look for a proof that a function is no kernel: asymmetry, or a vector z with z'Kz < 0.
+    """Search for a proof that a function is not a kernel: asymmetry, or a vector z with z'Kz < 0.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def check_kernel(
     Returns
     -------
     check : KernelCheck
-        True in an `if` where nothing speaks against the kernel; `print` explains.
+        True in an `if` when no counterexample was found; `print` explains.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Vectors in LLVM's instructions, for the few loops in which a compiler's own choice of vectors is slow.
 
-A loop is an `intrinsic` of Numba whose body is built instruction by instruction; the compiler turns vectors that a
-machine lacks into several that it has. Where Numba is switched off each such loop has a twin in plain Python.
+A loop is an `intrinsic` of Numba whose body is built instruction by instruction; the compiler splits vectors that are
+longer than those of the processor. With Numba disabled, an equivalent loop in plain Python replaces each of them.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ class Vectors:
         return self.builder.extract_value(array.shape, axis)
 
     def at(self, data: Any, *offsets: Any) -> Any:
-        """The address some numbers further on."""
+        """Return the address offset by some numbers."""
         for offset in offsets:
             data = self.builder.gep(data, [offset])
         return data
 
     def load(self, data: Any, *offsets: Any) -> Any:
-        """The vector that begins there."""
+        """Load the vector that begins at an address."""
         value = self.builder.load(self._as_vector(self.at(data, *offsets)))
         value.align = self.align
         return value
@@ -87,7 +87,7 @@ class Vectors:
         return self.builder.shuffle_vector(lane, nothing, constant(ir.VectorType(ir.IntType(32), self.lanes), 0))
 
     def variable(self) -> Any:
-        """A vector that changes; the compiler keeps it in a register."""
+        """A mutable vector, which the compiler keeps in a register."""
         return cgutils.alloca_once(self.builder, self.kind)
 
     def _as_vector(self, data: Any) -> Any:

@@ -1,12 +1,12 @@
-"""Cholesky factor A = L L' of a large symmetric matrix on the package's own threads, and what is solved with it.
+"""Cholesky factor A = L L' of a large symmetric matrix on the package's own threads, and solves with it.
 
-Given    A dense, in float64 or float32, its lower half is read; everything happens in place
-See      Golub & Van Loan (2013), section 4.2.5: the left-looking block algorithm. A block column is brought up to date
+Given    A dense, in float64 or float32, of which the lower half is read; all operations are in place
+See      Golub & Van Loan (2013), section 4.2.5: the left-looking block algorithm. A block column is updated
          by one product with all columns to its left, so the matrix is read often but written once.
 
-Why not LAPACK's own threads: they wait by spinning, and on a machine with other work on it two of them took 2.4 s for
-5,000 samples where one thread takes 1.2 s. Here nearly all work is in matrix products of NumPy, which let go of the
-GIL, and the number of threads is `n_jobs`.
+LAPACK's own threads are not used because they busy-wait: on a busy machine two of them took 2.4 s for 5,000 samples
+where one thread takes 1.2 s. Here nearly all work is in matrix products of NumPy, which release the GIL, and the number
+of threads is `n_jobs`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class NotPositiveDefinite(np.linalg.LinAlgError):
 
 
 def factor_in_place(A: Matrix, n_threads: int) -> Matrix:
-    """Overwrite the lower half of A by L; what is above the diagonal keeps its old values and is never read."""
+    """Overwrite the lower half of A by L; entries above the diagonal are neither changed nor read."""
     n = len(A)
     factor_corner, divide = FACTORS[A.dtype]
     with single_threaded_blas():
@@ -41,7 +41,7 @@ def factor_in_place(A: Matrix, n_threads: int) -> Matrix:
             corner, failed = factor_corner(A[panel, panel], lower=1)
             if failed:
                 raise NotPositiveDefinite(f"leading minor {first + failed} of {n} is not positive")
-            if not np.isfinite(np.diagonal(corner)).all():  # LAPACK lets NaN pass
+            if not np.isfinite(np.diagonal(corner)).all():  # LAPACK does not detect NaN
                 raise NotPositiveDefinite("the matrix holds NaN or infinity")
             A[panel, panel] = corner
 
@@ -57,7 +57,7 @@ def factor_in_place(A: Matrix, n_threads: int) -> Matrix:
 
 
 def panels(n: int, start: int = 0) -> list[slice]:
-    """Numbers from `start` to n, PANEL at a time."""
+    """Return slices of PANEL numbers from `start` to n."""
     return [slice(first, min(n, first + PANEL)) for first in range(start, n, PANEL)]
 
 
@@ -118,7 +118,7 @@ def inverse(L: Matrix, n_threads: int) -> Matrix:
 
 
 def clear_upper(L: Matrix) -> Matrix:
-    """Set what is above the diagonal to zero, in place, so that the array is the factor and nothing else."""
+    """Set the entries above the diagonal to zero, in place, so that the array contains only the factor."""
     for rows in panels(len(L)):
         L[rows, rows] = np.tril(L[rows, rows])
         L[rows, rows.stop :] = 0.0

@@ -24,13 +24,13 @@ from widemargin._jit import CONTRACT, jit
 from widemargin.linalg.arrays import Index, Vector
 
 ONE, TWO = np.uint64(1), np.uint64(2)
-SCATTERED = 15  # products of a dense matrix product in the time of one that is scattered
+SCATTERED = 15  # multiplications of a dense matrix product in the time of a scattered one
 MOST_DENSE = 10_000_000  # entries of a matrix that sparse rows may be expanded to
 GRAM_CHUNK = 2048  # rows of a dense Gram update scaled at a time: the copy stays in cache
 
 
 class Csr(NamedTuple):
-    """Sparse rows for compiled code: int64, uint32 (unsigned places need no test for negative ones) and float64."""
+    """Sparse rows for compiled code: int64, uint32 (unsigned indices need no check for negative ones) and float64."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.uint32]
@@ -51,7 +51,7 @@ def design_of(X: Any, column: float) -> Design:
 
 
 class DesignRows:
-    """What dense and sparse rows share: the matrix X, the value of the constant column, and their sizes."""
+    """Base of dense and sparse rows: the matrix X, the value of the constant column, and the sizes."""
 
     squared_norms: Vector  # |x_i|^2 without the constant column
 
@@ -111,7 +111,7 @@ class DenseDesign(DesignRows):
         return DenseDesign(np.abs(self.X), abs(self.column))
 
     def as_sparse(self) -> SparseDesign:
-        """The same rows for coordinate descent, which reads one at a time."""
+        """Return the same rows in sparse form for coordinate descent, which reads one row at a time."""
         return SparseDesign(sp.csr_array(self.X), self.column)
 
 
@@ -170,7 +170,7 @@ Design = DenseDesign | SparseDesign
 
 @jit(fastmath=CONTRACT)
 def products(csr, w):
-    """X w; two sums in turn hide the latency of the gathers."""
+    """Return X w; two alternating sums hide the latency of the gathers."""
     indptr, indices, values, column = csr
     constant = column * w[-1]
     out = np.empty(indptr.shape[0] - 1)

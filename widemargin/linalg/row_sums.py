@@ -1,6 +1,6 @@
 """Weighted sums of kernel rows into a float64 function.
 
-Rows may be float32; sums are always float64: with float32 sums and a large C, a violation computed as 1e-3 was in truth
+Rows may be float32; sums are always float64: with float32 sums and a large C, a violation computed as 1e-3 was in fact
 4e-3 to 23e-3.
 """
 

@@ -1,15 +1,15 @@
-"""A trained machine as a function:  f_k(x) = sum_i coefficient_ki k(x, x_i) + intercept_k, evaluated in blocks.
+"""A trained model as a function  f_k(x) = sum_i coefficient_ki k(x, x_i) + intercept_k, evaluated in blocks.
 
 Three ways to evaluate it, the cheapest that applies:
 
 weights       for kernels with explicit features (linear, strings): w_k = sum_i coefficient_ki phi(x_i) once, then
               phi(X) w
 precomputed   the support columns of the given kernel matrix times the coefficients
-any other     tiles of rows x support vectors, each kernel block multiplied by its coefficients at once, so that the
-              matrix K(X, SV) is never held as a whole
+any other     tiles of rows x support vectors, each kernel block multiplied by its coefficients immediately, so that the
+              matrix K(X, SV) is never stored as a whole
 
-All in float64. How a row is evaluated depends on the row and the support vectors only: in another batch its value
-differs by the order of sums inside BLAS and nothing else. Labels alone can be had faster: models/single_precision.py.
+All are in float64. How a row is evaluated depends on the row and the support vectors only: in another batch its value
+differs only by the order of sums inside BLAS. Labels alone can be computed faster: models/single_precision.py.
 
 Many classes, one against one: support vectors are ordered by class and each has n_classes - 1 coefficients
 (LIBSVM's layout; Chang & Lin 2011, section 7). Multiplying class by class costs n_SV (n_classes - 1) per row instead of
@@ -38,22 +38,22 @@ from widemargin.models.two_value_rows import rows_of_two_values, with_third_valu
 from widemargin.monitor.user_warning import warn_user
 from widemargin.parallel.tiles import resolve_n_jobs, run_tiles, single_threaded_blas
 
-TASKS = 4  # tiles of rows prepared at once, and tasks per thread where there are rows enough, so that all end together
-FEW_ROWS = 16  # up to here threads and the BLAS limit cost more (about 100 us) than they bring
+TASKS = 4  # tiles of rows prepared together, and tasks per thread, so that all threads finish together
+FEW_ROWS = 16  # up to here threads and the BLAS limit cost more (about 100 us) than they save
 COLLAPSE_LIMIT = 32_000_000  # largest number of entries of w for which a linear model is collapsed (256 MB)
 
 
 class Piece(NamedTuple):
-    """Rows of a tile (None: all) and the support vectors, prepared to be evaluated against each other."""
+    """Rows of a tile (None: all) and the support vectors, prepared for evaluation against each other."""
 
     rows: NDArray[np.intp] | None
     left: Samples
     right: Samples
-    general: bool | None  # which preparation `right` is (see `support`); None: one made for these rows
+    general: bool | None  # which preparation `right` is (see `support`); None: prepared for these rows only
 
 
 class Expansion:
-    """Support vectors, coefficients and intercept of a fitted machine.
+    """Support vectors, coefficients and intercept of a fitted model.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Expansion:
         With `class_starts` of shape (n_classes - 1, n_SV), in LIBSVM's one-against-one layout.
     intercept : float64 array of shape (n_outputs,), or (n_pairs,) with `class_starts`
     class_starts : int array of shape (n_classes + 1,) or None
-        Where the support vectors of each class begin, for one-against-one machines; None for all others.
+        Where the support vectors of each class begin, for one-against-one models; None for all others.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Expansion:
         self._prepared: dict[Any, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Prepared samples can be made again: they are not pickled."""
+        """Return the state without prepared samples, which can be recomputed."""
         return {**self.__dict__, "_prepared": {}}
 
     def decision(self, X: Any, n_jobs: int | None = None) -> Matrix:
@@ -103,11 +103,11 @@ class Expansion:
         return self._from_blocks(X, n_rows, n_jobs)
 
     def weights(self) -> Matrix:
-        """w of a machine linear in explicit features, shape (n_outputs, n_features) or (n_pairs, n_features)."""
+        """w of a model linear in explicit features, shape (n_outputs, n_features) or (n_pairs, n_features)."""
         return self.once("weights", lambda: combine(self.coefficients, self._features(), self.class_starts))
 
     def _features(self, X: Any = None) -> Any:
-        """Explicit features of X, or of the support vectors, which are written out once."""
+        """Return explicit features of X, or of the support vectors, which are computed once."""
         if isinstance(self.kernel, Linear):
             return self.vectors if X is None else X
         kernel = cast(FeatureKernel, self.kernel)
@@ -115,19 +115,19 @@ class Expansion:
         return known.matrix if X is None else kernel.explicit(X, known.columns).matrix
 
     def once(self, name: Any, make: Callable[[], Any]) -> Any:
-        """What `make` returns, computed when first asked for and kept until the machine is pickled."""
+        """Return the result of `make`, computed on first use and kept until the model is pickled."""
         if name not in self._prepared:
             self._prepared[name] = make()
         return self._prepared[name]
 
     def may_collapse(self) -> bool:
-        """Whether the kernel is linear in explicit features, and w of a size to hold."""
+        """Whether the kernel is linear in explicit features, and w is small enough to store."""
         if not isinstance(self.kernel, Linear | FeatureKernel):
             return False
         return len(self.intercept) * self._features().shape[1] <= COLLAPSE_LIMIT
 
     def _in_batches(self, X: Any, n_rows: int, values_of: Callable[[Any], Matrix]) -> Matrix:
-        """Decision values some hundred samples at a time, so that features or columns are never held for all."""
+        """Return decision values in batches of some hundred samples, to limit the memory for features or columns."""
         values, step = np.empty((n_rows, len(self.intercept))), TASKS * ROW_TILE
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, n_rows, step):
@@ -157,7 +157,7 @@ class Expansion:
         return values
 
     def run(self, task: Callable[[slice], None], n_rows: int, n_jobs: int | None) -> None:
-        """Call `task` for some tiles of rows after another, on threads."""
+        """Call `task` for groups of tiles of rows, on threads."""
         n_threads = resolve_n_jobs(n_jobs) if self.kernel.releases_gil else 1
         step = ROW_TILE * min(max(n_rows // (TASKS * n_threads * ROW_TILE), 1), TASKS)
 
@@ -170,7 +170,7 @@ class Expansion:
     def rows(self, pieces: list[Piece], n_rows: int, dtype: Any) -> Matrix:
         """Decision values of prepared rows, tile by tile, from blocks of the given precision."""
         values = np.empty((n_rows, len(self.intercept)), order="F")
-        with np.errstate(over="ignore", invalid="ignore"):  # callers look for values that are not finite
+        with np.errstate(over="ignore", invalid="ignore"):  # callers check for values that are not finite
             for piece in pieces:
                 for start in range(0, len(piece.left), ROW_TILE):
                     part = slice(start, min(start + ROW_TILE, len(piece.left)))
@@ -205,7 +205,7 @@ class Expansion:
             return [Piece(None, self.kernel.prepare(X, dtype, like=right), right, False)]
         except RepresentationMismatch:
             values = two_values(read_matrix(self.vectors)) if isinstance(X, np.ndarray) or sp.issparse(X) else None
-        if values is None:  # not a question of bits
+        if values is None:  # the support vectors are not bits
             return [Piece(None, *self.kernel.prepare_both(X, self.vectors, dtype, right), None)]
         fits = rows_of_two_values(X, values)
         pieces = []
@@ -216,7 +216,7 @@ class Expansion:
         return pieces
 
     def support(self, dtype: Any, general: bool = False) -> Samples:
-        """The support vectors prepared for the kernel, once per precision; `general`: so that any row can follow."""
+        """Return the support vectors prepared for the kernel, once per precision; `general`: suitable for any row."""
         if not general:
             return self.once(dtype, lambda: self.kernel.prepare(self.vectors, dtype))
 
@@ -228,7 +228,7 @@ class Expansion:
         return self.once((dtype, "general"), make)
 
     def _zero_sums(self, n_rows: int) -> NDArray:
-        """Sums of a tile to begin with: (n_rows, n_outputs), or one such matrix for each class of support vectors."""
+        """Return zero sums of a tile: (n_rows, n_outputs), or one such matrix for each class of support vectors."""
         shape = (n_rows, len(self.coefficients))
         return np.zeros(shape if self.class_starts is None else (len(self.class_starts) - 1, *shape))
 
@@ -247,7 +247,7 @@ class Expansion:
         return sums
 
     def _finish(self, sums: NDArray) -> Matrix:
-        """From sums to decision values: add the intercept, and join the two halves of each pair of classes."""
+        """Convert sums to decision values: add the intercept, and add the two halves of each pair of classes."""
         if self.class_starts is None:
             return sums + self.intercept
         first, second = np.triu_indices(len(self.class_starts) - 1, 1)
@@ -255,7 +255,7 @@ class Expansion:
 
 
 def rows_not_finite(values: Matrix) -> NDArray[np.intp]:
-    """Rows in which a decision value is infinite or NaN."""
+    """Return the rows in which a decision value is infinite or NaN."""
     return np.flatnonzero(~np.isfinite(values).all(axis=1))
 
 

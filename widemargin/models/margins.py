@@ -1,10 +1,10 @@
-"""Functional and geometric margins of a two-class machine.
+"""Functional and geometric margins of a two-class model.
 
     functional   y_i f(x_i),          f(x) = w'phi(x) + b; it grows with the scale of (w, b)
     geometric    y_i f(x_i) / |w|,    the signed distance from the separating hyperplane in feature space
 
-The margin of a set is the smallest of its points. On separable data the hard-margin machine has the largest geometric
-margin there is, 1 / |w|, because its smallest functional margin is one.
+The margin of a set is the smallest of its points. On separable data the hard-margin SVM has the largest geometric
+possible margin, 1 / |w|, because its smallest functional margin is one.
 
 See  Ng & Ma, CS229 lecture notes, part V, section 4; Cristianini & Shawe-Taylor (2000), Definition 2.2.
 """
@@ -25,7 +25,7 @@ from widemargin.linalg.arrays import Vector
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Margins of samples with respect to a machine.
+    """Margins of samples with respect to a model.
 
     Attributes
     ----------

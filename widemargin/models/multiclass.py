@@ -1,9 +1,9 @@
-"""Many classes from two-class machines: which samples each machine sees, and how their answers are laid out.
+"""Many classes from two-class models: the samples of each model, and the layout of their coefficients.
 
-one against one   a machine for each pair i < j on the samples of the two classes, class i positive; votes decide
-one against rest  a machine for each class k on all samples, class k positive; the largest decision value decides
+one against one   a model for each pair i < j on the samples of the two classes, class i positive; votes decide
+one against rest  a model for each class k on all samples, class k positive; the largest decision value decides
                   (Cristianini & Shawe-Taylor 2000, section 5.1)
-two classes       one machine on all samples, class 1 positive
+two classes       one model on all samples, class 1 positive
 
 Support vectors are ordered by class, in the order of the data within a class. One against one follows LIBSVM's layout
 (Chang & Lin 2011, section 7): a support vector of class i has n_classes - 1 coefficients, the one against class j in
@@ -35,12 +35,12 @@ class TwoClass:
     negative: int
 
     def of(self, values: NDArray) -> NDArray:
-        """Values given for all samples, at the samples of this problem."""
+        """Select the values of the samples of this problem."""
         return values if self.index is None else values[self.index]
 
 
 class ClassPairs(Sequence[TwoClass]):
-    """The two-class problems of all pairs i < j, each made when it is asked for.
+    """The two-class problems of all pairs i < j, each created on access.
 
     members : samples of each class
     first, second : the two classes of each pair
@@ -66,7 +66,7 @@ class ClassPairs(Sequence[TwoClass]):
         return TwoClass(np.concatenate([self.members[i], self.members[j]]), sign, int(i), int(j))
 
     def variables(self, first: int = 0, last: int | None = None) -> Variables:
-        """The samples of pairs first:last, one pair after the other, as arrays."""
+        """Return the samples of pairs first:last, one pair after another, as arrays."""
         pairs = np.stack([self.first[first:last], self.second[first:last]], axis=1)
         begin, sizes = self.class_starts[pairs.ravel()], np.diff(self.class_starts)[pairs.ravel()]
         segment_starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -80,7 +80,7 @@ class Variables(NamedTuple):
     """Samples and signs of several two-class problems in a row.
 
     starts : the boundaries of the problems
-    row : where the coefficient of a variable is in LIBSVM's layout
+    row : row of a variable's coefficient in LIBSVM's layout
     """
 
     samples: Indices
@@ -144,7 +144,7 @@ def read_out(problems: Sequence[TwoClass], support: Indices, coefficients: Vecto
 def votes(values: Vector, n_classes: int, tie_order: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
     """Class with the most votes one against one; a value of zero goes to class j.
 
-    A tie goes to the first of the classes, or to the first in `tie_order`, for models that counted in another order.
+    A tie goes to the first of the classes, or to the first in `tie_order`, for models with another order of classes.
     """
     wins = values > 0
     count = _count(wins, ~wins, n_classes)
@@ -156,10 +156,10 @@ def votes(values: Vector, n_classes: int, tie_order: NDArray[np.intp] | None = N
 def sure_votes(
     values: Vector, errors: Vector, n_classes: int, tie_order: NDArray[np.intp] | None = None
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """The class that `votes` answers for all values within `errors` of the given ones, and where there is one.
+    """Return the class that `votes` gives for all values within `errors` of the given ones, and where there is one.
 
-    It is certain where the votes the class has for sure are more than any other class can get: all that are not lost
-    for sure. Votes are compared together with the place in the order of ties.
+    It is certain where the certain votes of the class exceed the possible votes of any other class. Votes are compared
+    together with the position in the order of ties.
     """
     first, second = values > errors, values < -errors
     place = np.arange(n_classes)
@@ -187,14 +187,14 @@ def sure_largest(values: Vector, errors: Vector) -> tuple[NDArray[np.intp], NDAr
     """The column of the largest value, and where it is the largest for all values within `errors`."""
     found = values.argmax(axis=1)
     rows = np.arange(len(values))
-    with np.errstate(invalid="ignore"):  # of infinite values within infinite bounds
+    with np.errstate(invalid="ignore"):  # differences of infinite values and bounds
         least, most = (values - errors)[rows, found], values + errors
     most[rows, found] = -np.inf
     return found, least > most.max(axis=1)
 
 
 def _count(first: NDArray[np.bool_], second: NDArray[np.bool_], n_classes: int) -> NDArray[np.int32]:
-    """Votes of each class where `first` marks the pairs that the first class has won, `second` those of the second."""
+    """Count the votes of each class; `first` and `second` mark the pairs won by their first and second class."""
     count = np.zeros((n_classes, len(first)), np.int32)
     won, lost = first.T.astype(np.int32, order="C"), second.T.astype(np.int32, order="C")
     start = 0
@@ -212,5 +212,5 @@ def one_against_rest_confidence(values: Vector, n_classes: int) -> Vector:
     scikit-learn's convention: votes + s / (3 (|s| + 1)), s the sum of the margins in favour of the class, so that
     margins only break ties.
     """
-    with np.errstate(invalid="ignore"):  # of infinite margins
+    with np.errstate(invalid="ignore"):  # infinite margins
         return ovr_decision_function(values < 0, -values, n_classes)

@@ -1,8 +1,8 @@
-"""What a perceptron has learned: the list of its mistakes, and how long it went without one after each.
+"""The state of a perceptron: its mistakes, and the number of samples it survived after each.
 
     v_0 = 0;  mistake number k on sample i:  v_k = v_(k-1) + y_i phi(x_i);  c_k = samples seen until the next mistake
 
-Three machines follow from one history (Freund & Schapire 1999, Large margin classification using the perceptron
+Three models follow from one history (Freund & Schapire 1999, Large margin classification using the perceptron
 algorithm, Machine Learning 37):
 
     last       v_K' phi(x)                        the perceptron of Rosenblatt
@@ -23,13 +23,13 @@ from widemargin.linalg.arrays import Vector
 
 @dataclass
 class History:
-    """Mistakes of one two-class machine in the order in which they were made.
+    """Mistakes of one two-class model in the order in which they were made.
 
     Attributes
     ----------
     sample : number of the sample of each mistake
     sign : its label, +1 or -1
-    survival : samples seen with the vector that the mistake made, that sample included
+    survival : samples seen with the vector that resulted from the mistake, that sample included
     """
 
     sample: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
@@ -40,7 +40,7 @@ class History:
         return len(self.sample)
 
     def learn(self, K: NDArray, function: Vector, label: Vector, numbers: NDArray[np.int64]) -> int:
-        """Go through a few samples in order: K between them, their present values; returns the number of mistakes."""
+        """Learn from a few samples in order, given their K and current values; return the number of mistakes."""
         wrong, survival, first = go_through(K, function.copy(), label)
         if len(self.survival):
             self.survival[-1] += first
@@ -50,11 +50,11 @@ class History:
         return len(wrong)
 
     def renumbered(self, kept: NDArray[np.int64]) -> History:
-        """A copy whose samples are numbered by their places among those kept."""
+        """Return a copy whose samples are numbered by their positions among those kept."""
         return History(np.searchsorted(kept, self.sample), self.sign, self.survival.copy())
 
     def checked(self, n_samples: int) -> History:
-        """A history from anyone's file, if its numbers are of so many samples: compiled code does not look."""
+        """Return a history read from a file, with its numbers checked, since compiled code does not check them."""
         sample, sign, survival = (np.asarray(part) for part in (self.sample, self.sign, self.survival))
         if not (
             sample.ndim == 1
@@ -84,9 +84,9 @@ class History:
 
 @jit
 def go_through(K, function, label):
-    """One look at each sample: (the samples answered wrongly, survival after each, survival before the first).
+    """Visit each sample once; return (misclassified samples, survival after each, survival before the first).
 
-    An answer of zero counts as a mistake: the first sample makes the first vector.
+    A value of zero counts as a mistake, so that the first sample gives the first vector.
     """
     n = function.shape[0]
     wrong = np.empty(n, np.int64)

@@ -4,7 +4,7 @@ Let f~ be the value of f_k(x) = sum_j c_kj k(x, z_j) + b_k computed from float32
 
     |f~ - f| <= e < |f~|
 
-then f~ has the sign of f in exact arithmetic, and a label that depends on such signs only is proven. e is the sum of
+then f~ has the sign of f in exact arithmetic, and a label that depends only on such signs is proven. e is the sum of
 the bounds of kernels/errors.py on the kernel values and, with n support vectors, of gamma_(n + 5) sum_j |c_j| |k_j| for
 products and sums in any order: one rounding of a product, at most n + 1 of additions within blocks, across blocks and
 of the two halves of a pair of classes. Beyond that
@@ -30,8 +30,8 @@ from widemargin.linalg.arrays import Matrix
 from widemargin.models.expansion import Expansion, Piece, combine, rows_not_finite
 from widemargin.parallel.tiles import single_threaded_blas
 
-WORTH_SINGLE = 1024  # rows and support vectors from which float32 blocks save more than the proof about them costs
-TRIED_ROWS = 64  # rows from all over X, to estimate the share that will be in doubt
+WORTH_SINGLE = 1024  # rows and support vectors from which float32 blocks save more than their proof costs
+TRIED_ROWS = 64  # rows spread over X, to estimate the share in doubt
 
 Numbers = NDArray[np.intp]
 Mask = NDArray[np.bool_]
@@ -70,7 +70,7 @@ def find_classes(
 
 
 def _may_pay(f: Expansion, n_rows: int) -> bool:
-    """Whether float32 blocks can be faster and something is known about their errors; bits gain nothing."""
+    """Whether float32 blocks can be faster and their errors are bounded; bits gain nothing."""
     if min(n_rows, f.coefficients.shape[1]) < WORTH_SINGLE:
         return False
     if f.kernel.accepts_objects or isinstance(f.kernel, Precomputed | FeatureKernel) or f.may_collapse():
@@ -89,7 +89,7 @@ def _by_single_precision(f: Expansion, X: Any, choose_surely: ChooseSurely) -> t
         return np.zeros(n_rows, np.intp), np.zeros(n_rows, bool)
     values = f.rows(pieces, n_rows, np.float32)
     with np.errstate(invalid="ignore"):
-        errors += rounding_of_sum(4) * np.abs(values)  # one addition, and as much for comparing f~ with e
+        errors += rounding_of_sum(4) * np.abs(values)  # one addition, and one for comparing f~ with e
         return choose_surely(values, errors)
 
 
@@ -107,7 +107,7 @@ def _errors(f: Expansion, pieces: list[Piece], n_rows: int) -> Matrix:
 
 
 def _bounds(f: Expansion, right: Samples, general: bool | None) -> Matrix:
-    """The support vectors' part of the bounds, shape (n_outputs, q + 1), summed once per preparation of theirs.
+    """Return the support vectors' part of the bounds, shape (n_outputs, q + 1), summed once per preparation.
 
     Its columns are sum_j |c_kj| right[j] over the support vectors of output k, and sum_j |c_kj| size[j] times the
     rounding of sums.

@@ -1,8 +1,8 @@
-"""Rows of X beside support vectors that are packed as bits: which rows can be packed too, and how to evaluate the rest.
+"""Rows of X for support vectors that are packed as bits: which rows can be packed, and how to evaluate all others.
 
 Support vectors of two values (0/1, -1/+1, ...) are represented by bits (kernels/samples/binary.py), and a row of X can
-follow if it consists of the same two values. The others are evaluated against the same support vectors in another
-representation. Which one it is depends on the support vectors alone, not on the rows that come in.
+be packed if it consists of the same two values. Other rows are evaluated against the same support vectors in another
+representation. That representation depends only on the support vectors, not on the rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from widemargin.kernels.samples.raw import read_matrix
 
 
 def rows_of_two_values(X: Any, values: tuple[float, float]) -> NDArray[np.bool_]:
-    """Which rows of X consist of the two values."""
+    """Return a mask of the rows of X that consist of the two values."""
     matrix = read_matrix(X)
     low, high = values
     if not sp.issparse(matrix):
@@ -30,7 +30,7 @@ def rows_of_two_values(X: Any, values: tuple[float, float]) -> NDArray[np.bool_]
 
 
 def with_third_value(vectors: Any, values: tuple[float, float]) -> Any:
-    """Vectors of two values with a row below that holds another one, so that they are not represented by bits."""
+    """Append a row with a third value to vectors of two values, so that they are not represented by bits."""
     low, high = values
     between = 0.5 * low + 0.5 * high
     if sp.issparse(vectors):

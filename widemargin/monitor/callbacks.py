@@ -8,7 +8,7 @@
                     if steps is not None and steps.done(lambda: {"coef_": w, "intercept_": b}):
                         break                               # a callback asks to stop
 
-Each step is a task of the fit. The function given to `done` returns the fitted attributes of a half-trained machine; it
+Each step is a task of the fit. The function given to `done` returns the fitted attributes of a half-trained model; it
 is called only if a callback wants one (ScoringMonitor does). With an older scikit-learn the mixin does nothing.
 
 Where the loop is a solver's, a `StepListener` among its listeners (monitor/iteration.py) makes the calls of `done`.
@@ -87,8 +87,8 @@ def iterate_of(iteration: Iteration) -> Any:
 class StepListener:
     """Listener that reports every round as a step of the fit, and raises StopRequested where a callback asks to stop.
 
-    steps : the report of the fit; machine : the estimator that is fitted
-    expose : sets the fitted attributes of the machine it is given, for the answers so far, one per problem
+    steps : the report of the fit; model : the estimator that is fitted
+    expose : sets the fitted attributes of the model it is given, for the answers so far, one per problem
     start : the answers of problems that have not begun
     answer_of : returns the answer so far; a round where it is None is not reported
     """
@@ -112,12 +112,12 @@ class StepListener:
             raise StopRequested
 
     def attributes(self) -> Attributes:
-        """The fitted attributes of the machine as if the fit had stopped here."""
+        """The fitted attributes of the model as if the fit had stopped here."""
         return attributes_set(self.machine, lambda shadow: self.expose(shadow, list(self.answers)))
 
 
 def attributes_set(machine: Any, expose: Callable[[Any], None]) -> Attributes:
-    """What `expose` sets, tried on a copy: the machine itself is still being fitted."""
+    """What `expose` sets, tried on a copy: the model itself is still being fitted."""
     shadow = copy.copy(machine)
     expose(shadow)
     own = vars(machine)

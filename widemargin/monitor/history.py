@@ -1,8 +1,8 @@
-"""A record of how a solver got there: objective, gap, violation, margin and support vectors after every pass.
+"""A record of the progress of a solver: objective, gap, violation, margin and support vectors after every pass.
 
-Nothing is recorded unless asked for: `SVC(trace=True)` keeps the table of a `History`; a `Trace` (training/trace.py) is
-one that wraps a solver. What has to be computed at the point (problems/measure.py) is asked for by `measure` of the
-iteration; where a solver does not keep F = K b, that computes it, so a traced run can be slower.
+Recording is optional: `SVC(trace=True)` keeps the table of a `History`; a `Trace` (training/trace.py) wraps a solver.
+Quantities that must be computed at the point (problems/measure.py) come from `measure` of the iteration; where a solver
+does not keep F = K b, `measure` computes it, so a traced run can be slower.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ COLUMNS = ("passes", "iterations", "seconds", "objective", "gap", "violation", "
 
 @dataclass(eq=False)
 class Record:
-    """What was seen of one problem; every list has one entry per pass, the first is the start."""
+    """Records of one problem; every list has one entry per pass, the first is the start."""
 
-    dual: Any  # which problem it is
-    number: int = 0  # of the problem in its fit
+    dual: Any  # the problem
+    number: int = 0  # number of the problem in its fit
     rows: list[dict[str, float]] = field(default_factory=list)
     offset: int = 0  # passes of earlier calls on the same problem
 
     def note(self, seen: Iteration) -> None:
-        """Take one call of a solver's `watch`; looks within a pass are not recorded."""
+        """Handle one call of a solver's `watch`; calls within a pass are not recorded."""
         last = int(self.rows[-1]["passes"]) if self.rows else -1
-        if seen.rounds + self.offset < last:  # taken up again: counts begin anew
+        if seen.rounds + self.offset < last:  # resumed: counts restart
             self.offset = last
         if seen.rounds + self.offset == last:
             return
@@ -42,13 +42,13 @@ class Record:
 
 
 class History:
-    """What was seen of every problem of one fit, as one table; the listener behind `trace=True`."""
+    """Records of all problems of one fit, as one table; the listener behind `trace=True`."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
 
     def note(self, iteration: Iteration) -> None:
-        """Take one call of `watch`; problems on several threads have a record each."""
+        """Handle one call of `watch`; problems on several threads have separate records."""
         known = (record for record in self.records if record.dual is iteration.dual)
         record = next(known, None)
         if record is None:
@@ -57,7 +57,7 @@ class History:
         record.note(iteration)
 
     def table(self) -> dict[str, NDArray]:
-        """Columns of equal length: `problem`, the number of the two-class problem, and those of a `Trace`."""
+        """Return columns of equal length: `problem`, the number of the two-class problem, and those of a `Trace`."""
         records = sorted(self.records, key=lambda record: record.number)
         rows = [{"problem": record.number, **row} for record in records for row in record.rows]
         return {name: np.array([row[name] for row in rows]) for name in ("problem", *COLUMNS)}

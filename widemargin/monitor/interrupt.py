@@ -1,15 +1,15 @@
-"""Ctrl-C as a request to finish: the fit ends at its next round, with the best machine so far and its certificate.
+"""Ctrl-C as a request to finish: the fit ends at its next round, with the best model so far and its certificate.
 
 Python turns Ctrl-C into a KeyboardInterrupt wherever the interpreter happens to be. In the middle of compiling that is
 inside a callback of LLVM, which swallows the exception or turns it into an unrelated one. So while a fit runs, the
-first Ctrl-C only raises a flag that the solvers look at once per round. A second one raises KeyboardInterrupt at once,
+first Ctrl-C only sets a flag that the solvers check once per round. A second one raises KeyboardInterrupt immediately,
 and the fit passes it on.
 
 Every request to stop, from Ctrl-C, a callback or a listener, is one exception: a solver catches KeyboardInterrupt, ends
-with what it has, and reports `status_of` it. A `StopSignal` carries the request to the other problems of the fit.
+at its current point, and reports `status_of` it. A `StopSignal` passes the request to the other problems of the fit.
 
-Signals belong to the main thread and to whoever installed a handler of their own: elsewhere nothing is changed, and
-an ordinary KeyboardInterrupt still ends the solver with what it has.
+The signal handler is installed only in the main thread, and only if there is no user-defined handler; otherwise nothing
+is changed, and an ordinary KeyboardInterrupt still ends the solver at its current point.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def status_of(interrupt: KeyboardInterrupt) -> Status:
 
 
 class StopSignal(threading.Event):
-    """Request to end a fit, shared by its threads; `status` is the one its solvers end with."""
+    """Request to end a fit, shared by its threads; its solvers end with `status`."""
 
     status = Status.INTERRUPTED
 
     def request(self, status: Status) -> None:
-        """Set the signal; the first request gives the status."""
+        """Set the signal; the first request determines the status."""
         if not self.is_set():
             self.status = status
         self.set()
 
     def raise_if_set(self) -> None:
-        """End the solver that calls this from its `watch`."""
+        """Raise StopRequested if the signal is set, which ends the solver that calls this from its `watch`."""
         if self.is_set():
             raise StopRequested(self.status)
 

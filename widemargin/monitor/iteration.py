@@ -1,8 +1,8 @@
 """The progress record that solvers pass to their listeners, and the ways to combine listeners.
 
-A solver calls `watch(iteration)` about once per round with an `Iteration`. Any callable with one argument will do; what
-it returns is ignored, and a KeyboardInterrupt it raises ends the solver with what it has (monitor/interrupt.py). It may
-be called from several threads.
+A solver calls `watch(iteration)` about once per round with an `Iteration`. `watch` is any callable with one argument;
+its return value is ignored, and a KeyboardInterrupt raised by it ends the solver at its current point
+(monitor/interrupt.py). It may be called from several threads.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # `widemargin --help` imports this module, and should not wait for NumPy
+if TYPE_CHECKING:  # `widemargin --help` imports this module without NumPy
     import numpy as np
     from numpy.typing import NDArray
 
@@ -24,19 +24,19 @@ class Iteration:
     Attributes
     ----------
     violation : largest violation of the optimality conditions, or the measure of error the method stops by
-    tol : where it may stop
+    tol : violation at which the solver may stop
     objective : value of the minimised dual
     iterations, rounds : steps and outer rounds so far
     n_support, n_free : multipliers away from zero, and those strictly inside their box
     rows_computed : kernel rows evaluated so far
     seconds : time since the solver began
     bounds : lower and upper bound on the energy of a kernel system
-    point : returns (beta, F = K b) as they are
+    point : returns the current (beta, F = K b), not copied
     multipliers : returns a copy of beta, where F is not kept
-    iterate : returns the answer so far as a new object, for callbacks that want a half-trained model
-    task, n_tasks : number of the problem, and how many the fit has (many classes are several problems)
+    iterate : returns the current answer as a new object, for callbacks that need an intermediate model
+    task, n_tasks : number of the problem, and number of problems of the fit (several for many classes)
     dual : the problem, inside a fit
-    measure : returns what has to be computed at the point (problems/measure.py)
+    measure : returns the quantities that must be computed at the point (problems/measure.py)
 
     Examples
     --------
@@ -68,7 +68,7 @@ Watch = Callable[[Iteration], Any]
 
 
 def tell_all(listeners: Sequence[Watch]) -> Watch | None:
-    """Combine listeners into one; None where there are none, so that nothing is called."""
+    """Combine listeners into one; return None if there are none."""
     if not listeners:
         return None
 
@@ -80,7 +80,7 @@ def tell_all(listeners: Sequence[Watch]) -> Watch | None:
 
 
 def of_problem(listener: Watch | None, number: int, n_problems: int) -> Watch | None:
-    """Listener that adds the number of the problem to every record."""
+    """Return a listener that adds the number of the problem to every record."""
     if listener is None:
         return None
     return lambda iteration: listener(replace(iteration, task=number, n_tasks=n_problems))

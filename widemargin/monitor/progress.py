@@ -1,11 +1,11 @@
-"""Watching a long fit: a bar that closes as the violation falls to `tol`.
+"""Progress bar of a fit, which fills as the violation falls to `tol`.
 
 It is a listener of the solvers (monitor/iteration.py). The violation falls over orders of magnitude, so the bar shows
 the share of the way on a logarithmic scale,
 
     log(v0 / v) / log(v0 / tol),    v0 = the largest violation seen,
 
-kept from running backwards: the violation of a dual method need not fall monotonically.
+and never moves backwards: the violation of a dual method need not fall monotonically.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-SECONDS_PER_LINE = 5.0  # pace of the plain lines written where no live bar can be drawn: readable in a log, not a flood
+SECONDS_PER_LINE = 5.0  # seconds between plain lines where no live bar can be drawn, as in a log
 
 
 class Approach:
-    """Share of the way from the first violation to the tolerance, on a logarithmic scale; never runs backwards.
+    """Progress from the first violation to the tolerance, as a fraction on a logarithmic scale that never decreases.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class ProgressBar:
     """
 
     def __init__(self, label: str = "training", *, always: bool = False, console: Console | None = None) -> None:
-        from rich.console import Console  # here, because drawing is rare and the import is not free
+        from rich.console import Console  # imported here, because drawing is rare and the import is slow
 
         self.label = label
         self.console = console if console is not None else Console(file=sys.stderr)
@@ -111,7 +111,7 @@ class ProgressBar:
         self._progress.update(self._bar, completed=fraction, **fields)
 
     def _write_line(self, fraction: float, fields: dict[str, Any], seconds: float) -> None:
-        """A log has no cursor to move: one plain line now and then, and one at the end."""
+        """Write a plain line at intervals and one at the end, where there is no cursor to move."""
         if seconds < self._next_line and fraction < 1.0:
             return
         self._next_line = seconds + SECONDS_PER_LINE
@@ -138,7 +138,7 @@ class ProgressBar:
 def watching(label: str, verbose: Any, listeners: Sequence[Watch]) -> Iterator[Watch | None]:
     """Context manager that combines the progress bar (if `verbose`; from 2 on also in logs) and other listeners.
 
-    The bar comes before the others: it shows also the step at which one of them asks to stop.
+    The bar is called before all other listeners, so that it also shows the step at which one of them requests a stop.
     """
     if not verbose:
         yield tell_all(listeners)
@@ -148,7 +148,7 @@ def watching(label: str, verbose: Any, listeners: Sequence[Watch]) -> Iterator[W
 
 
 def _values(now: Iteration) -> str:
-    """Objective, gap and kernel rows of a round, as far as they are known."""
+    """Return objective, gap and kernel rows of a round, as far as they are known."""
     words = []
     if not math.isnan(now.objective):
         words.append(f"objective {now.objective:.4g}")
@@ -160,7 +160,7 @@ def _values(now: Iteration) -> str:
 
 
 def _new_progress(console: Console) -> Progress:
-    """The columns of the bar; apart from the class because rich is imported only when something is drawn."""
+    """Return the columns of the bar; outside the class because rich is imported only when something is drawn."""
     from rich import progress as bar
 
     return bar.Progress(

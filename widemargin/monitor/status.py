@@ -1,4 +1,4 @@
-"""How a fit can end, each ending a sentence with advice."""
+"""The ways in which a fit can end, each with a sentence of advice."""
 
 from __future__ import annotations
 

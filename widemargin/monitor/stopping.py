@@ -2,9 +2,9 @@
 
 kkt        largest violation of the optimality conditions <= tol (LIBSVM's meaning of `tol`; the default)
 gap        (primal - dual) / max(|primal|, |dual|) <= tol, the feasibility gap of equation (7.3) without the 1 added to
-           its denominator there, with which an empty machine would pass for optimal at small C
+           its denominator there, which would accept an empty model as optimal at small C
 objective  growth of the dual objective over a round <= tol * |objective|; the simplest and the least reliable of the
-           three: whether the answer is as good as that suggests, the gap decides
+           three: only the gap shows how good the answer is
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ class Stopping:
             raise ValueError(f"tol must be a positive number; got {self.tol!r}. 1e-3 is the usual choice.")
 
     def deadline(self) -> float:
-        """The moment on `time.perf_counter()` at which the time limit ends."""
+        """The value of `time.perf_counter()` at which the time limit ends."""
         return float("inf") if self.time_limit is None else time.perf_counter() + self.time_limit
 
     def until(self, deadline: float) -> Stopping:
-        """The same rule with the time that is left before a deadline shared by several problems."""
+        """Return the same rule with the time left before a deadline shared by several problems."""
         return replace(self, time_limit=max(0.0, deadline - time.perf_counter()))
 
     def relative_to(self, weight: NDArray[np.float64]) -> Stopping:
-        """The rule for nu- and one-class machines, whose slopes are as large as the weights of their samples.
+        """Return the rule for nu- and one-class SVMs, whose slopes are as large as the weights of their samples.
 
-        With weights of about one, or more, tol stays as it is. With small ones it shrinks along: they would meet it
-        before the first step.
+        With weights of about one or more, tol is unchanged. With small weights it is reduced in proportion: otherwise
+        it would be met before the first step.
         """
         return replace(self, tol=self.tol * min(1.0, float(weight.mean())))

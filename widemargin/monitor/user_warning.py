@@ -1,11 +1,11 @@
-"""Warnings that point at the line of the user's that caused them, however deep inside the package they arise."""
+"""Warnings that point to the user's line, however deep inside the package they are raised."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 
-OURS = ("widemargin", "sklearn", "joblib")  # frames of these packages are not the user's
+OURS = ("widemargin", "sklearn", "joblib")  # packages whose frames are skipped
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

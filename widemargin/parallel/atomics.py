@@ -1,13 +1,13 @@
-"""A counter that threads share while each of them is inside a compiled function, without the GIL.
+"""An atomic counter shared by threads inside compiled functions, without the GIL.
 
-One call from Python per thread, not one per tile of the work:
+This needs one call from Python per thread, not one per tile:
 
     while True:
         number = next_turn(turn)    # turn: np.zeros(1, np.int64), the same array in every thread
         if number >= count: break
 
-A delayed thread takes fewer turns. On two cores it is hardly quicker than tiles handed out by Python, but it needs no
-GIL for each of them.
+A delayed thread processes fewer tiles. On two cores it is hardly faster than tiles dispatched by Python, but it does
+not need the GIL for each tile.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from widemargin._jit import INTERPRETED
 
 @intrinsic
 def next_turn(typing_context, turn):
-    """turn[0], which then is one more; no two threads get the same number."""
+    """Return turn[0] and increment it atomically: no two threads get the same number."""
 
     def generate(context, builder, signature, arguments):
         first = context.make_array(signature.args[0])(context, builder, arguments[0]).data

@@ -1,12 +1,12 @@
 """A small pool of threads above the compiled, GIL-free functions.
 
-Compiled functions are serial. Work is cut into a few large tiles (waking a thread and waiting for it costs 150-280 us)
-and the tiles go to a ThreadPoolExecutor. BLAS keeps to one thread meanwhile: its own threads fight with ours, and a
-small Cholesky factor on two BLAS threads of a busy machine was measured 160 times slower than on one.
+Compiled functions are serial. Work is divided into a few large tiles (starting a thread and waiting for it costs
+150-280 us) that run on a ThreadPoolExecutor. BLAS is limited to one thread meanwhile: its threads compete with ours,
+and a small Cholesky factor on two BLAS threads of a busy machine was measured 160 times slower than on one.
 
 Fits of a process share the pool, which has one thread less than the cores a fit may use, because the calling thread
-works as well: k fits in k threads keep at most k + cores - 1 threads busy. joblib's and Dask's worker processes say in
-OMP_NUM_THREADS how many threads are meant for them, and that is kept to.
+works as well: k fits in k threads use at most k + cores - 1 threads. The limit that joblib and Dask set for their
+worker processes in OMP_NUM_THREADS is respected.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _inside = threading.local()
 
 
 def available_cores() -> int:
-    """Cores this process may use: those it may run on, within a container's quota and OMP_NUM_THREADS."""
+    """Return the number of cores this process may use: its affinity mask, container quota and OMP_NUM_THREADS."""
     cores = _cores_by_quota()
     if hasattr(os, "sched_getaffinity"):
         cores = min(cores, len(os.sched_getaffinity(0)) or 1)
@@ -39,7 +39,7 @@ def available_cores() -> int:
 
 @cache
 def _cores_by_quota() -> int:
-    """Cores within the quota of a container; asked for once, because it takes files to be read."""
+    """Return the number of cores within a container's quota; cached, because it is read from files."""
     return joblib.cpu_count()
 
 
@@ -53,7 +53,7 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
 
 
 def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
-    """Call `task(0) ... task(count - 1)`, on `n_threads` threads where that pays; errors are raised here."""
+    """Call `task(0) ... task(count - 1)` on up to `n_threads` threads; exceptions are re-raised in the caller."""
     if count <= 1 or n_threads <= 1 or getattr(_inside, "task", False):
         for number in range(count):
             task(number)
@@ -62,7 +62,7 @@ def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
     stop = threading.Event()
 
     def work() -> None:
-        # Each thread takes the next tile until none is left; `next` on one iterator is atomic under the GIL.
+        # Each thread processes the next tile until none is left; `next` on one iterator is atomic under the GIL.
         _inside.task = True
         try:
             for number in numbers:
@@ -78,15 +78,15 @@ def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
     futures: list[Future[None]] = []
     error: BaseException | None = None
     try:
-        with suppress(RuntimeError):  # the interpreter is ending, or no thread can be started: this one does it all
+        with suppress(RuntimeError):  # at interpreter exit, or without new threads, this thread runs all tiles
             for _ in range(min(n_threads, count) - 1):
                 futures.append(_executor(n_threads - 1).submit(work))
         work()
     except BaseException as raised:
         stop.set()
         error = raised
-    for future in futures:  # every thread ends before this function does, also when Ctrl-C comes in the middle
-        while not future.cancel():  # one that waits behind the work of another fit has nothing left to do
+    for future in futures:  # wait for all threads, also after Ctrl-C
+        while not future.cancel():  # a job still queued behind another fit has no tiles left
             try:
                 failed = future.exception()
                 error = error or failed
@@ -100,13 +100,13 @@ def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
 
 @cache
 def _executor(count: int) -> ThreadPoolExecutor:
-    """The process-wide pool of so many threads, each of which is started when it is first needed."""
+    """Return the process-wide pool with this number of threads, which are started on demand."""
     return ThreadPoolExecutor(count, thread_name_prefix=f"widemargin-{count}")
 
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Hold BLAS at one thread; counted, so that fits at the same time in several threads do not undo each other."""
+    """Limit BLAS to one thread; reference-counted, so that concurrent fits do not undo each other's limit."""
     global _controller, _blas_users, _blas_limit
     with _lock:
         _blas_users += 1
@@ -127,7 +127,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 
 def _forget_after_fork() -> None:
-    """A forked child has none of its parent's threads: start over there."""
+    """Reset the pools in a forked child, which has none of its parent's threads."""
     global _lock, _blas_users, _blas_limit
     _lock, _blas_users, _blas_limit = threading.Lock(), 0, None
     _executor.cache_clear()

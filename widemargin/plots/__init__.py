@@ -1,4 +1,4 @@
-"""Pictures of fitted machines. Needs matplotlib, which comes with `pip install 'widemargin[plots]'`.
+"""Pictures of fitted models. Needs matplotlib, which comes with `pip install 'widemargin[plots]'`.
 
 Each picture is a function that returns the Axes, and a Display in the manner of scikit-learn that holds what is drawn:
 

@@ -35,7 +35,7 @@ TINT_SATURATES = 2.0  # |f| at which the tint is deepest: one margin width beyon
 
 @dataclass(eq=False, repr=False)
 class BoundaryDisplay(Display):
-    """The boundary picture of one machine: what was evaluated, ready to be drawn on any Axes.
+    """The boundary picture of one model: what was evaluated, ready to be drawn on any Axes.
 
     Make one by `from_estimator`.
 
@@ -91,21 +91,21 @@ class BoundaryDisplay(Display):
         at: Any = None,
         resolution: int | None = None,
     ) -> BoundaryDisplay:
-        """Evaluate a fitted machine on a plane.
+        """Evaluate a fitted model on a plane.
 
         Parameters
         ----------
-        model : fitted classifier or one-class machine, or a pipeline or grid search around one
+        model : fitted classifier or one-class SVM, or a pipeline or grid search around one
         X : array-like of shape (n_samples, n_features)
             Samples to draw, usually the training data. Column names become axis labels.
         y : array-like of shape (n_samples,), optional
-            Their classes; not needed for a one-class machine.
+            Their classes; not needed for a one-class SVM.
         features : pair of column numbers or names, or "pca"; default None
             Needed when X has more than two features: the pair to draw, or the first two principal components.
         at : array-like of shape (n_features,), default None
             Values at which the features that are not drawn are held; their medians by default.
         resolution : int, default None
-            Grid points along each axis; by default 300, and fewer for machines with very many support vectors.
+            Grid points along each axis; by default 300, and fewer for models with very many support vectors.
         """
         machine, before = unwrap(model)
         kind = kind_of(machine)
@@ -182,15 +182,15 @@ class BoundaryDisplay(Display):
         return self._finish(self.plane.note, unringed, legend=legend)
 
     def _draw_two_sides(self, ax: Axes, theme: Theme, contours: bool) -> None:
-        """Tint by the value of f, the boundary f = 0, and the margins |f| = 1."""
+        """Draw the tint by the value of f, the boundary f = 0, and the margins |f| = 1."""
         from matplotlib.colors import LinearSegmentedColormap
 
         values, margins = self.values, self.kind == "two classes"
         low, high = min(values.min(), -1e-9), max(values.max(), 1e-9)
-        outside, inside = theme.faint, theme.colour(0)  # a one-class machine has its data on the positive side
+        outside, inside = theme.faint, theme.colour(0)  # a one-class SVM has its data on the positive side
         if margins:
             low, high, outside, inside = -TINT_SATURATES, TINT_SATURATES, theme.colour(0), theme.colour(1)
-        zero = -low / (high - low)  # the paper shows at f = 0 also where the two sides reach differently far
+        zero = -low / (high - low)  # the background is visible at f = 0 even if the two sides have different ranges
         deepest = [theme.tint(colour, DEEPEST_TINT) for colour in (outside, inside)]
         tints = LinearSegmentedColormap.from_list("sides", [(0.0, deepest[0]), (zero, theme.paper), (1.0, deepest[1])])
         extent = (self.xs[0], self.xs[-1], self.ys[0], self.ys[-1])
@@ -212,7 +212,7 @@ class BoundaryDisplay(Display):
         tints = ListedColormap([theme.tint(theme.colour(k), REGION_TINT) for k in range(n_classes)])
         ax.pcolormesh(self.xs, self.ys, self.values, cmap=tints, vmin=-0.5, vmax=n_classes - 0.5, rasterized=True)
         for k in range(n_classes):
-            member = gaussian_filter((self.values == k).astype(float), 1.0, mode="nearest")  # no stairs along the grid
+            member = gaussian_filter((self.values == k).astype(float), 1.0, mode="nearest")  # smooths the grid's steps
             self._line(member, [0.5], None, color=theme.ink, linewidth=1.4)
         ax.plot([], [], color=theme.ink, linewidth=1.4, label="boundaries")
 
@@ -253,7 +253,7 @@ def plot_boundary(
     resolution: int | None = None,
     legend: bool = True,
 ) -> Axes:
-    """Draw the decision boundary, the margins and the support vectors of a fitted machine.
+    """Draw the decision boundary, the margins and the support vectors of a fitted model.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def plot_boundary(
     X : array-like of shape (n_samples, n_features)
         Points to draw, usually the training data. Column names become axis labels.
     y : array-like of shape (n_samples,), optional
-        Their classes; not needed for a one-class machine.
+        Their classes; not needed for a one-class SVM.
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
     features, at, resolution

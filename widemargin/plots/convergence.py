@@ -1,4 +1,4 @@
-"""How a solver got there: objective, gap, violation and support vectors against steps or seconds.
+"""Convergence of a solver: objective, gap, violation and support vectors against steps or seconds.
 
 The upper part has a logarithmic scale: the duality gap, the largest violation of the optimality conditions with the
 tolerance it has to reach, and how far the objective is above its final value. The lower part counts support vectors.
@@ -71,7 +71,7 @@ class ConvergenceDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, *, problem: int | None = None) -> ConvergenceDisplay:
-        """Read the record of a machine that kept one: fitted with `trace=True`, or with `solver=Trace().of(...)`."""
+        """Read the record of a model that kept one: fitted with `trace=True`, or with `solver=Trace().of(...)`."""
         machine = getattr(model, "best_estimator_", model)
         machine = machine.steps[-1][1] if hasattr(machine, "steps") else machine
         traced = getattr(getattr(machine, "solver", None), "trace", None)
@@ -117,7 +117,7 @@ class ConvergenceDisplay(Display):
         return self
 
     def _draw_distances(self, ax: Axes, along: Vector, legend: bool) -> None:
-        """Everything that goes to zero, on a logarithmic scale."""
+        """Draw all quantities that go to zero, on a logarithmic scale."""
         theme = theme_of(ax)
         for name, (label, k, style) in DISTANCES.items():
             values = self.columns.get(name, np.empty(0))
@@ -156,16 +156,16 @@ def plot_convergence(
     counts: bool = True,
     legend: bool = True,
 ) -> Axes:
-    """Draw how a fit went: gap, violation and objective on a logarithmic scale, and the number of support vectors.
+    """Draw the progress of a fit: gap, violation and objective on a logarithmic scale, and the support vectors.
 
     Parameters
     ----------
-    history : fitted machine that kept a record, Trace, mapping of columns, data frame or sequence of rows
+    history : fitted model that kept a record, Trace, mapping of columns, data frame or sequence of rows
     ax : matplotlib Axes, optional
         Where to draw; its place is divided in two if support vectors are to be counted.
     x : {"iterations", "seconds", "passes"}, default "iterations"
     tol : float, optional
-        Tolerance of the violation, drawn as a line; a fitted machine knows its own.
+        Tolerance of the violation, drawn as a line; a fitted model knows its own.
     problem : int, default None
         Which of several problems (pairs of classes); the one with the longest record by default.
     counts, legend : bool, default True
@@ -195,7 +195,7 @@ def plot_convergence(
 
 
 def columns_of(history: Any, problem: int | None = None) -> dict[str, Vector]:
-    """The columns of a record, whichever way it is kept; of several problems the given one, or the longest."""
+    """Return the columns of a record in any form; of several problems the given one, or the longest."""
     problems = _problems(history)
     lengths = [min(map(len, columns.values()), default=0) for columns in problems]
     if problem is None:
@@ -230,7 +230,7 @@ def _problems(history: Any) -> list[dict[str, Vector]]:
 
 
 def _draw_line(ax: Axes, along: Vector, values: Vector, label: str, colour: str, style: str, width: float) -> None:
-    """A line with its records marked as long as they are few."""
+    """Draw a line, with its records marked if they are few."""
     marker = "." if len(along) <= LEGIBLE.records else None
     ax.plot(along, values, color=colour, linestyle=style, linewidth=width, marker=marker, label=label)
 

@@ -1,4 +1,4 @@
-"""What all pictures share: the Axes they are drawn on, and the marks of samples, support vectors and slack."""
+"""Base class of all pictures: their Axes, and the marks of samples, support vectors and slack."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Display:
     figure_: Any
 
     def _begin(self, ax: Axes | None, figsize: tuple[float, float]) -> tuple[Axes, Theme]:
-        """Axes to draw on, those of a new figure if none are given, and the colours for their paper."""
+        """Return the Axes to draw on, of a new figure if none are given, and the colours for their background."""
         self.ax_ = pyplot().subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
         self.figure_ = self.ax_.figure
         return self.ax_, theme_of(self.ax_)
@@ -49,7 +49,7 @@ class Display:
     def _rings(
         self, points: NDArray, bounded: NDArray[np.bool_], line: str, n_points: int, wanted: bool | None = None
     ) -> str:
-        """Ring support vectors, the free ones more strongly; returns a remark where they are left out."""
+        """Draw rings around support vectors, thicker for free ones; return a remark if they are left out."""
         if not (len(points) <= LEGIBLE.rings if wanted is None else wanted):
             return f"{len(points):,} support vectors, not ringed" if len(points) else ""
         theme, look = theme_of(self.ax_), {"s": 2.6 * marker_size(n_points), "facecolors": "none", "zorder": 4}

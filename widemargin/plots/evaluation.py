@@ -1,4 +1,4 @@
-"""A machine evaluated on a plane: values on a grid, where its support vectors lie, the way to a line of constant f."""
+"""A model evaluated on a plane: values on a grid, where its support vectors lie, the way to a line of constant f."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def resolution_for(machine: Any) -> int:
 
 
 def grid_over(points: Vector, resolution: int) -> tuple[Vector, Vector, Vector]:
-    """Points at which the machine is evaluated, row by row, with the two axes."""
+    """Points at which the model is evaluated, row by row, with the two axes."""
     xs, ys = (np.linspace(*with_room(column, EDGE), resolution) for column in points.T)
     return np.column_stack([axis.ravel() for axis in np.meshgrid(xs, ys)]), xs, ys
 
@@ -45,13 +45,13 @@ def evaluate_on(model: Any, plane: Plane, grid: Vector, X: Any, two_sides: bool)
 
 
 def support_on(plane: Plane, machine: Any, before: Any, samples: Matrix, given: Any) -> tuple[Matrix, Flags]:
-    """Support vectors on the plane, and which are at their bound; none where the model does not know where they are."""
+    """Return the support vectors on the plane, and which are at their bound; none if the model has no coordinates."""
     nowhere = np.empty((0, 2)), np.empty(0, bool)
     if not hasattr(machine, "support_vectors_") or len(machine.support_) == 0:
         return nowhere
     if before is None:
         vectors = dense(machine.support_vectors_)
-        if vectors.shape != (len(vectors), len(plane.origin)):  # a kernel on objects keeps no coordinates
+        if vectors.shape != (len(vectors), len(plane.origin)):  # objects have no coordinates
             return nowhere
     elif is_training_data(machine, prepared(before, given)) is not False:
         vectors = samples[machine.support_]

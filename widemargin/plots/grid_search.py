@@ -165,7 +165,7 @@ def _column(names: list[str], parameter: str) -> str:
 
 
 def _score(names: list[str]) -> str:
-    """The score of the results, if there is no doubt which."""
+    """Return the score column of the results, if it is unambiguous."""
     found = [name for name in names if name.startswith("mean_test_")]
     if "mean_test_score" in found or not found:
         return "mean_test_score"

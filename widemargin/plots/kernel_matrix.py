@@ -1,4 +1,4 @@
-"""The kernel matrix as a picture, samples sorted by class: bright blocks on the diagonal are what a machine uses."""
+"""The kernel matrix as a picture, samples sorted by class: bright blocks on the diagonal are what a model uses."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class KernelMatrixDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any = None, *, max_samples: int = 1000) -> KernelMatrixDisplay:
-        """Evaluate the kernel of a fitted machine, or a kernel, on samples.
+        """Evaluate the kernel of a fitted model, or a kernel, on samples.
 
         Parameters
         ----------
-        model : fitted kernel machine, a pipeline ending in one, or a `Kernel`
+        model : fitted kernel model, a pipeline ending in one, or a `Kernel`
         X : samples; the kernel matrix itself for a precomputed kernel
         y : array-like of shape (n_samples,), optional
             Samples are sorted by it: classes become blocks, targets of a regression a gradient.
@@ -96,7 +96,7 @@ class KernelMatrixDisplay(Display):
         ax, theme = self._begin(ax, (6.4, 5.2))
         low, high = float(self.matrix.min()), float(self.matrix.max())
         colours, line = "cividis", "white"
-        if low < 0.0:  # signs matter: a scale with its middle at zero
+        if low < 0.0:  # with both signs, a colour scale centred at zero
             low, high = min(low, -high), max(-low, high)
             colours, line = "PuOr_r", theme.ink
         low = min(0.0, low)
@@ -127,7 +127,7 @@ def plot_kernel(
 
     Parameters
     ----------
-    model : fitted kernel machine, a pipeline ending in one, or a `Kernel`
+    model : fitted kernel model, a pipeline ending in one, or a `Kernel`
     X : samples; the kernel matrix itself for a precomputed kernel
     y : array-like of shape (n_samples,), optional
     ax : matplotlib Axes, optional

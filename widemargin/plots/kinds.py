@@ -15,7 +15,7 @@ from widemargin.plots.reading import dense_features, kind_of, unwrap
 from widemargin.plots.scaling import ScalingDisplay
 from widemargin.plots.tube import plot_tube
 
-WITHOUT_DATA = ("convergence", "grid")  # the model alone holds what is drawn
+WITHOUT_DATA = ("convergence", "grid")  # drawn from the model only, without data
 
 
 def plot(model: Any, X: Any = None, y: Any = None, kind: str = "auto", ax: Axes | None = None, **options: Any) -> Axes:
@@ -23,7 +23,7 @@ def plot(model: Any, X: Any = None, y: Any = None, kind: str = "auto", ax: Axes 
 
     Parameters
     ----------
-    model : fitted machine, pipeline or grid search
+    model : fitted model, pipeline or grid search
     X, y : the data, usually those of the fit; "convergence" and "grid" do without
     kind : {"auto", "boundary", "tube", "convergence", "kkt", "kernel", "grid", "scaling"}, default "auto"
         "auto" draws the heat map of a grid search, the tube of a regression, and the boundary of everything else.
@@ -54,19 +54,19 @@ def plot(model: Any, X: Any = None, y: Any = None, kind: str = "auto", ax: Axes 
     if kind in WITHOUT_DATA:
         return KINDS[kind](model, ax, **options)
     if X is None:
-        raise ValueError(f"A picture of kind {kind!r} needs the data: pass X, and y if the machine has targets.")
+        raise ValueError(f"A picture of kind {kind!r} needs the data: pass X, and y if the model has targets.")
     return KINDS[kind](model, X, y, ax, **options)
 
 
 def _boundary(model: Any, X: Any, y: Any, ax: Axes | None, **options: Any) -> Axes:
-    """With more than two features some plane has to be chosen: the one that shows most of the data."""
+    """Draw the boundary; with more than two features, on the plane that shows most of the data."""
     if options.get("features") is None and dense_features(X).shape[1] > 2:
         options["features"] = "pca"
     return plot_boundary(model, X, y, ax, **options)
 
 
 def _scaling(model: Any, X: Any, y: Any, ax: Axes | None, **options: Any) -> Axes:
-    """Measured here: the model is fitted again on growing parts of the data."""
+    """Draw the scaling, measured by fits on growing parts of the data."""
     return ScalingDisplay.from_estimator(model, X, y, **options).plot(ax).ax_
 
 

@@ -57,7 +57,7 @@ class KKTDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any = None, *, sample_weight: Any = None) -> KKTDisplay:
-        """Read the multipliers of a fitted machine.
+        """Read the multipliers of a fitted model.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class KKTDisplay(Display):
         return x, y
 
     def _ends(self) -> tuple[float, float]:
-        """From where to where the picture reaches: all samples and the corners, with some room."""
+        """Return the limits of the picture: all samples and the corners, with some room."""
         return with_room([*self.conditions.position, *self.conditions.corners])
 
 

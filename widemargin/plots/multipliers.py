@@ -1,4 +1,4 @@
-"""The multipliers of a fitted machine beside the optimality conditions they have to meet.
+"""The multipliers of a fitted model, and the optimality conditions that they have to meet.
 
 With u the position of a sample, alpha its multiplier and C_i its bound, the conditions of Karush, Kuhn and Tucker say
 
@@ -27,7 +27,7 @@ from widemargin.plots.reading import check_length, class_numbers, kind_of, prepa
 from widemargin.verification import narrowest_tube
 
 AT_BOUND = 1e-6  # relative distance from C at which a multiplier counts as being at its bound
-INSIDE_MARGIN = 2e-2  # 1 - y f from which a support vector cannot be on the margin; machines are trained to about 1e-3
+INSIDE_MARGIN = 2e-2  # 1 - y f from which a support vector cannot be on the margin; models are trained to about 1e-3
 
 Flags = NDArray[np.bool_]
 
@@ -91,7 +91,7 @@ def _one_sided(excess: Vector, alpha: Vector, conditions: Conditions) -> Vector:
 
 
 def conditions_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Conditions:
-    """Positions and multipliers of a fitted machine on its training data.
+    """Positions and multipliers of a fitted model on its training data.
 
     Parameters
     ----------
@@ -165,12 +165,12 @@ def _box(machine: Any, weight: Vector) -> tuple[Vector, Vector]:
 
 
 def parameters(machine: Any) -> dict[str, Any]:
-    """The parameters a machine has; scikit-learn's also carry nu, C and epsilon of the others as attributes."""
+    """Return the parameters of a model; scikit-learn's models also have unrelated nu, C and epsilon as attributes."""
     return machine.get_params(deep=False)
 
 
 def tube_of(machine: Any, residual: Vector, bound: Vector) -> float:
-    """Half-width of the tube; a nu-machine of scikit-learn does not say, but the share nu lies outside."""
+    """Return the half-width of the tube; for a nu-SVM of scikit-learn, from the share nu of samples outside."""
     given = parameters(machine)
     if "nu" not in given or hasattr(machine, "epsilon_"):
         return float(getattr(machine, "epsilon_", given.get("epsilon", 0.0)))

@@ -1,4 +1,4 @@
-"""Colours, markers and lines that all pictures share, on light and on dark paper.
+"""Colours, markers and lines of all pictures, on light and dark backgrounds.
 
 The first six colours on light paper are those of Okabe and Ito (2008, "Color Universal Design"), which people with
 colour-blindness can tell apart; on dark paper the same hues are lighter. Every class has its own marker as well, so
@@ -33,7 +33,7 @@ DARK = 0.47  # relative luminance below which a colour is dark: what lies on it 
 
 @dataclass(frozen=True)
 class Legibility:
-    """Sizes of letters and marks, and the numbers of things up to which they can be told apart in a picture."""
+    """Sizes of letters and marks, and the numbers of items up to which a picture is legible."""
 
     marker_area: float = 34.0  # points^2, of the largest
     legend_column: float = 1.45  # inches
@@ -104,7 +104,7 @@ def is_dark(colour: Sequence[float] | NDArray) -> bool:
 
 
 def pyplot() -> Any:
-    """matplotlib is an extra: say how to get it rather than fail with an import error."""
+    """Import pyplot; if matplotlib, an extra, is missing, raise an error that explains how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as missing:
@@ -115,7 +115,7 @@ def pyplot() -> Any:
 
 
 def tidy(ax: Axes) -> None:
-    """Short ticks, and no frame where nothing is read off."""
+    """Use short ticks, and no frame on sides without ticks."""
     ax.tick_params(length=3, color=theme_of(ax).faint)
     ax.spines[["top", "right"]].set_visible(False)
 
@@ -131,7 +131,7 @@ def legend_entries(ax: Axes) -> tuple[list[Any], list[str]]:
 
 
 def legend_below(ax: Axes, ncols: int = 3) -> None:
-    """Below the picture, so that the drawing keeps the full width and nothing is covered."""
+    """Put the legend below the picture, so that it covers nothing and the drawing keeps its full width."""
     handles, labels = legend_entries(ax)
     if not handles:
         return

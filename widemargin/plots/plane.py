@@ -1,11 +1,11 @@
-"""The plane in feature space on which a machine is drawn.
+"""The plane in feature space on which a model is drawn.
 
 two features    the plane is the whole space
 a chosen pair   the plane through `at` (the median of every feature by default) along the two features
 "pca"           the plane through the mean along the first two principal components of the standardised features
 
-With more than two features the boundary is a section through the machine, while samples are projected onto the plane:
-a sample may then appear on the wrong side of a line although the machine places it correctly.
+With more than two features the boundary is a section through the model, while samples are projected onto the plane:
+a sample may then appear on the wrong side of a line although the model places it correctly.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _pair(features: Sequence[int | str] | str, names: list[str]) -> list[int]:
 
 
 def _principal(samples: Matrix) -> Plane:
-    """Standardised first: otherwise the plane would follow whichever feature has the largest unit."""
+    """Principal components of standardised features, so that no feature dominates by its unit."""
     if min(samples.shape) < 2:
         raise ValueError(f"features='pca' needs at least two samples and two features; X has shape {samples.shape}.")
     from sklearn.decomposition import PCA

@@ -1,4 +1,4 @@
-"""What pictures read from data and fitted models: dense features, names, class numbers, the machine in a pipeline."""
+"""Reading data and fitted models for pictures: dense features, names, class numbers, the model in a pipeline."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def dense(values: Any) -> Matrix:
 
 
 def dense_features(X: Any) -> Matrix:
-    """X as a float64 matrix, or a sentence saying why it cannot be drawn."""
+    """Return X as a float64 matrix; raise an error that explains why it cannot be drawn."""
     shape = getattr(X, "shape", None)
     if shape is not None and len(shape) == 2 and shape[0] * shape[1] > DENSE_ENTRIES:
         raise ValueError(f"X of shape {shape} is too large for a picture: pass some thousand of its rows.")
@@ -74,7 +74,7 @@ def as_fitted(model: Any, values: Vector, X: Any) -> Any:
         return type(X)(values, schema=list(names))
     if getattr(X, "columns", None) is not None:
         return type(X)(values, columns=names)
-    import pandas  # X came without names: pandas is what scikit-learn's own users have
+    import pandas  # X came without names: use pandas, as scikit-learn does
 
     return pandas.DataFrame(values, columns=names)
 
@@ -88,12 +88,12 @@ def unwrap(model: Any) -> tuple[Any, Any]:
 
 
 def prepared(before: Any, X: Any) -> Any:
-    """X as the estimator sees it, after the earlier steps of its pipeline."""
+    """Return X after the earlier steps of the estimator's pipeline."""
     return X if before is None else before.transform(X)
 
 
 def kind_of(model: Any) -> str:
-    """What a model is to the pictures: "classifier", "regressor", "one class" or "other"."""
+    """Return the kind of a model: "classifier", "regressor", "one class" or "other"."""
     if is_classifier(model):
         return "classifier"
     if is_regressor(model):

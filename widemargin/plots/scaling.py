@@ -67,7 +67,7 @@ class ScalingDisplay(Display):
         X, y : the data
         sizes : numbers of samples, default five from a sixteenth of the data to all, doubling
         repeats : int, default 3
-            Fits of each size, the machines taking turns; the fastest counts, because whatever else a computer does only
+            Fits of each size, the models taking turns; the fastest counts, because whatever else a computer does only
             adds time. One fit of the smallest size goes before, unmeasured, so that compiling is not counted.
         random_state : int, default 0
         """
@@ -79,7 +79,7 @@ class ScalingDisplay(Display):
         order = np.random.default_rng(random_state).permutation(n_samples)
 
         def seconds_of(size: int) -> list[float]:
-            """Seconds of one fit of each machine."""
+            """Seconds of one fit of each model."""
             data = [safe_indexing(given, order[:size]) for given in (X, y) if given is not None]
             return [timeit(partial(clone(model).fit, *data), number=1) for model in named.values()]
 

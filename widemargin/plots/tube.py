@@ -1,4 +1,4 @@
-"""The tube of a regression machine: errors up to epsilon cost nothing, samples on its wall or outside carry the fit.
+"""The tube of a regression model: errors up to epsilon cost nothing, samples on its edge or outside determine the fit.
 
 one feature     the curve f(x) with the tube f(x) +- epsilon around it
 `feature=k`     the same along one of many features, the others held at their medians
@@ -40,7 +40,7 @@ TUBE_TINT = 0.22  # share of the colour in the tube
 
 @dataclass(eq=False, repr=False)
 class TubeDisplay(Display):
-    """A regression machine with its tube, evaluated and ready to be drawn. Make one by `from_estimator`.
+    """A regression model with its tube, evaluated and ready to be drawn. Make one by `from_estimator`.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class TubeDisplay(Display):
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any, *, feature: int | str | None = None) -> TubeDisplay:
-        """Evaluate a fitted regression machine.
+        """Evaluate a fitted regression model.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class TubeDisplay(Display):
 def plot_tube(
     model: Any, X: Any, y: Any, ax: Axes | None = None, *, feature: int | str | None = None, legend: bool = True
 ) -> Axes:
-    """Draw a regression machine with its tube, its support vectors and their slack.
+    """Draw a regression model with its tube, its support vectors and their slack.
 
     Parameters
     ----------

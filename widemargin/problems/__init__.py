@@ -1,4 +1,4 @@
-"""What is solved: builders of `SignedDual`, one short function per machine."""
+"""Problems: builders of `SignedDual`, one short function per SVM."""
 
 from widemargin.problems.classification import hinge, nu_classification, nu_margin, squared_hinge
 from widemargin.problems.dual import SignedDual

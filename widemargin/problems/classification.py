@@ -1,4 +1,4 @@
-"""Classification machines as signed duals. Labels y are +1 or -1; C is one positive number per sample (C times weight).
+"""Classification models as signed duals. Labels y are +1 or -1; C is one positive number per sample (C times weight).
 
 1-norm soft margin   min 1/2 |w|^2 + sum C_i xi_i          0 <= alpha_i <= C_i      hard margin: C = inf
 2-norm soft margin   min 1/2 |w|^2 + sum C_i xi_i^2 / 2    0 <= alpha_i, K + diag(1/C_i)
@@ -33,8 +33,7 @@ def nu_classification(y: Vector, nu: float, weight: Vector) -> SignedDual:
     """nu-SVC: the multipliers of each class sum to nu m / 2, with box [0, w_i]; no linear term.
 
     The margin found is rho = (r_+ - r_-) / 2 and the bias -(r_+ + r_-) / 2, from the thresholds of the two groups;
-    dividing
-    beta and bias by rho gives the machine with margin one.
+    dividing beta and bias by rho gives the model with margin one.
     """
     order = np.argsort(-y, kind="stable").astype(np.int64)  # group 0: y = +1, group 1: y = -1
     signed = (y * weight)[order]
@@ -59,14 +58,14 @@ def nu_classification(y: Vector, nu: float, weight: Vector) -> SignedDual:
 
 
 def largest_nu(y: Vector, weight: Vector) -> float:
-    """The largest nu the two classes have room for: twice the share of the lighter class in the total weight."""
+    """Return the largest feasible nu: twice the share of the lighter class in the total weight."""
     total = float(weight.sum())
     lighter = min(float(weight[y > 0].sum()), float(weight[y < 0].sum()))
     return 2.0 * lighter / total if total > 0.0 else 1.0
 
 
 def fill_up(capacity: Vector, total: float) -> Vector:
-    """Values 0 <= v <= capacity that sum to `total`, filled from the front: a feasible start for the nu-machines."""
+    """Return values 0 <= v <= capacity that sum to `total`, filled from the front: a feasible start for nu-SVMs."""
     before = np.concatenate([[0.0], np.cumsum(capacity)[:-1]])
     return np.clip(total - before, 0.0, capacity)
 

@@ -1,9 +1,9 @@
-"""The one problem that every machine of this package is.
+"""The signed dual: the one problem that every SVM of this package solves.
 
 Solves      minimise    1/2 b'(K + D) b + c'b + sum_i e_i |b_i|
             subject to  lower <= b <= upper,  and the sum of b over each group keeps the value it has at `start`
 
-with the signed multiplier b_i = y_i alpha_i, so that labels end at the builder and K is the plain kernel matrix.
+with the signed multiplier b_i = y_i alpha_i, so that only the builder knows labels and K is the plain kernel matrix.
 
 Names       b   beta      signed multipliers, one per variable        c   linear_term
             D   diagonal  added to K, one per variable                e   epsilon   slope of e|b|, which jumps at zero
@@ -19,7 +19,7 @@ The primal  of the same pair, for F = K b' of any b' and any thresholds r, is
                 loss_i(u) = max{ -(u + c_i) b - D_i b^2 / 2 - e_i |b| : lower_i <= b <= upper_i },
             which is the hinge for classification, the eps-insensitive loss for regression, and so on.
 
-See         DESIGN of the pair: Cristianini & Shawe-Taylor (2000), chapters 5-7; nu-machines: Schoelkopf et al. (2000).
+See         DESIGN of the pair: Cristianini & Shawe-Taylor (2000), chapters 5-7; nu-SVMs: Schoelkopf et al. (2000).
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ Vector = NDArray[np.float64]
 
 
 class Terms(NamedTuple):
-    """What compiled code reads of a dual: one entry per variable, and the boundaries of the groups.
+    """The terms of a dual for compiled code: one entry per variable, and the boundaries of the groups.
 
     linear_term, lower, upper, diagonal, epsilon : c, box, D and e of the module's header
     start : a point with the sums that the groups must have
-    starts : group g holds the variables starts[g]:starts[g + 1]; without groups all are between starts[0] and starts[1]
+    starts : group g has the variables starts[g]:starts[g + 1]; without groups all are between starts[0] and starts[1]
     n_groups : 0 without sums to keep
     """
 
@@ -70,9 +70,9 @@ class SignedDual:
     n_groups : int, default 1
         0 means no equality constraint at all (fixed bias); then `group` is ignored.
     row : int64 array of shape (n_variables,) or None
-        Sample each variable points at; None means variable i points at sample i.
+        Sample of each variable; None means that variable i belongs to sample i.
     sign : float64 array of +1 and -1 of shape (n_variables,) or None
-        Where given, the variable is a = sign * b: K is then replaced by sign K sign. Only machines whose sum constraint
+        If given, the variable is a = sign * b, and K is replaced by sign K sign. Only models whose sum constraint
         mixes both signs need it (problems/fixed_bias.py).
     n_samples : int, default n_variables
         Number of samples, the size of K.
@@ -129,7 +129,7 @@ class SignedDual:
 
     @cached_property
     def largest_finite_bound(self) -> float:
-        """The same among the finite ends; 0 if there are none."""
+        """The finite end of a box that is farthest from zero; 0 if there is none."""
         if self.largest_bound < np.inf:
             return self.largest_bound
         ends = np.maximum(self.upper, -self.lower)
@@ -137,16 +137,16 @@ class SignedDual:
 
     @cached_property
     def hard(self) -> NDArray[np.bool_]:
-        """Variables that may grow without end: an infinite box and no diagonal; empty if there are none."""
+        """Unbounded variables: an infinite box and no diagonal; empty if there are none."""
         if self.largest_bound < np.inf:
             return np.zeros(0, np.bool_)
         hard = (np.isinf(self.upper) | np.isinf(self.lower)) & (self.diagonal == 0.0)
         return hard if hard.any() else np.zeros(0, np.bool_)
 
     def restricted(self, variables: NDArray[np.int64], beta: Vector) -> SignedDual:
-        """The problem of some variables (ascending), the others held at `beta`, by its own signed kernel matrix.
+        """Return the problem of some variables (ascending), all others fixed at `beta`, with its own kernel matrix.
 
-        K b is given to it with what the others contribute; so its linear term is the one of the whole.
+        Its K b includes the contribution of all other variables, so that its linear term is that of the whole problem.
         """
         names = ("linear_term", "lower", "upper", "diagonal", "epsilon", "group")
         parts = {name: getattr(self, name)[variables] for name in names}
@@ -161,7 +161,7 @@ class SignedDual:
         return np.bincount(self.row, weights=beta, minlength=self.n_samples).astype(np.float64)
 
     def per_variable(self, Kb: Vector) -> Vector:
-        """K b given per sample, as each variable sees it."""
+        """Convert K b from one value per sample to one value per variable."""
         values = Kb if self.row is None else Kb[self.row]
         return values if self.sign is None else self.sign * values
 

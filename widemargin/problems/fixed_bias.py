@@ -1,12 +1,12 @@
-"""Machines with a fixed bias: the equality constraint that the bias brings is dropped.
+"""Models with a fixed bias: the equality constraint due to the bias is dropped.
 
-A machine without bias on the augmented kernel K + tau^2 has a bias of its own, tau^2 sum b, that is merely penalised
+A model without bias on the augmented kernel K + tau^2 has an implicit bias, tau^2 sum b, which is penalised
 like any weight. tau = R = max |x| in feature space is the safe choice: it costs at most a factor 4 in the bound R^2 /
 margin^2.
 
-one group, sum zero        (C-machines)    the constraint sum b = 0 goes; variables move alone
-two groups                 (nu-machines)   sum y alpha = 0 goes, sum alpha = nu m stays: one group in a = sign * b
-one group, sum not zero    (one-class)     the sum defines the machine, there is no bias to fix: unchanged
+one group, sum zero        (C-SVMs)      the constraint sum b = 0 is dropped; variables move alone
+two groups                 (nu-SVMs)     sum y alpha = 0 is dropped, sum alpha = nu m stays: one group in a = sign * b
+one group, sum not zero    (one-class)   the sum defines the model, there is no bias to fix: unchanged
 
 See  Cristianini & Shawe-Taylor (2000), Remark 7.4.
 """
@@ -22,7 +22,7 @@ from widemargin.problems.dual import SignedDual
 
 
 def without_bias(dual: SignedDual) -> SignedDual:
-    """The same machine with bias zero; use it with the kernel K + safe_tau(diag)^2."""
+    """Return the same problem with bias zero, for use with the kernel K + safe_tau(diag)^2."""
     if dual.n_groups == 0:
         return dual
     if dual.n_groups == 1:

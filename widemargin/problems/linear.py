@@ -1,4 +1,4 @@
-"""A linear model as its solvers take it, and what they return.
+"""The problem of a linear model, and the answer that its solvers return.
 
 Solves      min  1/2 |w|^2 + sum_i loss_i(w'x_i + bias),     the losses those of a signed dual (problems/dual.py)
 
@@ -32,7 +32,7 @@ class LinearProblem:
     Attributes
     ----------
     rows : the samples, with the constant column; column 1 where the bias is not penalised
-    dual : c, box, D and e; n_groups = 1 says that the bias is not penalised
+    dual : c, box, D and e; n_groups = 1 means that the bias is not penalised
     rate : r of each sample (responses.py): C_i for linear losses, 1/D_i for squared ones
     squared : whether the losses are squared
     scale : typical size of -c about its middle, the unit of a margin: 1 for classes
@@ -56,7 +56,7 @@ class LinearProblem:
         return penalty
 
     def every(self, stride: int) -> LinearProblem:
-        """The problem of each stride-th sample with C raised so that the optimum is about the same."""
+        """Return the problem of each stride-th sample, with C raised so that the optimum is about the same."""
         some, d = slice(None, None, stride), self.dual
         dual = SignedDual(
             linear_term=d.linear_term[some],
@@ -70,10 +70,10 @@ class LinearProblem:
 
 
 def linear_problem(rows: Design, dual: SignedDual) -> LinearProblem:
-    """Read off the numbers the solvers need. Losses must be all squared or all linear with a finite box."""
+    """Return the problem with the values solvers need. Losses must be all squared or all linear with a finite box."""
     squared = bool(dual.diagonal[0] > 0.0)
     rate = 1.0 / dual.diagonal if squared else np.maximum(dual.upper, -dual.lower)
-    if dual.n_groups == 1 and not squared:  # no multiplier can be larger than all of the other sign together
+    if dual.n_groups == 1 and not squared:  # no multiplier can exceed the sum of all multipliers of the other sign
         rate = np.minimum(rate, np.where(dual.upper >= -dual.lower, -dual.lower.sum(), dual.upper.sum()))
     spread = float(np.abs(dual.linear_term - np.median(dual.linear_term)).mean()) if dual.epsilon.any() else 1.0
     return LinearProblem(rows, dual, rate, squared, spread if spread > 0.0 else 1.0)
@@ -83,7 +83,7 @@ def linear_problem(rows: Design, dual: SignedDual) -> LinearProblem:
 class LinearAnswer:
     """Weights (bias last, on the constant column), multipliers, and how the solver ended.
 
-    margins, total : X w and X'b, where the solver's last act was to compute them from the data for just this pair
+    margins, total : X w and X'b, if the solver has just recomputed them from the data for this pair
     """
 
     weights: Vector
@@ -95,19 +95,19 @@ class LinearAnswer:
     iterations: int = 0
 
 
-#: Returns how a solver should end with an answer whose gap meets the tolerance; None if it should go on.
+#: Returns the status for an answer whose gap meets the tolerance; None if the solver should continue.
 Decide = Callable[[LinearAnswer], Status | None]
 
 
 @dataclass(frozen=True)
 class LinearRun:
-    """One run of one or several solvers: when to stop, and who listens.
+    """One run of one or several solvers: the stop rule and the listener.
 
     Attributes
     ----------
     stopping : tol is the relative gap (P - D) / P to reach, max_iter limits Newton steps and passes together
     watch : called once per step or pass (monitor/iteration.py)
-    decide : asked when the gap meets the tolerance, and again whenever it has shrunk by NEXT
+    decide : called when the gap meets the tolerance, and again whenever it has shrunk by NEXT
     seed : of the random order of visits
     began : on time.perf_counter()
     """
@@ -119,18 +119,18 @@ class LinearRun:
     began: float = field(default_factory=time.perf_counter)
 
     def limited(self, **limits: Any) -> LinearRun:
-        """The same run with another tol or max_iter."""
+        """Return the same run with another tol or max_iter."""
         return replace(self, stopping=replace(self.stopping, **limits))
 
     def ended(self, iterations: int) -> Status | None:
-        """Why the solver must stop now, if it must."""
+        """Return the status with which the solver must stop now, or None."""
         if 0 <= self.stopping.max_iter <= iterations:
             return Status.MAX_ITER
         limit = self.stopping.time_limit
         return Status.TIME_LIMIT if limit is not None and time.perf_counter() - self.began >= limit else None
 
     def judge(self, answer: LinearAnswer) -> Status | None:
-        """OPTIMAL or UNDECIDED where the solver should end with this answer, which meets the gap."""
+        """Return OPTIMAL or UNDECIDED if the solver should end with this answer, which meets the gap, else None."""
         return Status.OPTIMAL if self.decide is None else self.decide(answer)
 
     def report(self, gap: float, primal: float, iterations: int, weights: Vector, beta: Vector | None = None) -> None:

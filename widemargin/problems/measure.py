@@ -17,7 +17,7 @@ from widemargin.problems.primal import best_primal
 
 
 def measure(dual: SignedDual, beta: NDArray[np.float64], Kb: NDArray[np.float64]) -> dict[str, float]:
-    """Objective, gap, violation and margin of a point."""
+    """Return objective, gap, violation and margin of a point."""
     f = dual.gradient(beta, Kb)
     table = scan_groups(f, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups)
     threshold = thresholds_of(table, dual.n_groups)

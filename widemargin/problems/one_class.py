@@ -1,4 +1,4 @@
-"""One-class machine (support of a distribution) as a signed dual.
+"""One-class SVM (support of a distribution) as a signed dual.
 
     min 1/2 |w|^2 - nu m rho + sum w_i max(0, rho - f_i),  m = sum of weights:  0 <= b_i <= w_i,  sum b = nu m
 
@@ -15,6 +15,6 @@ from widemargin.problems.dual import SignedDual, Vector
 
 
 def one_class(weight: Vector, nu: float) -> SignedDual:
-    """One-class machine: no linear term, box [0, w], sum nu m."""
+    """One-class SVM: no linear term, box [0, w], sum nu m."""
     zeros = np.zeros(len(weight))
     return SignedDual(linear_term=zeros, lower=zeros, upper=weight.copy(), start=fill_up(weight, nu * weight.sum()))

@@ -1,4 +1,4 @@
-"""How far a point is from optimal, and which threshold (bias) belongs to it: the conditions of problems/dual.py.
+"""Violation and threshold (bias) of a point, by the optimality conditions of problems/dual.py.
 
 Shared by the solvers (on their incremental gradient) and the certificate (on a recomputed one).
 """
@@ -16,7 +16,7 @@ LOWEST, HIGHEST, FREE_SUM, FREE = range(4)
 
 @jit(inner=True)
 def slopes(f, b, epsilon):
-    """Slopes along which a variable with gradient f can rise and fall; that of e|b| changes its sign at zero."""
+    """Return the slopes along which a variable with gradient f can rise and fall; the slope of e|b| jumps at zero."""
     return f + (epsilon if b >= 0.0 else -epsilon), f + (epsilon if b > 0.0 else -epsilon)
 
 
@@ -32,8 +32,8 @@ def scan_groups(f, beta, lower, upper, epsilon, starts, n_groups):
 
     Without groups the whole problem is one row and the two slopes are compared with zero by the caller.
 
-    Choices instead of branches: which way a variable can move is past guessing, and a wrong guess takes as long as
-    five variables.
+    Conditional moves instead of branches: the directions are unpredictable, and a branch misprediction takes as long
+    as five variables.
     """
     count = n_groups if n_groups > 0 else 1
     table = np.empty((count, 4))
@@ -75,7 +75,7 @@ def free_variables(terms, beta):
     """Numbers of the free variables."""
     numbers = np.empty(beta.shape[0], np.int64)
     count = 0
-    for t in range(beta.shape[0]):  # each is noted, and overwritten by the next unless it is free: no branches
+    for t in range(beta.shape[0]):  # overwritten by the next unless free: avoids a branch
         numbers[count] = t
         count += 1 if is_free(beta[t], terms.lower[t], terms.upper[t], terms.epsilon[t]) else 0
     return numbers[:count]
@@ -85,7 +85,7 @@ def free_variables(terms, beta):
 def evaluate_dual(terms, beta, Kb):
     """Gradient, thresholds of the groups (`scan_groups`) and value of the dual at a point; K b is given per variable.
 
-    In one call: NumPy's passes over all variables took a twentieth of a fit.
+    One compiled call: NumPy's passes over all variables took a twentieth of a fit.
     """
     f = np.empty(beta.shape[0])
     value = gradient_and_value(Kb, beta, terms.linear_term, terms.diagonal, terms.epsilon, f)
@@ -109,7 +109,7 @@ def gradient_and_value(values, beta, linear_term, diagonal, epsilon, f):
 def violation_of(table, n_groups):
     """Largest KKT violation: the widest overlap of a group, or the largest projected slope without groups.
 
-    A table with NaN (of a gradient that is not finite) violates infinitely.
+    Infinite for a table with NaN (from a gradient that is not finite).
     """
     largest = 0.0
     for g in range(table.shape[0]):
@@ -120,7 +120,7 @@ def violation_of(table, n_groups):
         excess = highest - lowest
         if n_groups == 0:
             excess = highest if highest > -lowest else -lowest
-        if excess != excess:  # inf - inf: nothing is known
+        if excess != excess:  # inf - inf: unknown
             return np.inf
         if excess > largest:
             largest = excess
@@ -133,7 +133,7 @@ def thresholds_of(table: NDArray[np.float64], n_groups: int) -> NDArray[np.float
     for g in range(n_groups):
         lowest, highest = table[g, LOWEST], table[g, HIGHEST]
         if table[g, FREE] > 0.0:
-            mean = table[g, FREE_SUM] / table[g, FREE]  # between the two, but for the rounding of a sum
+            mean = table[g, FREE_SUM] / table[g, FREE]  # between the two, except for the rounding of a sum
             thresholds[g] = min(max(mean, min(lowest, highest)), max(lowest, highest))
         elif lowest < np.inf and highest > -np.inf:
             thresholds[g] = 0.5 * (lowest + highest)
@@ -144,5 +144,5 @@ def thresholds_of(table: NDArray[np.float64], n_groups: int) -> NDArray[np.float
     return thresholds
 
 
-#: For compiled code. Python calls the plain function: a first fit should not wait for one more to be compiled.
+#: For compiled code. Python calls the plain function, which saves compiling time in a first fit.
 compiled_thresholds_of = jit(thresholds_of, interpret_first=True)

@@ -1,12 +1,12 @@
-"""The primal of the signed dual, for any machine, at the best scaling of the w found.
+"""The primal of the signed dual, for any model, at the best scaling of the w found.
 
     primal(s, r) = s^2/2 b'Kb + sum_i loss_i(s F_i - r_g(i)) - sum_g r_g s_g          (losses: problems/dual.py)
 
-A KKT tolerance alone is no certificate: at C = 1e4 and tol = 1e-3 the function (w, r) of common solvers is 19-96 %
+A KKT tolerance alone is not a certificate: at C = 1e4 and tol = 1e-3 the function (w, r) of common solvers is 19-96 %
 away from optimal, yet the rescaled (s w, r) is within 7e-4. So the primal is taken at the best s, a convex problem in
 one number. Write the argument of the loss as v_i(s) = base_i - s G_i; with b*_i the maximiser inside loss_i,
-d loss_i / ds = -G_i b*_i. Machines with an infinite box and no diagonal (hard margin) have infinite losses: there the
-threshold is scaled along with w, and s is confined to the interval in which no constraint is broken.
+d loss_i / ds = -G_i b*_i. Models with an infinite box and no diagonal (hard margin) have infinite losses: there the
+threshold is scaled with w, and s is restricted to the interval in which no constraint is violated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from widemargin._jit import jit
 from widemargin.problems.dual import SignedDual, Vector
 
 NEWTON_STEPS = 80  # safeguarded by bisection; a handful is usual
-BEST_ENOUGH = 1e-3  # of the gap to the dual: what the best scaling can still gain when the search ends
+BEST_ENOUGH = 1e-3  # share of the gap to the dual that the best scaling can still gain when the search ends
 
 
 @jit
@@ -46,8 +46,8 @@ def feasible_scales(terms, base, G):
 def best_scale(terms, norm2, linear, base, G, interval, lowest):
     """Minimise s^2/2 norm2 - s linear + sum of losses over an interval of scales by Newton steps inside a bracket.
 
-    Infinite losses, of an infinite box without diagonal, are the caller's business and count zero here.
-    lowest : a value that none is below; the search ends where it can gain little of the way to it.
+    Infinite losses, of an infinite box without diagonal, are left to the caller and count as zero here.
+    lowest : a lower bound on the value; the search ends when it can gain only a small share of the distance to it.
     """
     low, high = interval
     scale = 1.0 if low < 1.0 else low
@@ -86,14 +86,14 @@ def best_scale(terms, norm2, linear, base, G, interval, lowest):
             break
         step = scale - derivative / norm2 if norm2 > 0.0 else np.inf
         middle = 0.5 * (low + high) if high < np.inf else 2.0 * scale + 1.0
-        # A Newton step on the kinked derivative can creep: alternate with halving so that the bracket always shrinks.
+        # Newton steps on the kinked derivative can be slow; alternating with bisection always shrinks the bracket.
         scale = step if low < step < high and turn % 3 != 2 else middle
     return best, best_at
 
 
 @jit(interpret_first=True)
 def soft_primal(terms, F, norm2, dual_value, threshold):
-    """The value of `best_primal` where no loss is infinite; a scaling of 0 says that one may be."""
+    """Return the value of `best_primal` if no loss is infinite; a scaling of 0 means that one may be."""
     base = np.empty(F.shape[0], F.dtype)
     for t in range(F.shape[0]):
         base[t] = -terms.linear_term[t]
@@ -110,7 +110,7 @@ def soft_primal(terms, F, norm2, dual_value, threshold):
 
 @jit(interpret_first=True)
 def hard_primal(terms, F, norm2, dual_value, threshold):
-    """The same with infinite losses: the threshold is scaled along with w, within the scales at which they are zero."""
+    """`best_primal` with infinite losses: the threshold is scaled with w, within the scales at which they are zero."""
     base = np.empty(F.shape[0], F.dtype)
     G = np.empty(F.shape[0], F.dtype)
     for t in range(F.shape[0]):
@@ -132,8 +132,8 @@ def best_primal(
 ) -> tuple[float, float]:
     """Primal value at the best scaling, and that scaling; `Kb` is given per variable, `threshold` one per group.
 
-    dual_value : a lower bound on it, which says how well it must be known; inf means to rounding.
-    Two functions, because hard margins are rare and one for both would make every first fit compile both.
+    dual_value : a lower bound on it, which determines the required accuracy; inf means to rounding.
+    There are two functions, because a single one would make every first fit compile the rare hard margins, too.
     """
     problem = (dual.terms, Kb, norm2, dual_value, threshold)
     value, scale = soft_primal(*problem)

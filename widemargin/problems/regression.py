@@ -1,10 +1,10 @@
-"""Regression machines as signed duals. b = alpha - alpha*, one variable per sample where the machine allows it.
+"""Regression models as signed duals. b = alpha - alpha*, one variable per sample where the model allows it.
 
 linear eps-loss      min 1/2 |w|^2 + sum C_i max(0, |y_i - f_i| - eps)          |b_i| <= C_i, kink eps at b = 0
 quadratic eps-loss   min 1/2 |w|^2 + sum C_i max(0, |y_i - f_i| - eps)^2 / 2    no box, K + diag(1/C_i), same kink
-nu                   eps is found so that at most a fraction nu of the samples lie outside the tube
+nu                   eps is fitted so that at most a fraction nu of the samples lies outside the tube
 
-The kink replaces the doubled variables of the textbooks (at most one of alpha, alpha* is not zero); measured faster.
+The kink replaces the doubled variables of textbooks (at most one of alpha, alpha* is nonzero); measured to be faster.
 See  Cristianini & Shawe-Taylor (2000), (7.2), sections 6.2 and 7.5; Schoelkopf et al. (2000) for nu.
 """
 

@@ -1,8 +1,8 @@
-"""Continue from the multipliers of an earlier fit: bring them into the box of the new problem and restore its sums.
+"""Warm start: move the multipliers of an earlier fit into the box of the new problem and restore its sums.
 
 scaled    b * (C_new / C_old): along a path of C the bounded multipliers stay bounded and the sums stay zero
-clipped   to lower <= b <= upper; values that scaling left a rounding error off a bound are put on it exactly
-repaired  each group's sum is brought back to what the problem asks, by moving first the multipliers inside their
+clipped   to lower <= b <= upper; values within a rounding error of a bound are moved to it exactly
+repaired  each group's sum is restored to the value of the problem, by moving first the multipliers inside their
           box, each in proportion to the room it has
 """
 
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from widemargin._jit import jit
 from widemargin.problems.dual import SignedDual
 
-SAME = 1e-13  # relative distance that roundings explain: a multiplier is on its bound, a sum needs no repair
+SAME = 1e-13  # relative distance due to rounding: a multiplier is at its bound, a sum needs no repair
 
 Vector = NDArray[np.float64]
 
 
 def restart(dual: SignedDual, previous: Vector, scale: float = 1.0) -> Vector | None:
-    """A feasible point of `dual` near `scale` times `previous`, or None if the sums cannot be restored."""
+    """Return a feasible point of `dual` near `scale` times `previous`, or None if the sums cannot be restored."""
     if previous.shape != dual.linear_term.shape:
         return None
     beta = np.empty(len(previous))
@@ -29,7 +29,7 @@ def restart(dual: SignedDual, previous: Vector, scale: float = 1.0) -> Vector | 
 
 
 def sums_of(dual: SignedDual) -> Vector:
-    """What the multipliers of each group sum to."""
+    """Return the sum of the multipliers of each group."""
     if dual.n_groups == 0:
         return np.zeros(0)
     return np.add.reduceat(dual.start, dual.group_starts[:-1]) if len(dual) else np.zeros(dual.n_groups)
@@ -37,7 +37,7 @@ def sums_of(dual: SignedDual) -> Vector:
 
 @jit
 def nearest_feasible(previous, scale, lower, upper, sums, starts, beta):
-    """Fill `beta`; False if a value is not finite or the box does not allow a group's sum.
+    """Fill `beta`; return False if a value is not finite or the box does not allow a group's sum.
 
     Compiled, because every fold of every pair of classes starts here.
     """
@@ -58,7 +58,7 @@ def nearest_feasible(previous, scale, lower, upper, sums, starts, beta):
 
 @jit
 def restore_sum(beta, lower, upper, first, last, target):
-    """Move beta[first:last] within its box so that it sums to `target`; False if the box does not allow it.
+    """Move beta[first:last] within its box so that it sums to `target`; return False if the box does not allow it.
 
     Three kinds of room in turn: towards zero by the multipliers inside their box, which keeps the number of support
     vectors; towards zero by all; then wherever there is room.
@@ -85,7 +85,7 @@ def restore_sum(beta, lower, upper, first, last, target):
 
 @jit
 def room_of(b, lower, upper, missing, kind):
-    """How far a multiplier may move in the direction of `missing`."""
+    """Return how far a multiplier may move in the direction of `missing`."""
     if kind == 2:
         end = upper if missing > 0.0 else lower
         return end - b if np.isfinite(end) else missing

@@ -19,7 +19,7 @@ from widemargin.linalg.arrays import Vector
 from widemargin.report.numbers import number
 from widemargin.report.subject import Subject
 
-FEW_VALUES = 200  # samples between which kernel values are looked at
+FEW_VALUES = 200  # samples between which kernel values are inspected
 MOST_ROWS = 8  # features shown
 
 

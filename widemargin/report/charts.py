@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.report.numbers import number
 
-MOST_MARKS = {"line": 300, "points": 800}  # of one series: more are not to be seen
+MOST_MARKS = {"line": 300, "points": 800}  # points of one series: more are not visible
 TICKS = 5  # about this number per axis
 
 
@@ -135,7 +135,7 @@ def histogram(
     bins: int | None = None,
     zero: bool = False,
 ) -> Chart:
-    """How often values occur, by default in as many bins as the root of their number, from 5 to 30."""
+    """Return a histogram of values, by default in as many bins as the root of their number, from 5 to 30."""
     counts, edges = np.histogram(values, bins or min(30, max(5, math.isqrt(len(values)))))
     x, y = axis(labels[0], edges, zero=zero), axis(labels[1], counts, zero=True)
     return Chart(title, description, x, y, [Series(edges, counts, kind="bars")])

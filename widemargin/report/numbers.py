@@ -1,4 +1,4 @@
-"""Numbers as readers want them."""
+"""Formatting of numbers for readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report on a fitted model as one HTML page: nothing is loaded from anywhere, everything is in the file.
+"""A report on a fitted model as one self-contained HTML page, which loads no other resources.
 
 what was trained -> how close to the optimum -> how good -> hardest examples -> how training went
 -> support vectors -> scale of the features -> how to reproduce
@@ -49,15 +49,15 @@ def write_report(
 
     Parameters
     ----------
-    model : fitted classifier, regressor or one-class machine
+    model : fitted classifier, regressor or one-class SVM
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Samples to answer, as `predict` takes them. With the training data the certificate of a model without one is
         computed, and the page says that scores on training data flatter.
     y : array-like of shape (n_samples,) or None
-        What the answers should be; None for a one-class machine without labels.
+        What the answers should be; None for a one-class SVM without labels.
     path : path of the page; an existing file is replaced as a whole or not at all
     title : str or None, default None
-        Heading of the page; None names the machine.
+        Heading of the page; None names the model.
     feature_names : sequence of str or None, default None
         Names of the columns; None takes those the model was fitted with, or x1, x2, ...
     n_hardest : int, default 10
@@ -121,7 +121,7 @@ def write_report(
 
 @cache
 def _template() -> Template:
-    """The page; whatever is put into it is escaped."""
+    """Return the page template; all inserted values are escaped."""
     pages = Environment(
         loader=PackageLoader("widemargin.report"),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""How good the answers are on the given data: classification, regression and one-class, each with its figures."""
+"""Quality of the answers on the given data, with figures for classification, regression and one-class."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UNUSUAL = 1.5  # standard deviations from the mean that are worth a mention
 
 @dataclass(frozen=True, eq=False)
 class Quality:
-    """What is known about the answers.
+    """The quality of the answers.
 
     Attributes
     ----------
@@ -206,7 +206,7 @@ def one_class(subject: Subject) -> Quality:
 
 
 def hardest(subject: Subject, quality: Quality, count: int) -> list[list[str]]:
-    """The samples that the model finds hardest, with what is unusual about them: often the way to wrong labels.
+    """Return the hardest samples with their unusual features, which often reveals wrong labels.
 
     Each is a row of its number, the right answer (if y was given), the model's answer, the difficulty and a remark.
     """

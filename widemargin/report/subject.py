@@ -1,4 +1,4 @@
-"""What a report is about: a fitted model, samples and the right answers to them."""
+"""The subject of a report: a fitted model, samples and their correct answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Subject:
 
     @property
     def kernel(self) -> Any:
-        """The kernel of the fit; None for models that are no kernel expansions."""
+        """The kernel of the fit; None for models that are not kernel expansions."""
         return getattr(getattr(self.model, "_expansion", None), "kernel", None)
 
     @property

@@ -1,4 +1,4 @@
-"""What was trained, how training went, what became of it, and what is needed to do it again."""
+"""Facts for a report: data and parameters, progress of training, support vectors, and how to reproduce it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from widemargin.report.charts import Chart, Series, axis, histogram
 from widemargin.report.numbers import number, percent, shown
 from widemargin.report.subject import Subject
 
-MAIN = ("C", "nu", "epsilon", "kernel", "gamma", "tol")  # parameters that are usually asked for
+MAIN = ("C", "nu", "epsilon", "kernel", "gamma", "tol")  # parameters of most interest
 
 
 def trained_facts(subject: Subject) -> dict[str, Any]:

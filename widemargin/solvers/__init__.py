@@ -10,7 +10,7 @@ from widemargin.solvers.solve import solve_blocks
 
 SOLVERS: dict[str, Callable[..., Solution]] = {"auto": solve_blocks, "block": solve_blocks}
 
-#: Names of the reference solvers and their classes, imported when one is asked for.
+#: Names of the reference solvers and their classes, imported on request.
 REFERENCE: dict[str, str] = {
     "adatron": "Adatron",
     "chunking": "Chunking",
@@ -27,7 +27,7 @@ REFERENCE: dict[str, str] = {
 
 
 def solver_named(solver: str | Callable[..., Solution] | Any) -> Callable[..., Solution]:
-    """The solver with this name, or the given one if it is a function or an object with `solve`."""
+    """Return the solver with this name, or the argument itself if it is a function or an object with `solve`."""
     if not isinstance(solver, str):
         solve = solver if callable(solver) else getattr(solver, "solve", None)
         if solve is None:

@@ -33,18 +33,18 @@ from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 
-FIRST_NOISE = 0.1  # of the targets' standard deviation: where the noise begins
-LEAST_NOISE = 1e-6  # of the targets' standard deviation: below, the evidence is ruled by rounding
-NEWTON_STEPS = 25  # for the mode of the weights; it starts close to it
+FIRST_NOISE = 0.1  # of the targets' standard deviation: initial noise
+LEAST_NOISE = 1e-6  # of the targets' standard deviation: below, rounding dominates the evidence
+NEWTON_STEPS = 25  # for the mode of the weights, started close to it
 LEAST_CURVATURE = 1e-12  # p (1 - p) of samples far from the boundary, where it would underflow
 NEWTON_TOL = 1e-8  # of the norm of the gradient
-ALIGNED = 1e-9  # share of a basis function that must be new to the model: near copies make Sigma singular
+ALIGNED = 1e-9  # share of a basis function that the model must not contain: near copies make Sigma singular
 PATIENCE = 3  # deletions after which a basis function stays out: at the floor of the noise, rounding would add it again
 
 
 @dataclass
 class SparseModel:
-    """The basis functions that stayed, in the order of their numbers.
+    """Result: the active basis functions in the order of their numbers.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Evidence(ABC):
         fit = np.divide((Phi.T @ (targets - centre)) ** 2, squares, out=np.zeros(Phi.shape[1]), where=squares > 0)
         first = int(np.argmax(fit))
         self.active = [first]
-        self.deleted = np.zeros(Phi.shape[1], int)  # how often each was taken out
+        self.deleted = np.zeros(Phi.shape[1], int)  # number of deletions of each function
         # The evidence of the first function alone has its maximum here (Tipping & Faul 2003, equation 26).
         gain = fit[first] / max(squares[first], np.finfo(float).tiny) - 1.0 / (self.beta * squares[first])
         self.alpha = np.array([1.0 / max(gain, 1e-3) if gain > 0 else 1e3])
@@ -90,7 +90,7 @@ class Evidence(ABC):
         """
 
     def update_noise(self) -> float:
-        """Re-estimate the precision of the noise; how much its logarithm changed."""
+        """Re-estimate the precision of the noise; return the change of its logarithm."""
         return 0.0
 
     def refresh(self) -> None:
@@ -98,7 +98,7 @@ class Evidence(ABC):
         cross, self.own, error = self.posterior(self.Phi[:, self.active])
         self.S = self.own - ((cross @ self.covariance) * cross).sum(axis=1)
         self.Q = self.Phi.T @ error
-        # Of those in the model by formulas in which nothing cancels: they follow from the definition of Sigma and mu.
+        # For active functions, formulas without cancellation that follow from the definitions of Sigma and mu.
         self.S[self.active] = self.alpha * (1.0 - self.alpha * np.diagonal(self.covariance))
         self.Q[self.active] = self.alpha * self.mean
 
@@ -109,7 +109,7 @@ class Evidence(ABC):
         self.covariance = cho_solve((corner, True), np.eye(len(precision)), check_finite=False)
 
     def best_step(self, tol: float) -> tuple[str, int, float] | None:
-        """What raises the evidence most: ("add" | "change" | "delete", function, new alpha), or None at the end."""
+        """Return the step of largest gain in evidence: ("add" | "change" | "delete", function, new alpha), or None."""
         s, q = self.S.copy(), self.Q.copy()
         at = np.array(self.active)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -154,7 +154,7 @@ class Evidence(ABC):
                 self.alpha, self.mean = np.delete(self.alpha, place), np.delete(self.mean, place)
 
     def model(self, iterations: int, status: Status) -> SparseModel:
-        """The answer, sorted by the number of the basis function."""
+        """Return the result, sorted by the number of the basis function."""
         order = np.argsort(self.active)
         active = np.array(self.active, np.int64)[order]
         covariance = self.covariance[np.ix_(order, order)]
@@ -162,12 +162,12 @@ class Evidence(ABC):
 
 
 class RegressionEvidence(Evidence):
-    """With Gaussian noise, whose precision is estimated along the way."""
+    """Evidence with Gaussian noise, whose precision is estimated in every step."""
 
     def __init__(self, Phi: Matrix, targets: Vector) -> None:
         size = float(np.abs(targets).max())
         spread = float(targets.std())
-        if spread <= np.finfo(float).eps * size:  # constant targets: their size is the only scale there is
+        if spread <= np.finfo(float).eps * size:  # constant targets: their size is the only scale
             spread = size or 1.0
         self.floor = (LEAST_NOISE * spread) ** 2
         self.beta = 1.0 / (FIRST_NOISE * spread) ** 2
@@ -185,7 +185,7 @@ class RegressionEvidence(Evidence):
         return cross, self.beta * self.squares, self.beta * (self.t - basis @ self.mean)
 
     def update_noise(self) -> float:
-        """Re-estimate the precision of the noise; how much its logarithm changed."""
+        """Re-estimate the precision of the noise; return the change of its logarithm."""
         error = self.t - self.Phi[:, self.active] @ self.mean
         determined = len(self.alpha) - float(self.alpha @ np.diagonal(self.covariance))
         variance = float(error @ error) / max(len(self.t) - determined, 1.0)
@@ -194,7 +194,7 @@ class RegressionEvidence(Evidence):
 
 
 class ClassificationEvidence(Evidence):
-    """With the Laplace approximation at the mode of the weights."""
+    """Evidence by the Laplace approximation at the mode of the weights."""
 
     def __init__(self, Phi: Matrix, targets: Vector) -> None:
         self.squared = Phi * Phi
@@ -209,7 +209,7 @@ class ClassificationEvidence(Evidence):
         return cross, B @ self.squared, self.t - p
 
     def _mode(self, basis: Matrix) -> Vector:
-        """The most likely weights of the classifier by Newton's method with halved steps."""
+        """Return the most likely weights of the classifier, by Newton's method with step halving."""
         w = self.mean
 
         def energy(w: Vector) -> float:
@@ -258,7 +258,7 @@ def maximise_evidence(
                 return replace(answer, status=Status.OPTIMAL)
             if started + seconds > deadline:
                 return replace(answer, status=Status.TIME_LIMIT)
-    except LinAlgError:  # the last step made Sigma singular: the model before it is the answer
+    except LinAlgError:  # the last step made Sigma singular: return the model before it
         return replace(answer, status=Status.STALLED)
     except KeyboardInterrupt as interrupt:
         return replace(answer, status=status_of(interrupt))

@@ -1,4 +1,4 @@
-"""The inner loop of single-sample least mean squares, in a module of its own: edits elsewhere do not recompile it."""
+"""The inner loop of single-sample least mean squares, in a separate module so that edits do not recompile it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from widemargin._jit import REASSOCIATE, jit
 
 @jit(fastmath=REASSOCIATE)
 def step_along(rows, chosen, y, beta, rate, noise):
-    """Single steps for the chosen samples in turn, whose kernel rows are given; returns the sum of squared errors."""
+    """Make single steps on the chosen samples in turn, given their kernel rows; return the sum of squared errors."""
     total = 0.0
     for k in range(chosen.shape[0]):
         i = chosen[k]

@@ -1,4 +1,4 @@
-"""What every solver returns: the point it reached, how it ended, and what it cost."""
+"""The result of every solver: the point reached, the status, and the costs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Solution:
     Attributes
     ----------
     beta : signed multipliers, shape (n_variables,)
-    Kb : K b, shape (n_samples,), as the solver holds it
-    error : bound on the error of `Kb` at each sample; None where the solver kept no track of it
+    Kb : K b, shape (n_samples,), as computed by the solver
+    error : bound on the error of `Kb` at each sample; None if the solver did not track it
     thresholds : r, one per group; shape (n_groups,)
     violation : largest KKT violation by the solver's own gradient
     iterations : two-variable (or one-variable) steps; rounds : outer rounds
@@ -46,7 +46,7 @@ class Solution:
         return Scores.untracked(self.Kb) if self.error is None else Scores(self.Kb, self.error)
 
     def iteration(self, tol: float, n_free: int) -> Iteration:
-        """Progress record of a problem that was solved at once, as after a round."""
+        """Return the progress record of a problem that was solved in one call."""
         return Iteration(
             violation=self.violation,
             tol=tol,

@@ -1,10 +1,10 @@
 """Solve a signed dual: in memory where its rows are, on demand otherwise.
 
-Solves   the signed dual of problems/dual.py, every machine of the package
+Solves   the signed dual of problems/dual.py, every SVM of the package
 Given    a Gram, a stop rule, optionally a feasible start and its K b
 Returns  a Solution
-How      a problem whose rows are in memory is one compiled call (in_memory/rounds.py); what that cannot end, and every
-         other problem, is solved by working sets (on_demand/solver.py), from the point it has come to.
+How      a problem whose rows are in memory is solved by one compiled call (in_memory/rounds.py); problems that the call
+         cannot finish, from the point reached, and all others are solved by working sets (on_demand/solver.py).
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ solve_blocks.tracks_error = True  # type: ignore[attr-defined]
 
 
 def exact_aim(dual: SignedDual, gram: Gram, stopping: Stopping, tuning: BlockTuning) -> float:
-    """Violation to which the first steps go: tol, or rounding where the problem is small."""
+    """Return the violation at which the first steps end: tol, or rounding for a small problem."""
     if len(dual) > tuning.exact or gram.dtype != np.float64 or stopping.criterion != "kkt":
         return stopping.tol
     size = max(1.0, float(np.abs(dual.linear_term).max(initial=0.0)), float(gram.diag.max(initial=0.0)))
@@ -91,7 +91,7 @@ def exact_aim(dual: SignedDual, gram: Gram, stopping: Stopping, tuning: BlockTun
 
 
 def solve_in_memory(state: State, stopping: Stopping, tuning: BlockTuning, aim: float) -> Progress | None:
-    """Change the state by compiled calls on rows in memory; None for problems those cannot take."""
+    """Solve by compiled calls on rows in memory, changing the state; None for problems that they do not support."""
     dual, store = state.dual, state.gram.store
     if store is None or not dual.is_plain or dual.n_groups == 0 or stopping.criterion != "kkt":
         return None
@@ -99,7 +99,7 @@ def solve_in_memory(state: State, stopping: Stopping, tuning: BlockTuning, aim: 
         return None
     if state.gram.dtype == np.float32 and np.abs(dual.linear_term).max() > tuning.largest_single_precision:
         return None
-    state.start = None  # the error of K b is not tracked here: rows are at hand to sum it again
+    state.start = None  # the error of K b is not tracked here: it can be summed again from the rows
     most = tuning.steps_per_call if stopping.max_iter < 0 else min(tuning.steps_per_call, stopping.max_iter)
     first_steps = tuning.exact_steps if aim < stopping.tol and not len(dual.hard) else most
     rule = Rule(stopping.tol, aim, first_steps, most)
@@ -109,13 +109,13 @@ def solve_in_memory(state: State, stopping: Stopping, tuning: BlockTuning, aim: 
 
 
 def is_solved(state: State, progress: Progress, tol: float, tuning: BlockTuning) -> bool:
-    """Whether the compiled calls reached an answer that needs no further look."""
+    """Whether the compiled calls reached a final answer."""
     violation, curvature = progress.reached[VIOLATION], progress.reached[CURVATURE]
     return violation <= tol and curvature >= 0.0 and not has_no_margin(state, tuning.smallest_margin2)
 
 
 def reported(solution: Solution, progress: Progress, tol: float, watch: Watch) -> Solution:
-    """The solution after it was reported to `watch`, which may end the fit."""
+    """Report a solution to `watch`, which may end the fit, and return it."""
     try:
         watch(solution.iteration(tol, int(progress.thresholds[:, 3].sum())))
     except KeyboardInterrupt as interrupt:

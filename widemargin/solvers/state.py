@@ -1,9 +1,9 @@
-"""A sub-problem is a problem: restrict a problem at its point to some variables, solve those, join the answer.
+"""Sub-problems: restrict a problem at its point to some variables, solve for these, join the answer.
 
-Working sets, active sets and small problems as a whole are all made by `restrict`, and `join` brings their answers
-back. The two are the one place where K b is carried from one point to the next, with a bound on its error:
+Working sets, active sets and small problems as a whole are all built by `restrict`, and `join` inserts their answers.
+These two are the only place where K b is updated from one point to the next, with a bound on its error:
 
-    |Kb - K beta|  <=  error at the start  +  what rounding and the errors of rows can have added since
+    |Kb - K beta|  <=  error at the start  +  bound on what rounding and errors of rows have added since
 
 which needs the sizes of all changes of each coefficient that went into K b, and the number of rows (gram/scores.py).
 """
@@ -38,7 +38,7 @@ class State:
     Attributes
     ----------
     beta : multipliers, one per variable
-    Kb : K b, one value per sample; of a restricted problem it also holds what the other variables contribute
+    Kb : K b, one value per sample; in a restricted problem it includes the contribution of all other variables
     start : K b where this state began, with its error; None if the error is not tracked
     moved, rows_added : sizes of all changes of the coefficients that went into K b since, and the number of rows
     origin : of a restricted problem
@@ -55,7 +55,7 @@ class State:
 
     @classmethod
     def at(cls, dual: SignedDual, gram: Gram, beta: Vector | None, known: Scores | Vector | None) -> State:
-        """The state at `beta` (None: the start of the dual); `known` is K b there, computed if it is None."""
+        """Return the state at `beta` (None: the start of the dual); `known` is K b there, computed if it is None."""
         beta = np.array(dual.start if beta is None else beta, dtype=np.float64)
         if known is None:
             zero = Scores(np.zeros(len(gram)), np.zeros(len(gram)))
@@ -68,20 +68,20 @@ class State:
         """Gradient, thresholds of the groups, and the value of the (whole) dual."""
         dual, begin = self.dual, self.origin
         f, thresholds, value = evaluate_dual(dual.terms, self.beta, dual.per_variable(self.Kb))
-        if begin is not None:  # a quadratic changes by the step times the mean of its gradients at both ends
+        if begin is not None:  # a quadratic changes by the step times the mean of the gradients at both ends
             smooth = 0.5 * float((self.beta - begin.beta) @ (f + begin.gradient))
             value = begin.value + smooth + float(dual.epsilon @ (np.abs(self.beta) - np.abs(begin.beta)))
         return f, thresholds, value
 
     def restrict(self, variables: Index, gram: Gram, origin: Origin | None = None) -> State:
-        """The problem of some variables, the others held where they are; `gram` is their kernel matrix, signed."""
+        """Return the problem of some variables, with all others fixed; `gram` is their kernel matrix, signed."""
         part = self.dual.restricted(variables, self.beta)
         return State(part, gram, self.beta[variables], self.dual.per_variable(self.Kb)[variables], origin)
 
     def join(self, part: State, variables: Index, keep: NDArray[np.bool_] | None = None) -> Index:
-        """Take the answer of a part: K b is updated by the rows of what moved. Returns the samples that moved.
+        """Insert the answer of a part: K b is updated by the rows of what moved. Returns the samples that moved.
 
-        A part that kept K b of its own samples up to date gives those; only the other samples need rows.
+        Values of K b that the part has kept up to date for its own samples are copied; other samples need rows.
         keep : per variable, rows that are likely to be needed again
         """
         dual = self.dual
@@ -116,7 +116,7 @@ class State:
         return index
 
     def recompute(self) -> None:
-        """K b from rows, without the rounding gathered over many updates."""
+        """Recompute K b from rows, without the rounding errors of many updates."""
         coefficients = self.dual.per_sample(self.beta)
         support = np.flatnonzero(coefficients)
         Kb = np.zeros(len(self.gram))

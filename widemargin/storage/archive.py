@@ -1,12 +1,11 @@
 """A file of named arrays and one JSON header: a zip that numpy alone can read, checked as a whole, written atomically.
 
     header.json        what the arrays mean
-    arrays/NAME.npy    numbers and fixed-width strings; objects are refused, so reading a file never runs code from it
+    arrays/NAME.npy    numbers and fixed-width strings; objects are rejected, so reading a file never runs code from it
     checksum           BLAKE2 of header and arrays, in the order of their names
 
 Members are stored without compression and may not overlap, and an array is as long as its bytes: a file cannot unpack
-to more than its own size.
-Writing is atomic (atomic.py).
+to more than its own size. Writing is atomic (atomic.py).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from widemargin.storage.atomic import replacing
 from widemargin.storage.errors import FileError
 
 HEADER, CHECKSUM, ARRAYS, ENDING = "header.json", "checksum", "arrays/", ".npy"
-PLAIN_KINDS = "biufUS"  # truth values, whole numbers, floats, strings
+PLAIN_KINDS = "biufUS"  # booleans, integers, floats, strings
 READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
@@ -47,7 +46,7 @@ def write_archive(path: str | os.PathLike, header: Mapping[str, Any], arrays: Ma
 
 
 def read_archive(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, NDArray]]:
-    """Header and arrays of a file written by `write_archive`; any damage is a FileError."""
+    """Return header and arrays of a file written by `write_archive`; raise FileError for any damage."""
     members = _members(path)
     checksum = members.pop(CHECKSUM, None)
     if checksum is None or HEADER not in members:
@@ -67,7 +66,7 @@ def read_archive(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, NDA
 
 
 def _members(path: str | os.PathLike) -> dict[str, bytes]:
-    """The parts of a zip by name, none of them larger in memory than in the file."""
+    """Return the members of a zip by name, none of them larger in memory than in the file."""
     try:
         with zipfile.ZipFile(path) as archive:
             if any(member.compress_type != zipfile.ZIP_STORED for member in archive.infolist()):
@@ -87,7 +86,7 @@ def _members(path: str | os.PathLike) -> dict[str, bytes]:
 
 
 def _advice(path: str | os.PathLike) -> str:
-    """What to do with a file that is no model of ours; models of LIBSVM are recognised by their first word."""
+    """Return advice for a file that is not one of our models; LIBSVM models are recognised by their first word."""
     with open(path, "rb") as stream:
         if stream.read(9) == b"svm_type ":
             return "it looks like a model of LIBSVM, for which there is widemargin.io.read_libsvm_model"
@@ -95,7 +94,7 @@ def _advice(path: str | os.PathLike) -> str:
 
 
 def _array(data: bytes) -> NDArray:
-    """An array in numpy's format; numbers, strings and truth values only, and no more of them than there are bytes."""
+    """Return an array in numpy's format; numbers, strings and booleans only, and not more than there are bytes."""
     stream = io.BytesIO(data)
     version = np.lib.format.read_magic(stream)
     if version not in READERS:

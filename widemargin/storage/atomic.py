@@ -1,7 +1,7 @@
-"""Files that appear whole or not at all, whatever happens while they are written.
+"""Atomic writing: a file appears as a whole or not at all.
 
-Writing goes to a new file in the same folder, which takes the final name only when it is safely on disk. Whoever reads
-the name sees the old file or the new one, never half of one.
+Data are written to a new file in the same folder, which is renamed only when it is safely on disk. A reader sees the
+old file or the new one, never a partial one.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from widemargin.storage.errors import FileError
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A stream to a new file beside `path`, renamed to `path` when the block ends well and removed when it does not."""
+    """Yield a stream to a new file beside `path`, renamed to `path` on success and removed on failure."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        # Not tempfile: its files are readable by their owner only, and a model would keep that for ever.
+        # Not tempfile: its files are readable by their owner only, and the model would keep these permissions.
         handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
     except OSError as error:
         raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None
@@ -40,7 +40,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Put the rename itself on disk, where the system lets folders be opened."""
+    """Write the rename to disk, on systems where folders can be opened."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -50,7 +50,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def check_writable(path: str | os.PathLike) -> None:
-    """Raise FileError now if `path` cannot be written, rather than after the work whose result it is to take."""
+    """Raise FileError if `path` cannot be written, before the work whose result it will hold."""
     folder = Path(path).parent
     if not folder.is_dir():
         raise FileError(f"{path} cannot be written: the folder {folder} does not exist.")

@@ -1,5 +1,5 @@
-"""The one error of files: its message is a sentence for the person who gave the file."""
+"""The error class of files; its message is a sentence for the user."""
 
 
 class FileError(ValueError):
-    """A file cannot be read or written, or does not hold what it should."""
+    """Raised if a file cannot be read or written, or has the wrong content."""

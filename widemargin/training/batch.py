@@ -1,7 +1,7 @@
 """Many small problems at once: all pairs of small classes, solved and certified in one compiled call per thread.
 
 A model of 1,000 classes has half a million class pairs of a few samples each. As single tasks they would cost hundreds
-of microseconds of Python each; here a pair is a few microseconds of compiled code: its corner of the kernel matrix is
+of microseconds of Python each; here a pair takes a few microseconds of compiled code: its part of the kernel matrix is
 gathered, solved by the rounds of solvers/in_memory and certified by the functions of certificate/in_memory.
 
 Given    the kernel matrix of all samples in memory, and the problems as arrays: variables one problem after the other
@@ -31,7 +31,7 @@ from widemargin.solvers.on_demand import tuning
 from widemargin.solvers.steps.packed_keys import Keys, keys_of
 from widemargin.training.certified import aiming
 
-CHUNKS_PER_THREAD = 8  # so that threads end together
+CHUNKS_PER_THREAD = 8  # so that threads finish at about the same time
 VIOLATION, INFEASIBILITY, PRIMAL = (FACTS.index(name) for name in ("violation", "infeasibility", "primal"))
 
 Vector = NDArray[np.float64]
@@ -66,21 +66,21 @@ class BatchAnswers(NamedTuple):
     is_proven: NDArray[np.bool_]
 
     def of(self, variables: slice, problems: slice) -> BatchAnswers:
-        """Those to some of the problems, in the same memory."""
+        """Return views of the answers to some of the problems."""
         return BatchAnswers(
             self.beta[variables], self.thresholds[problems], self.iterations[problems], self.facts[problems],
             self.is_proven[problems],
         )  # fmt: skip
 
     def certificates(self, tol: float, is_psd: bool, seconds: float, rows: int) -> CertificateTable:
-        """The certificates; seconds are shared evenly, `rows` were evaluated for all."""
+        """Return the certificates; seconds are divided evenly, `rows` were evaluated for all problems together."""
         about = {"tol": tol, "is_psd": is_psd, "status": Status.OPTIMAL, "rows_computed": 0}
         about["seconds"] = seconds / max(1, len(self.facts))
         return CertificateTable(self.facts, self.thresholds, self.iterations, about, rows)
 
 
 def new_answers(n_variables: int, n_problems: int) -> BatchAnswers:
-    """Room for answers."""
+    """Allocate answers."""
     facts = np.zeros((n_problems, len(FACTS)))
     iterations = np.zeros(n_problems, np.int64)
     return BatchAnswers(np.zeros(n_variables), np.zeros(n_problems), iterations, facts, np.zeros(n_problems, np.bool_))
@@ -94,7 +94,7 @@ class Matrix(NamedTuple):
 
 
 def train_batch(batch: Batch, gram: FullGram, stopping: Stopping, is_psd: bool, answers: BatchAnswers) -> None:
-    """Solve and certify every problem of a batch into `answers`; those without a proof are left to the caller."""
+    """Solve and certify every problem of a batch into `answers`; unproven problems are left to the caller."""
     n_problems, largest = len(batch.starts) - 1, int(np.diff(batch.starts).max(initial=1))
     rule, tuned = aiming(stopping, gram), tuning.DEFAULT
     aim, first_steps = rule.tol, tuned.steps_per_call
@@ -116,12 +116,12 @@ def train_batch(batch: Batch, gram: FullGram, stopping: Stopping, is_psd: bool, 
 
 @jit
 def solve_chunk(matrix, sample, starts, terms, rule, keys, chunk, answers):
-    """Problems chunk[0]:chunk[1]; `is_proven` becomes True where no negative curvature was met."""
+    """Solve problems chunk[0]:chunk[1]; sets `is_proven` to True where no negative curvature was found."""
     store, errors = matrix
     q, n_terms, largest = 0, errors.left.shape[1], keys.position.shape[0]
     one_group, numbers = np.zeros(2, np.int64), np.arange(largest)
     counts, reached, table = np.zeros(2, np.int64), np.zeros(3), np.empty((1, 4))
-    block = np.empty(largest * largest, store.rows.dtype)  # room for the largest problem, used again by each
+    block = np.empty(largest * largest, store.rows.dtype)  # allocated for the largest problem and reused by all
     values, error_terms = np.empty((5, largest)), np.empty((2, largest * n_terms))
     for p in range(chunk[0], chunk[1]):
         a, b = starts[p], starts[p + 1]

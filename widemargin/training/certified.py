@@ -2,7 +2,7 @@
 
 solve -> certify -> holds, or cannot be improved: done
            |
-           +-> in memory, and only rounding is in the way: continue to a smaller violation on the rows at hand
+           +-> in memory, and only rounding prevents a proof: continue to a smaller violation on the same rows
            +-> compute K b in float64 where the outcome is in doubt (certificate/prove.py), certify again
            +-> continue from there, once with rows as they are and once with float64 rows
 """
@@ -31,24 +31,24 @@ from widemargin.problems.dual import SignedDual
 from widemargin.solvers import Solution
 from widemargin.training.task import Task, Trained
 
-# Share of tol that solvers aim at, by the precision of rows; the rest is for rounding, so that tol can be proven.
+# Share of tol that solvers aim at, by the precision of rows; the rest allows for rounding, so that tol can be proven.
 MARGINS = {np.dtype(np.float32): 0.8, np.dtype(np.float64): 0.99}
-LEAST_AIM = 0.3  # share of tol that they aim at where errors are large, ...
-AIM_SAFETY = 2.2  # ... and by how many errors below tol: one on either side, and a little more
-MOST_STEPS = (10_000_000, 1_000)  # steps, and steps per variable, that a problem gets without max_iter; LIBSVM's is 1e7
-MOST_STEPS_BELOW_ROUNDING = (700_000, 200)  # the same where rounding of the gradient alone exceeds tol
+LEAST_AIM = 0.3  # share of tol that solvers aim at where errors are large, ...
+AIM_SAFETY = 2.2  # ... and how many errors below tol: one on either side, with a margin
+MOST_STEPS = (10_000_000, 1_000)  # limit on steps, and on steps per variable, without max_iter; LIBSVM's is 1e7
+MOST_STEPS_BELOW_ROUNDING = (700_000, 200)  # the same limits where rounding of the gradient alone exceeds tol
 
 Vector = NDArray[np.float64]
 
 
 class CertifiedSolver:
-    """A solver whose answers are certified and improved where they need it.
+    """A solver whose answers are certified, and improved where the certificate does not hold.
 
     Parameters
     ----------
     source : Grams and float64 values of the fit's samples
-    solve : the solver. `tracks_error`, if it has that attribute, says that it bounds the error of its K b and takes
-        K b with its error; of others K b is not used unless it is computed anew
+    solve : the solver. A true attribute `tracks_error` means that it bounds the error of its K b and accepts
+        K b with its error; K b of other solvers is used only if it is recomputed
     cancelled : set by Ctrl-C
     """
 
@@ -65,7 +65,7 @@ class CertifiedSolver:
             stopping = replace(stopping, max_iter=most_steps(len(dual), below_rounding))
         start = {} if known is None else {"function": known if self.tracks_error else known.values}
         solution = self.solve(dual, gram, aiming(stopping, gram), start=task.start, watch=watch, **start)
-        if solution.rows_computed != gram.rows_computed:  # those of a matrix made beforehand count too
+        if solution.rows_computed != gram.rows_computed:  # rows of a matrix computed beforehand count too
             solution = replace(solution, rows_computed=gram.rows_computed)
         solution, certificate = self.certify(task, gram, solution, stopping, watch)
         for attempt in range(2):
@@ -80,7 +80,7 @@ class CertifiedSolver:
             solution, certificate = self.certify(task, gram, solution, stopping, watch)
         status = solution.status
         if certificate.holds and not status.on_request:
-            status = Status.OPTIMAL  # solvers aim at less than tol, and may have come near enough
+            status = Status.OPTIMAL  # solvers aim below tol, so the answer may be close enough
         elif status in (Status.OPTIMAL, Status.STALLED):
             is_finite = bool(np.isfinite(gram.diag).all())
             status = unproven(certificate, status) if is_finite else Status.NOT_FINITE
@@ -93,7 +93,7 @@ class CertifiedSolver:
     def continue_from(
         self, before: Solution, dual: SignedDual, gram: Gram, stopping: Stopping, watch: Watch
     ) -> Solution:
-        """Go on from an answer and its K b, within what is left of the budgets; costs are added up."""
+        """Continue from an answer and its K b, within the remaining budgets; costs are added up."""
         max_iter = -1 if stopping.max_iter < 0 else max(0, stopping.max_iter - before.iterations)
         time_limit = None if stopping.time_limit is None else max(0.0, stopping.time_limit - before.seconds)
         rest = replace(stopping, max_iter=max_iter, time_limit=time_limit)
@@ -110,7 +110,7 @@ class CertifiedSolver:
     def certify(
         self, task: Task, gram: Gram, solution: Solution, stopping: Stopping, watch: Watch
     ) -> tuple[Solution, Certificate]:
-        """The certificate of a solution, and the solution with the K b and thresholds that decided it."""
+        """Return the certificate of a solution, and the solution with the K b and thresholds of the certificate."""
         if solution.status.on_request:
             self.cancelled.request(solution.status)
         dual, tol, is_psd = task.dual, stopping.tol, self.source.kernel.is_psd
@@ -119,7 +119,7 @@ class CertifiedSolver:
             certificate, scores = certify_rows(dual, gram, solution, tol, is_psd)
             has_room = AIM_SAFETY * certificate.rounding <= (1 - LEAST_AIM) * tol
             if certificate.is_undecided and self.tracks_error and has_room:
-                # A few more steps on rows at hand cost less than float64 values.
+                # A few more steps on stored rows cost less than float64 values.
                 aim = aiming(stopping, gram, certificate)
                 solution = self.continue_from(replace(solution, Kb=scores.values), dual, gram, aim, watch)
                 certificate, scores = certify_rows(dual, gram, solution, tol, is_psd)
@@ -134,7 +134,7 @@ class CertifiedSolver:
     def settled(
         self, task: Task, gram: Gram, solution: Solution, stopping: Stopping, scores: Scores, drift: float
     ) -> tuple[Solution, Certificate]:
-        """`certify` with K b in float64 where the outcome is in doubt, unless the user will not wait for it."""
+        """`certify` with K b in float64 where the outcome is in doubt, unless the fit is interrupted."""
         coefficients, seen = task.dual.per_sample(solution.beta), np.nan
         try:
             scores, seen = settle(
@@ -153,12 +153,12 @@ class CertifiedSolver:
 
 
 def with_scores(solution: Solution, scores: Scores, certificate: Certificate) -> Solution:
-    """The solution with the K b, thresholds and objective that its certificate is about."""
+    """Return the solution with the K b, thresholds and objective of its certificate."""
     return replace(solution, Kb=scores.values, error=scores.error, thresholds=np.array(certificate.level))
 
 
 def aiming(stopping: Stopping, gram: Gram, certificate: Certificate | None = None) -> Stopping:
-    """The rule for a solver: a little below tol, and further below where errors kept an answer from being proven."""
+    """Return the stop rule for a solver: a little below tol, and further below after errors prevented a proof."""
     share = MARGINS[gram.dtype]
     if certificate is not None and certificate.criterion == "kkt":
         share = max(LEAST_AIM, min(share, 1.0 - AIM_SAFETY * certificate.rounding / stopping.tol))
@@ -173,7 +173,7 @@ def no_kernel(certificate: Certificate) -> bool:
 
 
 def unproven(certificate: Certificate, status: Status) -> Status:
-    """The status of an answer that the solver was content with, or could not improve, and that is not proven."""
+    """Return the status of an answer that is not proven although the solver finished or could not improve it."""
     if no_kernel(certificate):
         return Status.INDEFINITE
     if certificate.is_undecided:
@@ -182,11 +182,11 @@ def unproven(certificate: Certificate, status: Status) -> Status:
 
 
 def rounding_of(dual: SignedDual, diag: Vector, n_support: int) -> float:
-    """About how far rounding alone can move a decision value: terms of size C K_ii, of random sign."""
+    """Estimate how far rounding alone can move a decision value: terms of size C K_ii, of random sign."""
     return 2.0 * UNIT * dual.largest_finite_bound * float(diag.max(initial=0.0)) * max(1, n_support) ** 0.5
 
 
 def most_steps(n_variables: int, below_rounding: bool) -> int:
-    """Steps after which a problem without max_iter is given up; fewer where rounding alone exceeds the tolerance."""
+    """Return the limit on steps without max_iter; smaller where rounding alone exceeds the tolerance."""
     fixed, each = MOST_STEPS_BELOW_ROUNDING if below_rounding else MOST_STEPS
     return fixed + each * n_variables

@@ -1,4 +1,4 @@
-"""All pairs of many small classes, through training/batch.py; what that does not prove is trained one by one."""
+"""All pairs of many small classes, by training/batch.py; pairs that it does not prove are trained one by one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from widemargin.training.batch import Batch, new_answers, train_batch
 from widemargin.training.fit import Training
 from widemargin.training.task import Task
 
-FEWEST_PAIRS = 64  # below, single tasks cost little, and a first fit need not compile the batch
+FEWEST_PAIRS = 64  # below, single tasks are cheap, and a first fit need not compile the batch
 SLICE = 1 << 18  # variables of all problems of a batch: their terms take about 20 MB
 
 Vector = NDArray[np.float64]
@@ -40,7 +40,7 @@ class PairAnswers:
 
 
 def train_class_pairs(training: Training, pairs: ClassPairs, build: Build, stopping: Stopping) -> PairAnswers | None:
-    """Solve and certify all pairs; None where they are better solved as single tasks."""
+    """Solve and certify all pairs; return None if single tasks are faster."""
     if len(pairs) < FEWEST_PAIRS or stopping.criterion != "kkt" or stopping.max_iter >= 0:
         return None
     gram = training.matrix_of_pairs(pairs.members)
@@ -51,7 +51,7 @@ def train_class_pairs(training: Training, pairs: ClassPairs, build: Build, stopp
     edges = np.unique(np.searchsorted(ends, np.arange(SLICE, ends[-1] + SLICE, SLICE), side="right"))
     whole = new_answers(int(ends[-1]), len(pairs))
     for first, last in zip([0, *edges[:-1].tolist()], edges.tolist()):
-        if training.cancelled.is_set():  # what is left ends at its start, below
+        if training.cancelled.is_set():  # after an interrupt, the remaining pairs end at their start, below
             break
         variables = pairs.variables(first, last)
         batch = Batch(variables.samples, variables.starts, build(variables.sign, variables.samples))

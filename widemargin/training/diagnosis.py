@@ -1,10 +1,10 @@
-"""Why a fit did not meet its tolerance, in words: the causes that can be measured on the data and the kernel.
+"""Sentences on why a fit did not meet its tolerance: causes that can be measured on the data and the kernel.
 
-scale        one feature is far larger than the others, or large and almost constant: the kernel sees nothing else
+scale        one feature is far larger than all others, or large and almost constant, and dominates the kernel
 precision    rounding of sums of terms as large as C K_ii exceeds the tolerance, or C makes it nearly a hard margin
 indefinite   a block of the kernel matrix has a negative eigenvalue, so the problem is not convex
 
-Called only when something went wrong, on at most a few thousand samples, so it may look closely.
+Called only after a failure, on at most a few thousand samples, so that its cost does not matter.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.training.certified import rounding_of
 
-MOST_SAMPLES = 5_000  # rows looked at for the scale of the features
-UNEQUAL = 100.0  # how many times larger than the typical feature one must be to be named
-NEARLY_CONSTANT = 1e-3  # share of its size by which a feature varies, below which it acts as a constant
-LOUD = 0.1  # share of tol from which rounding is a cause
+MOST_SAMPLES = 5_000  # rows inspected for the scale of the features
+UNEQUAL = 100.0  # times the typical feature from which a feature is reported as large
+NEARLY_CONSTANT = 1e-3  # variation relative to its size below which a feature acts as a constant
+LOUD = 0.1  # share of tol from which rounding is reported as a cause
 NEARLY_HARD = 1e4  # C K_ii from which the box hardly limits the multipliers
 
 
 def meaning(certificate: Certificate) -> str:
-    """How far the answer is from the optimum, in a sentence."""
+    """Return a sentence on how far the answer is from the optimum."""
     reached = f"Reached: largest KKT violation {certificate.violation:.3g} (tol={certificate.tol:g}), "
     if not np.isfinite(certificate.gap):
         return reached + "and no bound on the distance from the optimum; see certificate_."
@@ -45,7 +45,7 @@ def meaning(certificate: Certificate) -> str:
 def causes(
     certificate: Certificate, source: GramSource, duals: Sequence[SignedDual], names: Sequence[str] | None = None
 ) -> str:
-    """Sentences that name the likely causes; empty if none was found."""
+    """Return sentences that name the likely causes; empty if no cause was found."""
     if certificate.status in (Status.INTERRUPTED, Status.STOPPED, Status.OPTIMAL):
         return ""
     found = [_indefinite(source), _scale(source.X, names)] if len(source) else []
@@ -55,7 +55,7 @@ def causes(
 
 
 def _indefinite(source: GramSource) -> str:
-    """Whether a block of the kernel matrix is proven to have a negative eigenvalue."""
+    """Return a sentence if a block of the kernel matrix is proven to have a negative eigenvalue."""
     if source.kernel.is_psd:
         return ""
     check = check_kernel(source.kernel, source.X)
@@ -68,7 +68,7 @@ def _indefinite(source: GramSource) -> str:
 
 
 def _scale(X: Any, names: Sequence[str] | None) -> str:
-    """Whether one feature outgrows the others, or is a large constant with a ripple."""
+    """Return a sentence if one feature is far larger than all others, or is large and almost constant."""
     if not (sp.issparse(X) or isinstance(X, np.ndarray)) or X.ndim != 2 or X.shape[0] == X.shape[1]:
         return ""
     if X.dtype.kind not in "fiub":
@@ -104,7 +104,7 @@ def _scale(X: Any, names: Sequence[str] | None) -> str:
 
 
 def _precision(certificate: Certificate, source: GramSource, duals: Sequence[SignedDual]) -> str:
-    """Whether C is so large that rounding exceeds the tolerance, or that the problem is all but a hard margin."""
+    """Return a sentence if C is so large that rounding exceeds the tolerance or the margin is nearly hard."""
     diag = source.kernel.diag(source.exact)
     noise = max(rounding_of(dual, diag, certificate.n_support) for dual in duals)
     bound = max(dual.largest_finite_bound for dual in duals)

@@ -1,8 +1,8 @@
 """From data and a kernel to certified answers for all problems of a fit.
 
 A fit is a family of related problems on one kernel: one for two classes or a regression, one per class pair or per
-class for many classes, and for probabilities each of them again without the samples of a fold. They share prepared
-samples, rows of the kernel matrix and threads; a task with a neighbour begins at the neighbour's answer, on its rows.
+class for many classes, and for probabilities the same without the samples of each fold. All share prepared
+samples, rows of the kernel matrix and threads; a task with a neighbour starts at the neighbour's answer, on its rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin._jit import compile_at_once
+from widemargin._jit import first_fit
 from widemargin.certificate import certify_function
 from widemargin.certificate.certificate import price
 from widemargin.costs import COSTS, threads_for
@@ -47,12 +47,10 @@ if TYPE_CHECKING:
 
 Vector = NDArray[np.float64]
 
-FEW_VARIABLES = 6_000  # of all tasks of a first fit, up to which interpreting some functions costs less than 0.1 s
-
 
 @dataclass(eq=False)
 class _Chain:
-    """A task and those that begin at its answer, run one after the other on one Gram."""
+    """A task and the tasks that start at its answer, run one after another on one Gram."""
 
     numbers: list[int]
     done: int = 0
@@ -64,7 +62,7 @@ class _Chain:
 
 
 def run_chains(run_next: Callable[[_Chain], None], chains: Iterable[_Chain], n_threads: int) -> None:
-    """Run every task of every chain, tasks of one chain one at a time."""
+    """Run all tasks of all chains; tasks of one chain run one at a time."""
     waiting = deque(chain for chain in chains if not chain.is_done)
 
     def work(_: int) -> None:
@@ -77,15 +75,15 @@ def run_chains(run_next: Callable[[_Chain], None], chains: Iterable[_Chain], n_t
             if chain.is_done:
                 chain.gram = None
             elif len(waiting) < n_threads and chain.gram is not None and chain.gram.store is not None:
-                waiting.append(chain)  # the last few in memory take turns, so that threads end together
+                waiting.append(chain)  # the last few in memory alternate, so that threads finish together
             else:
-                waiting.appendleft(chain)  # ended before the next begins, which needs memory for its rows
+                waiting.appendleft(chain)  # finished before the next chain, which needs memory for its rows
 
     run_tiles(work, n_threads, n_threads)
 
 
 class Training:
-    """What the problems of one fit share.
+    """Data and resources that the problems of one fit share.
 
     Parameters
     ----------
@@ -97,13 +95,13 @@ class Training:
         Threads; None means all cores.
     solver : str or callable
         "auto" (the fast block solver), the name of another solver, or a function or object with its signature. One with
-        `fixed_bias` set (Adatron and similar) is given the machine without equality constraint on the kernel K + tau^2,
-        tau the largest |x| in feature space; that machine, with its penalised bias, is what the certificate is about.
+        `fixed_bias` set (Adatron and similar) is given the model without equality constraint on the kernel K + tau^2,
+        tau the largest |x| in feature space; that model, with its penalised bias, is what the certificate is about.
     cancelled : StopSignal or None
-        Where it is set, every problem ends at its next round with what it has (widemargin.monitor.interrupt).
+        When it is set, every problem ends at its next round with its current point (widemargin.monitor.interrupt).
     in_memory : int or None
-        Samples up to which the whole kernel matrix is held in float64; None means gram.source.FULL. With 0 the smallest
-        problem is solved as the large ones are.
+        Samples up to which the whole kernel matrix is held in float64; None means gram.source.FULL. With 0 even the
+        smallest problem is solved like a large one.
     """
 
     def __init__(
@@ -119,7 +117,7 @@ class Training:
     ) -> None:
         self.n_threads = resolve_n_jobs(n_jobs)
         solve = solver_named(solver)
-        if isinstance(kernel, FeatureKernel):  # features are written out once; from here on it is a linear model
+        if isinstance(kernel, FeatureKernel):  # features are computed once; from here on it is a linear model
             X, kernel = kernel.features(X), Linear()
         self.tau2: float | None = None  # a solver for models with fixed bias gets one: K + tau^2, no constraint
         if getattr(solve, "fixed_bias", False):
@@ -131,7 +129,7 @@ class Training:
             from widemargin.training.linear_path import LinearPath  # imported only when needed
 
             self.linear = LinearPath(X) if LinearPath.suits(kernel, X) else None
-        self._forgets = cancelled is None  # an interrupt of one call of `train` is over when the next begins
+        self._forgets = cancelled is None  # an interrupt applies to one call of `train` only
         self.cancelled = StopSignal() if cancelled is None else cancelled
         self.solver = CertifiedSolver(self.source, solve, self.cancelled)
 
@@ -140,7 +138,7 @@ class Training:
     ) -> list[Trained]:
         """Solve every task to the stop rule and certify each answer.
 
-        `watch` may raise KeyboardInterrupt: then every task ends with what it has.
+        `watch` may raise KeyboardInterrupt: then every task ends with its current point.
         classes : the samples of each class, where tasks are about class pairs
         """
         if self._forgets:
@@ -151,8 +149,6 @@ class Training:
         self.source.classes = classes
         if self.tau2 is not None:
             tasks = [replace(task, dual=without_bias(task.dual)) for task in tasks]
-        if sum(len(task.dual) for task in tasks) > FEW_VARIABLES:
-            compile_at_once()
         results: list[Trained | None] = [None] * len(tasks)
         chains = {number: _Chain([number]) for number, task in enumerate(tasks) if task.neighbour is None}
         for number, task in enumerate(tasks):
@@ -163,12 +159,13 @@ class Training:
             first, number = chain.numbers[0], chain.numbers[chain.done]
             rule = stopping if stopping.time_limit is None else stopping.until(deadline)
             begin = None if number == first else results[first]
-            listener = watch if number == first else None  # those that follow are no part of the model
+            listener = watch if number == first else None  # further tasks are not part of the model
             report = self._listener(tasks[number].dual, (number, len(chains)), stopping.tol, listener)
             results[number] = self._train_one(tasks[number], rule, report, begin, chain)
             chain.done += 1
 
-        with single_threaded_blas() if len(self.source) > ROW_TILE else nullcontext():
+        quiet_blas = single_threaded_blas() if len(self.source) > ROW_TILE else nullcontext()
+        with quiet_blas, first_fit(sum(len(task.dual) for task in tasks)):
             try:
                 if len(chains) > 1 and self.linear is None:
                     self.source.share(classes)
@@ -177,9 +174,8 @@ class Training:
                 run_chains(run_next, sorted(chains.values(), key=lambda c: -len(tasks[c.numbers[0]].dual)), n_threads)
             except KeyboardInterrupt as interrupt:
                 self.cancelled.request(status_of(interrupt))
-            run_chains(run_next, chains.values(), 1)  # what an interrupt left out ends at once, at its start
+            run_chains(run_next, chains.values(), 1)  # tasks that an interrupt left out end at their start
         self.source.close()
-        compile_at_once()  # a process that fits again will fit often
         answers = [result for result in results if result is not None]
         return answers if self.tau2 is None else [self._with_bias(answer) for answer in answers]
 
@@ -189,7 +185,7 @@ class Training:
         return self.source.kernel.is_psd
 
     def matrix_of_pairs(self, classes: Sequence[Index]) -> FullGram | None:
-        """The matrix of all samples, if class pairs are to be solved on one and each of them fits a compiled call."""
+        """Return the matrix of all samples if class pairs share one and each pair fits a compiled call, else None."""
         if self.linear is not None or not self.solver.tracks_error or self.cancelled.is_set():
             return None
         if 2 * max(len(members) for members in classes) > tuning.DEFAULT.single:
@@ -200,9 +196,9 @@ class Training:
         return self.source.shared_matrix
 
     def _listener(self, dual: SignedDual, place: tuple[int, int], tol: float, watch: Watch | None) -> Watch:
-        """Listener of one task: ends it where the fit was cancelled, and passes records on.
+        """Return the listener of one task: it ends the task if the fit was cancelled, and passes records on.
 
-        place : number of the task, and how many report
+        place : number of the task, and the number of tasks that report
         """
 
         def report(now: Iteration) -> None:
@@ -222,7 +218,7 @@ class Training:
     def _train_one(
         self, task: Task, stopping: Stopping, watch: Watch, neighbour: Trained | None, chain: _Chain
     ) -> Trained:
-        """The answer to the next task of a chain, on the chain's Gram."""
+        """Return the answer to the next task of a chain, on the chain's Gram."""
         if self.cancelled.is_set() or stopping.time_limit == 0.0:
             status = self.cancelled.status if self.cancelled.is_set() else Status.TIME_LIMIT
             left = self._leave_at_start(task, stopping, status)
@@ -244,7 +240,7 @@ class Training:
         return self.solver.train(task, gram, stopping, watch, known)
 
     def _leave_at_start(self, task: Task, stopping: Stopping, status: Status) -> Trained | None:
-        """The zero solution of a task that is not solved, without kernel values; None if zero is not feasible."""
+        """Return the zero solution of a task that is not solved, without kernel values; None if zero is infeasible."""
         if task.dual.start.any() or task.start is not None:
             return None
         zero, thresholds = np.zeros(task.dual.n_samples), np.zeros(task.dual.n_groups)
@@ -258,13 +254,13 @@ class Training:
         return Trained(solution, replace(certificate, **price(solution)))
 
     def _with_bias(self, trained: Trained) -> Trained:
-        """The answer with K b and thresholds as `split_bias` gives them."""
+        """Return the answer with K b and thresholds from `split_bias`."""
         solution = trained.solution
         Kb, thresholds = self.split_bias(solution.beta, solution.Kb, solution.thresholds)
         return replace(trained, solution=replace(solution, Kb=Kb, thresholds=thresholds))
 
     def split_bias(self, beta: Vector, Kb: Vector, thresholds: Vector) -> tuple[Vector, Vector]:
-        """K b and thresholds without the bias of K + tau^2, which is tau^2 sum b; other models stay as they are."""
+        """Return K b and thresholds without the bias tau^2 sum b of kernel K + tau^2; unchanged for other models."""
         if self.tau2 is None:
             return Kb, thresholds
         part = self.tau2 * float(beta.sum())
@@ -272,7 +268,7 @@ class Training:
 
 
 def begin_at(neighbour: Solution, task: Task, gram: Gram) -> tuple[Task, Scores | None]:
-    """The task at the neighbour's answer, brought into its box, and K b there; as it was if that is not possible."""
+    """Return the task started at the neighbour's answer, moved into its box, and K b there; unchanged if impossible."""
     start = restart(task.dual, neighbour.beta)
     if start is None:
         return task, None

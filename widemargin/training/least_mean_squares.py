@@ -28,13 +28,13 @@ from widemargin.monitor.status import Status
 from widemargin.solvers.lms_steps import step_along
 from widemargin.training.kernel_system import KernelSystem, Rule
 
-DIVERGED = 1e6  # times the first error: beyond, the learning rate is too large for these data
+DIVERGED = 1e6  # multiple of the first error beyond which the learning rate is too large for the data
 
 Order = NDArray[np.int64]
 
 
 def safe_rate(system: KernelSystem, noise: float, single: bool) -> float:
-    """A rate at which nothing diverges, of single or of batch steps."""
+    """Return a rate at which single or batch steps cannot diverge."""
     if single:
         bound = float(system.diagonal.max(initial=0.0))
     else:
@@ -44,7 +44,7 @@ def safe_rate(system: KernelSystem, noise: float, single: bool) -> float:
 
 
 def sweep(system: KernelSystem, order: Order, y: Vector, beta: Vector, rate: float, noise: float) -> float:
-    """Single steps for the samples in the given order, which change beta; the norm of the errors met on the way."""
+    """Make single steps on the samples in the given order, changing beta; return the norm of the errors seen."""
     total = 0.0
     for start in range(0, len(order), ROW_TILE):
         chosen = order[start : start + ROW_TILE]
@@ -61,7 +61,7 @@ def walk(
     rng: np.random.RandomState | None = None,
     watch: Watch | None = None,
 ) -> tuple[Vector, list[float], Status]:
-    """Passes over the samples from coefficients of zero: batch steps, or single ones in the order that `rng` draws."""
+    """Make passes over the samples from zero coefficients: batch steps, or single steps in the order drawn by `rng`."""
     started = time.perf_counter()
     beta, size, tiles = np.zeros(len(y)), float(np.linalg.norm(y)), system.tiles(0.0)
     errors: list[float] = []

@@ -1,6 +1,6 @@
-"""SVC and SVR with a linear kernel by the linear solvers: the same model, without a kernel matrix.
+"""SVC and SVR with a linear kernel, solved by the linear solvers: the same model, without a kernel matrix.
 
-The answer is that of the kernel solvers: signed multipliers that sum to zero. It is certified as every other, with
+The answer has the same form as that of the kernel solvers: signed multipliers that sum to zero. It is certified with
 K b = X (X'b) recomputed; if the certificate does not hold, the block solver continues from these multipliers.
 """
 
@@ -49,7 +49,7 @@ class LinearPath:
         return X.shape[0] >= FEWEST and (X.shape[1] <= DEFAULT.most_features or (sp.issparse(X) and X.format == "csr"))
 
     def train(self, dual: SignedDual, index: Index | None, stopping: Stopping, watch: Watch) -> Trained | None:
-        """Solution and certificate of one problem; None for problems of another kind."""
+        """Return solution and certificate of one problem; None for problems of another kind."""
         if len(dual) < FEWEST or stopping.max_iter >= 0 or stopping.criterion == "objective" or not _is_linear(dual):
             return None
         began = time.perf_counter()
@@ -80,10 +80,10 @@ class LinearPath:
 
         limits = replace(stopping, criterion="gap", max_iter=MOST_STEPS)
         answer = solve_linear(linear_problem(rows, dual), LinearRun(limits, report, decide))
-        if found is None or not answer.status.converged:  # else it was computed to be accepted
+        if found is None or not answer.status.converged:  # else it was computed to accept the answer
             found = certified(answer)
         beta, scores, certificate = found
-        near_enough = certificate.holds and not answer.status.on_request  # it may have stalled there
+        near_enough = certificate.holds and not answer.status.on_request  # the solver may have stalled there
         solution = Solution(
             beta=beta,
             Kb=scores.values,
@@ -101,13 +101,13 @@ class LinearPath:
 
 
 def _feasible(dual: SignedDual, beta: Vector) -> Vector:
-    """Multipliers whose sum is what the problem asks: Newton steps leave it off by their own rounding."""
+    """Return multipliers with the exact sum of the problem, from which Newton steps deviate by rounding."""
     restored = restart(dual, beta)
     return beta if restored is None else restored
 
 
 def _is_linear(dual: SignedDual) -> bool:
-    """Whether a problem is a C-machine with bias: one sum that is zero, losses all linear or all squared."""
+    """Whether a problem is a C-SVM with bias: one sum that is zero, losses all linear or all squared."""
     if dual.n_groups != 1 or dual.row is not None or dual.sign is not None or dual.start.any():
         return False
     finite, squared = np.isfinite(dual.upper) & np.isfinite(dual.lower), dual.diagonal > 0.0

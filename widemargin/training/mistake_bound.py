@@ -1,10 +1,10 @@
-"""How many mistakes a perceptron can make: at most R^2 / margin^2 on separable data, however often they are repeated.
+"""Bound on the mistakes of a perceptron: at most R^2 / margin^2 on separable data, for any number of passes.
 
     R = max |phi(x_i)|,    margin = min y_i u'phi(x_i) for some u of length one
 
-Any u with a positive margin proves a bound; the hard-margin machine without bias has the largest margin and so proves
-the smallest. The margin used here is that of the machine as it was found, not as it would be at the exact optimum: the
-bound holds for sure, and is as small as the tolerance allows.
+Any u with a positive margin proves a bound; the hard-margin SVM without bias has the largest margin and so proves
+the smallest. The margin used here is that of the computed model, not of the exact optimum: the bound is therefore
+certain, and as small as the tolerance allows.
 
 See  Novikoff (1962); Cristianini & Shawe-Taylor (2000), Theorem 2.3; Ng & Ma, CS229 notes, on the perceptron.
 """
@@ -23,19 +23,19 @@ from widemargin.problems.classification import hinge
 from widemargin.training.fit import Training
 from widemargin.training.task import Task
 
-TOL = 1e-6  # of the hard-margin machine: the margin is then known to about as many digits
+TOL = 1e-6  # of the hard-margin SVM: about the relative accuracy of the margin
 
 
 @dataclass(frozen=True)
 class MistakeBound:
-    """The bound on the mistakes of a perceptron beside what it made.
+    """Novikoff's bound on the mistakes of a perceptron, and the number of mistakes made.
 
     Attributes
     ----------
     radius : float
         Length of the longest feature vector.
     margin : float
-        Distance of the closest sample from the hyperplane of the hard-margin machine through the origin; 0 if there is
+        Distance of the closest sample from the hyperplane of the hard-margin SVM through the origin; 0 if there is
         none.
     bound : float
         (radius / margin)^2, infinite where the data are not separable.
@@ -50,7 +50,7 @@ class MistakeBound:
 
     @property
     def holds(self) -> bool:
-        """Whether the perceptron kept to the bound; on the data it was trained on it must."""
+        """Whether the number of mistakes is within the bound, as it must be on the training data."""
         return self.mistakes <= self.bound
 
     def __str__(self) -> str:
@@ -65,7 +65,7 @@ class MistakeBound:
 def bound_mistakes(
     kernel: Kernel, X: Any, sign: NDArray[np.float64], mistakes: int, n_jobs: int | None, time_limit: float | None
 ) -> MistakeBound:
-    """The bound by the hard-margin machine on the same kernel, without bias of its own."""
+    """Return the bound by the hard-margin SVM with the same kernel, without a bias."""
     radius = float(np.sqrt(kernel.diag(kernel.prepare(X, np.float64)).max(initial=0.0)))
     dual = replace(hinge(sign, np.full(len(sign), np.inf)), n_groups=0)
     stopping = Stopping(TOL, time_limit=time_limit)

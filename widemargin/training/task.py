@@ -18,9 +18,9 @@ class Task:
     """One problem of a fit.
 
     dual : the problem
-    index : the samples it is about: None for all, an index array, or two classes of the fit
-    start : a feasible beta to begin at
-    neighbour : number of another task on the same samples; this one begins at its answer, brought into its own box
+    index : its samples: None for all, an index array, or two classes of the fit
+    start : a feasible beta
+    neighbour : number of a task on the same samples whose answer, moved into this task's box, is the start
     """
 
     dual: SignedDual

@@ -1,4 +1,4 @@
-"""A solver wrapped so that its passes are recorded: how the figures of convergence are made."""
+"""A wrapper that records the passes of a solver, for convergence plots."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Trace(History):
     """
 
     def of(self, solver: str | Callable[..., Solution] = "auto") -> Traced:
-        """The same solver, recorded by this trace."""
+        """Return the solver wrapped so that this trace records it."""
         return Traced(solver_named(solver), self)
 
     def __len__(self) -> int:
@@ -57,7 +57,7 @@ class Traced:
 
     @property
     def fixed_bias(self) -> bool:
-        """Whether the solver wants machines without equality constraint (training/fit.py)."""
+        """Whether the solver needs problems without equality constraint (training/fit.py)."""
         return bool(getattr(self.solve, "fixed_bias", False))
 
     @property

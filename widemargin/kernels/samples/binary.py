@@ -16,7 +16,7 @@ from widemargin.kernels.kernel import RepresentationMismatch
 from widemargin.kernels.samples.raw import ROWS_AT_A_TIME, Matrix, SampleRange, as_dense, parts_of
 
 WORD = 64  # bits of a machine word
-LARGEST_VALUE = 1e100  # whose square is still far from overflow
+LARGEST_VALUE = 1e100  # largest value whose square is far from overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class BinaryRows(SampleRange):
         return replace(self, start=0, stop=len(inside), words=words, all_squares=squares)
 
     def adopt(self, matrix: Matrix) -> BinaryRows:
-        """Pack new data, or say that they hold other values."""
+        """Pack new data; raise RepresentationMismatch if they contain other values."""
         if not holds_only(matrix, self.values):
             raise RepresentationMismatch(
                 f"The samples prepared before hold the values {self.values} only and the new data hold others."
@@ -60,11 +60,11 @@ class BinaryRows(SampleRange):
         return binary_rows(matrix, self.dtype, self.values)
 
     def by_row(self) -> NDArray[np.uint64]:
-        """What compiled loops read left samples from."""
+        """Left samples for compiled loops."""
         return self.words if self.start == 0 else np.ascontiguousarray(self.words[:, self.start : self.stop])
 
     def by_column(self) -> tuple[NDArray[np.uint64], int, int]:
-        """What compiled loops read right samples from, and their numbers there."""
+        """Right samples for compiled loops, and their range."""
         return self.words, self.start, self.stop
 
 
@@ -77,7 +77,7 @@ def holds_only(matrix: Matrix, values: tuple[float, float] = (0.0, 1.0)) -> bool
 
 
 def two_values(matrix: Matrix) -> tuple[float, float] | None:
-    """The two values that a matrix consists of; None where there are more."""
+    """Return the two values that a matrix consists of; None if there are more."""
     entries = matrix.data if sparse.issparse(matrix) else matrix
     first = entries.flat[:ROWS_AT_A_TIME] if entries.size else np.zeros(1)
     low, high = float(first.min()), float(first.max())

@@ -1,4 +1,4 @@
-"""The choice of a representation: the fastest one in which the values come out the same.
+"""The choice of a representation: the fastest one that preserves the values.
 
 0/1 values        BinaryRows, for dense data always, for sparse data while the packed words are few; for kernels that
                   depend on distances only, any two values
@@ -28,7 +28,7 @@ from widemargin.kernels.samples.raw import (
 )
 from widemargin.kernels.samples.sparse import SparseRows, sparse_rows
 
-SPARSE_WORDS = 8  # packed words up to which sparse 0/1 data are packed: beyond, the lists of an inverted index win
+SPARSE_WORDS = 8  # packed words up to which sparse 0/1 data are packed: beyond, an inverted index is faster
 OFFSET = 16.0  # float64 data are moved to their centre when it is this much farther from 0 than they spread, squared
 
 
@@ -77,7 +77,7 @@ def represent(
 
 
 def follow(matrix: Matrix, like: Samples) -> Samples:
-    """Bring a matrix into the representation of `like`."""
+    """Convert a matrix to the representation of `like`."""
     if not isinstance(like, BinaryRows | SparseRows | DenseRows | DenseColumns):
         raise RepresentationMismatch(f"Vectors cannot be brought into the representation {type(like).__name__}.")
     check_features(matrix, like.n_features)
@@ -85,7 +85,7 @@ def follow(matrix: Matrix, like: Samples) -> Samples:
 
 
 def _origin(matrix: NDArray, dtype: np.dtype) -> NDArray[np.float64] | None:
-    """The centre of the data where moving there is worth a copy: in float32 always, in float64 for remote data."""
+    """Return the centre of the data if a shift is worth a copy: always in float32, for remote data in float64."""
     centre = mean_row(matrix)
     if dtype == np.float32:
         return centre

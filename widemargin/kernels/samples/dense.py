@@ -97,11 +97,11 @@ class DenseColumns(SampleRange):
         return dense_columns(as_dense(matrix), self.dtype, self.origin)
 
     def by_row(self) -> NDArray:
-        """What compiled loops read left samples from."""
+        """Left samples for compiled loops."""
         return np.ascontiguousarray(self.view().T)
 
     def by_column(self) -> tuple[NDArray, int, int]:
-        """What compiled loops read right samples from, and their numbers there."""
+        """Right samples for compiled loops, and their range."""
         return self.columns, self.start, self.stop
 
     def view(self) -> NDArray:
@@ -128,7 +128,7 @@ class DenseColumns(SampleRange):
 
 
 def dense_rows(matrix: NDArray, dtype: DTypeLike, origin: NDArray[np.float64] | None = None) -> DenseRows:
-    """Samples by row; a matrix that already has the right order and precision is kept, not copied."""
+    """Return samples by row; a matrix of the right order and precision is not copied."""
     dtype = np.dtype(dtype)
     if origin is None and matrix.dtype == dtype and matrix.flags.c_contiguous:
         values = np.asarray(matrix)
@@ -141,7 +141,7 @@ def dense_rows(matrix: NDArray, dtype: DTypeLike, origin: NDArray[np.float64] | 
 def dense_columns(
     matrix: NDArray, dtype: DTypeLike, origin: NDArray[np.float64] | None = None, *, moved: bool = False
 ) -> DenseColumns:
-    """Samples by feature; `moved` says that the origin has been subtracted already."""
+    """Return samples by feature; `moved` means that the origin has already been subtracted."""
     n, d = matrix.shape
     columns = np.empty((d, n), dtype)
     _convert(matrix, None if moved else origin, columns.T)

@@ -52,19 +52,19 @@ def strips_of(rows: NDArray) -> NDArray:
 
 
 def is_mostly_zero(samples: DenseRows) -> bool:
-    """Whether few enough values were not zero before the samples were moved, as far as some of them tell."""
+    """Whether most values were zero before the samples were moved, judged by some of them."""
     some = some_of(samples.values)
     return bool(np.count_nonzero(some != moved_zero(samples)) <= MOSTLY_ZERO * some.size)
 
 
 def moved_zero(samples: DenseRows) -> NDArray:
-    """What became of a sample of zeros."""
+    """Return the moved position of a zero sample."""
     origin = np.zeros(samples.n_features) if samples.origin is None else samples.origin
     return (-origin).astype(samples.dtype)
 
 
 def squares_unmoved(samples: DenseRows) -> NDArray[np.float64]:
-    """A bound on |x|^2 of each sample before it was moved, and after it was moved back: (|x - o| + |o|)^2 or less."""
+    """Bound on |x|^2 of each sample before it was moved and after it was moved back: at most (|x - o| + |o|)^2."""
     origin = np.zeros(samples.n_features) if samples.origin is None else samples.origin
     squares = samples.squares + 2.0 * (samples.values @ origin.astype(samples.dtype)) + origin @ origin
     largest = (np.sqrt(samples.squares) + np.linalg.norm(origin)) ** 2
@@ -78,7 +78,7 @@ def longest_sums(samples: DenseRows) -> tuple[int, int]:
 
 
 def sparse_tiles_of(samples: DenseRows, factor: float) -> SparseVectors:
-    """Dense samples that are mostly zeros, brought back to where they were before they were moved; factor of |x|^2."""
+    """Return dense samples that are mostly zeros in sparse tiles, moved back to their origin; factor of |x|^2."""
     n, d = samples.values.shape
     zero = moved_zero(samples)
     origin = np.zeros(d) if samples.origin is None else samples.origin

@@ -1,4 +1,4 @@
-"""Samples of any kind, kept as they are: strings, graphs, rows of an array or of a sparse matrix."""
+"""Samples of any kind, not converted: strings, graphs, rows of an array or of a sparse matrix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from widemargin.kernels.samples.raw import read_precision
 
 @dataclass(frozen=True, eq=False)
 class Objects(Samples):
-    """A collection handed to a user's function in parts.
+    """A collection passed to a user's function in parts.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Reading what users pass as X (one sentence when it cannot be read, no copy when none is needed), and ranges of it."""
+"""Reading X as passed by users, with clear errors and without needless copies, and ranges of samples."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from widemargin.kernels.kernel import Samples
 Matrix: TypeAlias = Any  # a two-dimensional array or sparse.csr_array; scipy has no types to say so
 
 MOSTLY_ZERO = 0.3  # share of values that are not zero up to which only those are multiplied
-ROWS_LOOKED_AT = 1000  # from which properties of the data are estimated
-ROWS_AT_A_TIME = 4096  # so that intermediate results stay small: in the cache, and off the heap
+ROWS_LOOKED_AT = 1000  # rows from which properties of the data are estimated
+ROWS_AT_A_TIME = 4096  # rows per part: intermediate results fit the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class SampleRange(Samples):
 
 
 def read_precision(dtype: DTypeLike) -> np.dtype:
-    """float32 or float64 as a dtype, or a sentence."""
+    """Return float32 or float64 as a dtype; raise an error for any other precision."""
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
         raise ValueError(f"Kernels compute in float32 or float64, not in {dtype}: ask for one of the two.")
@@ -70,7 +70,7 @@ def read_matrix(X: Any) -> Matrix:
 
 
 def parts_of(rows: Any) -> Iterator[slice]:
-    """Some thousand rows at a time."""
+    """Iterate over parts of some thousand rows."""
     return (slice(start, start + ROWS_AT_A_TIME) for start in range(0, rows.shape[0], ROWS_AT_A_TIME))
 
 
@@ -80,7 +80,7 @@ def some_of(rows: NDArray) -> NDArray:
 
 
 def check_features(matrix: Matrix, expected: int) -> None:
-    """New data must have as many features as the data prepared before."""
+    """Raise ValueError unless new data have as many features as the data prepared before."""
     if matrix.shape[1] != expected:
         raise ValueError(
             f"The new data have {matrix.shape[1]} features and the data prepared before have {expected}: "

@@ -1,7 +1,7 @@
 """Sparse vectors: frequent features dense, the rest by an inverted index.
 
 A feature present in many samples is cheaper in a small dense matrix product than through lists; a rare one costs next
-to nothing in the lists. The split is made once and kept by everything prepared `like` these samples.
+to nothing in the lists. The split is made once and used by all samples prepared `like` these.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FREQUENT = 0.14  # share of the samples from which a feature goes to the dense p
 
 @dataclass(eq=False)
 class SparseStore:
-    """The data behind `SparseRows`: what is shared by all tiles of one preparation.
+    """The data of `SparseRows`, shared by all tiles of one preparation.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ def _split(matrix: sparse.csr_array, dtype: np.dtype, frequent_columns: NDArray[
 
 
 def _are_whole(values: NDArray) -> bool:
-    """Whether all values are whole numbers, as given; the first part decides for nearly all data where they are not."""
+    """Whether all given values are integers; for nearly all other data the first part already decides."""
     with np.errstate(invalid="ignore"):
         return all(bool((values[part] == np.rint(values[part])).all()) for part in parts_of(values))
 

@@ -1,4 +1,4 @@
-"""What the kernels of counted substrings share: reading strings, agreeing on columns, normalising.
+"""Base class of kernels of counted substrings: reading strings, choosing columns, normalising.
 
     k(s, t) = phi(s)'phi(t)                                normalize=False
     k(s, t) = phi(s)'phi(t) / (|phi(s)| |phi(t)|)          normalize=True; 0 where a string has no features
@@ -34,7 +34,7 @@ MOST_ENTRIES = 2_000_000_000  # largest number of features, over all strings, th
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What the columns stand for.
+    """The meaning of the columns.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class KmerKernel(FeatureKernel):
     normalize: bool
 
     def _patterns(self) -> Sequence[tuple[Pattern, float]]:
-        """What is counted, and the weight of each count; by default all substrings of k letters."""
+        """Return the patterns to count and their weights; by default all substrings of k letters."""
         return [(Pattern.solid(self.k), 1.0)]
 
     def _check_strings_options(self) -> None:
@@ -114,7 +114,7 @@ class KmerKernel(FeatureKernel):
 
 
 def check_whole(name: str, value: Any, least: int) -> int:
-    """A whole number of at least `least`, or a sentence."""
+    """Return an integer not smaller than `least`; raise ValueError otherwise."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number, {least} or more; got {value!r}.")
     return int(value)
@@ -126,7 +126,7 @@ def _squared_lengths(parts: Sequence[tuple[Counts, float]]) -> NDArray[np.float6
 
 
 def _in_columns(part: Counts, known: NDArray[np.int64] | None, width: int) -> sparse.csr_array:
-    """The counts in the columns of known names; those of other names are dropped."""
+    """Return the counts in the columns of known names; other names are dropped."""
     if known is part.names or known is None or part.names is None:  # the same, or names are columns for both
         return part.matrix
     _, column, own = np.intersect1d(known, part.names, assume_unique=True, return_indices=True)

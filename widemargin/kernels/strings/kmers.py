@@ -61,7 +61,7 @@ class Counts:
 
 
 def is_exact(n_letters: int, k: int) -> bool:
-    """Whether different windows of k letters have different names for sure."""
+    """Whether different windows of k letters are certain to have different names."""
     return n_letters**k < PRIME
 
 
@@ -128,7 +128,7 @@ def multiply(a, b):
 
 @jit
 def append(name, base, letter):
-    """Name of a window that goes on with a letter: name base + letter mod p."""
+    """Return the name of a window extended by a letter: name base + letter mod p."""
     name = multiply(name, base) + np.int64(letter)
     return name - PRIME if name >= PRIME else name
 
@@ -143,7 +143,7 @@ def name_windows(codes, starts, positions, length, base, high):
     rows = np.zeros(n + 1, np.int64)
     place = 0
     for s in range(n):
-        run = 0  # letters since the last that no window may hold
+        run = 0  # letters since the last alien letter or break
         name = 0
         for i in range(starts[s], starts[s + 1]):
             if codes[i] == BREAK or (solid and codes[i] == ALIEN):

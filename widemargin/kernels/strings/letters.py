@@ -5,7 +5,7 @@ such as N in DNA; without one, whatever characters occur are the letters. "dna" 
 capitals, and "dna" reads U as T.
 
 Both strands   with reverse_complement a string represents itself and its reverse complement, the other strand of
-               the double helix read backwards: phi(s) + phi(rc(s)). The two are laid one behind the other with a
+               the double helix read backwards: phi(s) + phi(rc(s)). The two are concatenated with a
                BREAK in between, which no window crosses.
 """
 
@@ -42,7 +42,7 @@ class Letters:
 
 
 def read_strings(X: Any) -> list[str]:
-    """A list of strings from a list, an array, a column of a table; or a sentence."""
+    """Return a list of strings from a list, an array or a table column; raise an error for other data."""
     if isinstance(X, str | bytes):
         raise TypeError(
             f"A string kernel takes a list of strings, one per sample, and got a single one: {X[:20]!r}. "
@@ -67,7 +67,7 @@ def read_strings(X: Any) -> list[str]:
 
 
 def check_alphabet(alphabet: Any, reverse_complement: bool) -> str | None:
-    """An alphabet that can be used, or a sentence."""
+    """Return the alphabet to use; raise ValueError if it is invalid."""
     if alphabet is None:
         return "dna" if reverse_complement else None
     if not isinstance(alphabet, str) or len(alphabet) < 2 or len(set(alphabet)) != len(alphabet):
@@ -137,6 +137,6 @@ def _both_strands(codes: NDArray[np.uint32], starts: NDArray[np.int64]) -> tuple
 
 
 def _short(value: Any) -> str:
-    """A value in short, for error messages."""
+    """Return a shortened representation of a value, for error messages."""
     text = repr(value)
     return text if len(text) <= 40 else text[:37] + "..."

@@ -2,7 +2,7 @@
 
     phi_u(s) = sum over all ways to spell u by letters i_1 < ... < i_k of s of decay^(i_k - i_1 + 1)
 
-There are far too many features to write out, but the kernel follows from a recursion over the prefixes of both strings,
+There are far too many features to compute, but the kernel follows from a recursion over the prefixes of both strings,
 k |s| |t| steps in all. With D_0 = 1 and, for l = 1, ..., k,
 
     S_l(i, j) = decay^2 D_(l-1)(i-1, j-1) where s_i = t_j, else 0
@@ -127,7 +127,7 @@ class Subsequence(Kernel):
         return (samples.own > 0).astype(np.float64) if self.normalize else samples.own.copy()
 
     def errors(self, samples: EncodedStrings) -> ErrorTerms:  # type: ignore[override]
-        """Of the recursion in float64, and of the values in their own precision.
+        """Errors of the recursion in float64, and of the values in their own precision.
 
         All D are >= 0, and D_l(i, j) is at least decay D_l(i-1, j), decay D_l(i, j-1) and decay^2 D_l(i-1, j-1). So a
         step rounds by at most STEP_ERROR u D_l(i, j), and an error made at (i', j') arrives at (i, j) times
@@ -141,7 +141,7 @@ class Subsequence(Kernel):
         return multiplicative(2.0 * recursion + 8.0 * unit_of(samples.dtype), factor, size)
 
     def _underflows(self, strings: EncodedStrings, steps: float) -> NDArray[np.bool_]:
-        """Strings s whose k(s, s) is so small, or zero for no other reason, that underflow matters beside it.
+        """Return the strings s whose k(s, s) is so small, or zero because of underflow, that underflow matters.
 
         Underflow costs at most the smallest normal number in each of 8 k `steps` operations: two units of k(s, s) if
         that is larger than that many by a factor of 1 / u. No k(s, s) but 0 is below decay^(2 |s|).

@@ -1,7 +1,7 @@
-"""The block of a problem in memory: the whole problem, or one that grows by the worst violators without a row.
+"""The block of a problem in memory: the whole problem, or a block that grows by the worst violators.
 
-Which of the two is known from the type of the store: a full matrix has all rows, and nothing that a growing block needs
-is compiled for it.
+The type of the store determines which of the two applies: a full matrix has all rows, so that the code for growing
+blocks is not compiled for it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from widemargin.gram.row_store import evaluate_rows, gather_square, has_all_rows
 from widemargin.problems.optimality import gradient_and_value, scan_groups, slopes, violation_of
 from widemargin.solvers.in_memory.violators import extreme_slopes, take_worst
 
-NEW = 24  # variables that get a row in a round: with more, some are evaluated in vain; fewer take more rounds
-FIRST_CAPACITY = 256  # variables the block has room for at first; doubled when it is full
+NEW = 24  # variables that get a row in a round: more would include useless rows, fewer take more rounds
+FIRST_CAPACITY = 256  # initial capacity of the block in variables; doubled when it is full
 
 
 class ActiveBlock(NamedTuple):
-    """The variables that take part, and their kernel matrix.
+    """The active variables and their kernel matrix.
 
     active : their numbers; each has a row
     K : kernel matrix, with room for more
-    rise, fall : slopes of the other variables less K b, which stay what they are while those take no part; infinite
-        where a direction is closed, and for the active ones
+    rise, fall : slopes minus K b of all other variables, constant while these are inactive; infinite
+        where a direction is closed, and for active variables
     """
 
     active: NDArray[np.int64]
@@ -37,14 +37,14 @@ class ActiveBlock(NamedTuple):
 
 
 def begin_block(store, terms, beta):
-    """The block at the start."""
+    """Return the initial block."""
     return (_whole_block if has_all_rows(store) else _growing_block)(store, terms, beta)
 
 
 def evaluate_and_choose(store, terms, beta, Kb, block, tol, table):
     """Fill `table` with the thresholds (`scan_groups`); returns the variables to get a row, and the dual value.
 
-    Of a growing block, columns 2 and 3 (sum and number of free slopes) and the value are found only where the problem
+    For a growing block, columns 2 and 3 (sum and number of free slopes) and the value are computed only if the problem
     is solved.
     """
     choose = _evaluate_whole if has_all_rows(store) else _evaluate_growing
@@ -52,7 +52,7 @@ def evaluate_and_choose(store, terms, beta, Kb, block, tol, table):
 
 
 def add_to_block(store, terms, block, new):
-    """The block with the new variables, whose rows are evaluated."""
+    """Return the block with the new variables added and their rows evaluated."""
     return (_unchanged_block if has_all_rows(store) else _enlarged_block)(store, terms, block, new)
 
 
@@ -92,7 +92,7 @@ def _growing_block(store, terms, beta):
     q = 0
     for t in range(n):
         rise[t], fall[t] = np.inf, -np.inf
-        if store.slot[t] >= 0 and beta[t] != 0.0:  # others with a row join when they violate
+        if store.slot[t] >= 0 and beta[t] != 0.0:  # other variables with a row are added when they violate
             active[q] = t
             q += 1
         else:
@@ -175,7 +175,7 @@ def scan_point(terms, beta, Kb, table):
     f = np.empty(beta.shape[0])
     value = gradient_and_value(Kb, beta, terms.linear_term, terms.diagonal, terms.epsilon, f)
     found = scan_groups(f, beta, terms.lower, terms.upper, terms.epsilon, terms.starts, table.shape[0])
-    for g in range(table.shape[0]):  # assigning slices would compile the message of an error that cannot come: 3 s
+    for g in range(table.shape[0]):  # slice assignment would compile an error message that cannot occur: 3 s
         for k in range(4):
             table[g, k] = found[g, k]
     return value
@@ -183,7 +183,7 @@ def scan_point(terms, beta, Kb, table):
 
 @jit(inner=True)
 def widen_by_active(terms, beta, Kb, active, table):
-    """Lowest and highest slopes of each group, those of the active variables counted."""
+    """Widen the lowest and highest slopes of each group by those of the active variables."""
     for t in active:
         g = 0
         while t >= terms.starts[g + 1]:

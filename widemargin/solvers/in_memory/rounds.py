@@ -5,9 +5,9 @@ Given    a store, the terms of the dual, beta and K b, a Rule
 Returns  beta and K b changed in place; Progress: steps, rounds, thresholds of the groups, lowest curvature
 Round    evaluate -> choose: the worst violators without a row get one and stay (growing.py) -> solve the block of all
          variables with rows -> K b += rows of what moved, in float64. Where every row is in the store from the start,
-         the block is the whole problem and one round is usually enough; in float32 others remove what rounding left.
+         the block is the whole problem and one round is usually enough; in float32 more rounds reduce rounding errors.
 Why      small problems and class pairs take microseconds to a millisecond: rounds in Python would cost more than the
-         work. What does not end here goes on in on_demand/ from the point it came to.
+         work. Problems that do not finish here are continued in on_demand/ from the point reached.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from widemargin.solvers.in_memory.growing import add_to_block, begin_block, eval
 from widemargin.solvers.steps.block import Block
 from widemargin.solvers.steps.pairs import solve_pairs
 
-INNER_SHARE = 0.1  # of the violation: how far a block is solved before new variables are asked for
-ROUNDS_WHOLE, ROUNDS_GROWING = 10, 200  # at most, with all rows known and otherwise
+INNER_SHARE = 0.1  # share of the violation to which a block is solved before new variables are added
+ROUNDS_WHOLE, ROUNDS_GROWING = 10, 200  # limits on rounds, with all rows in memory and otherwise
 
 STEPS, ROUNDS = range(2)  # entries of Progress.counts
 VIOLATION, CURVATURE, OBJECTIVE = range(3)  # entries of Progress.reached
@@ -43,7 +43,7 @@ class Rule(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """What a call reached, filled in place.
+    """Result of a call, filled in place.
 
     counts : steps, rounds
     reached : violation, lowest curvature, value of the minimised dual (where the problem is solved)
@@ -56,7 +56,7 @@ class Progress(NamedTuple):
 
 
 def new_progress(n_groups: int) -> Progress:
-    """Of a solve that begins."""
+    """Return the progress record of a new solve."""
     return Progress(np.zeros(2, np.int64), np.zeros(3), np.empty((n_groups, 4)))
 
 
@@ -100,7 +100,7 @@ def solve_rounds(store, terms, beta, Kb, rule, keys, progress):
 
 @jit(inner=True)
 def restrict(active, terms, beta, Kb, midpoints, diag, K, keys):
-    """The problem of the active variables, the others held where they are, as a Block."""
+    """Return the problem of the active variables, with all others fixed, as a Block."""
     q, n_groups = active.shape[0], midpoints.shape[0]
     f, total_diagonal = np.empty(q, K.dtype), np.empty(q, K.dtype)
     values = np.empty((5, q))
@@ -124,11 +124,11 @@ def restrict(active, terms, beta, Kb, midpoints, diag, K, keys):
 
 @jit(inner=True)
 def join(active, answer, beta, rows, slot, Kb):
-    """Take the answer of the active variables: K b += rows of what moved; False for a step without end, not taken."""
+    """Insert the answer of the active variables, K b += rows of what moved; False for an infinite step, not taken."""
     moved, change = np.empty(active.shape[0], np.int64), np.empty(active.shape[0])
     count = 0
     for k in range(active.shape[0]):
-        if not abs(answer[k]) < np.inf:  # the general solver will name the cause
+        if not abs(answer[k]) < np.inf:  # the general solver reports the cause
             return False
         if answer[k] != beta[active[k]]:
             moved[count] = slot[active[k]]

@@ -7,7 +7,7 @@ import numpy as np
 from widemargin._jit import REASSOCIATE, jit
 from widemargin.solvers.steps.packed_keys import larger
 
-BINS = 64  # of the histogram that finds the worst without sorting
+BINS = 64  # bins of the histogram that replaces sorting
 
 
 @jit(fastmath=REASSOCIATE, inner=True)
@@ -28,7 +28,7 @@ def take_worst(Kb, outside, group, midpoint, found, count, room):
     """Write the `room` worst violators of a group on either side to found[count:]; returns the new count."""
     rise, fall = outside
     first, last = group
-    number = np.empty((2, last - first), np.int64)  # violators that would rise, and those that would fall, ...
+    number = np.empty((2, last - first), np.int64)  # violators that can rise, and violators that can fall, ...
     amount = np.empty((2, last - first))  # ... and by how much they violate
     rising = falling = 0
     for t in range(first, last):

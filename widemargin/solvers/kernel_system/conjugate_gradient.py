@@ -1,4 +1,4 @@
-"""Conjugate gradients with a pair of bounds that close in on the answer.
+"""Conjugate gradients with converging lower and upper bounds.
 
 Solves   A a = y for A = K + D, several right-hand sides at once, each with its own recursion and one product per step
 Given    products with A, the preconditioner M <= A, a start
@@ -17,7 +17,7 @@ Error    The same number bounds every prediction f(x) = k(x)'a: by Cauchy and Sc
          These are the bounds of exact arithmetic, and they decide when to stop; certificate/system_bounds.py proves
          them for the coefficients that were found, with rounding errors counted.
 Ends     when r'M^-1 r is small enough for every right-hand side; at max_iter, at the deadline, on Ctrl-C; or STALLED
-         when rounding stops it, INDEFINITE when a direction of no or negative curvature shows that K is
+         when rounding stops progress, INDEFINITE when a direction of zero or negative curvature shows that K is
          not positive semi-definite
 """
 
@@ -36,12 +36,12 @@ from widemargin.monitor.status import Status
 from widemargin.solvers.kernel_system.preconditioner import Preconditioner
 
 MOST_STEPS = 5000  # by default
-PATIENCE = 60  # steps without a new best before rounding is taken to have stopped the method
+PATIENCE = 60  # steps without a new best error after which rounding is assumed to be the limit
 
 
 @dataclass
 class Descent:
-    """What a run of conjugate gradients leaves.
+    """Result of a run of conjugate gradients.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Descent:
 
 
 class ShiftedKernel:
-    """A = K + D with its preconditioner M: what conjugate gradients need of a system."""
+    """A = K + D with its preconditioner M, as conjugate gradients use it."""
 
     def __init__(self, tiles: KernelTiles, M: Preconditioner) -> None:
         self.tiles, self.M = tiles, M
@@ -84,11 +84,11 @@ def descend(
     deadline: float = float("inf"),
     watch: Callable[[int, Vector, Vector, Matrix], bool | None] | None = None,
 ) -> Descent:
-    """Minimise the energy from a start whose residual is given; the answer is what must be added to the start.
+    """Minimise the energy from a start whose residual is given; return the correction to the start.
 
     goal : (m,) r'M^-1 r at which a right-hand side is done
     lower : (m,) lower bounds at the start, zero where it is left out
-    watch : called with the step, lower bounds, errors, and the answer so far, which the next step changes; True ends
+    watch : called with the step, lower bounds, errors, and the current answer, which the next step changes; True ends
         the run as MAX_ITER, in favour of another method
     """
     r = residual.copy()
@@ -117,7 +117,7 @@ def descend(
                 break
             along = A.multiply(direction)
             curvature = np.einsum("ij,ij->j", direction, along)
-            open_ = best_error > goal  # the others only drift on in rounding errors
+            open_ = best_error > goal  # finished right-hand sides would only accumulate rounding errors
             if not np.isfinite(curvature).all():
                 status = Status.NOT_FINITE
                 break
@@ -145,7 +145,7 @@ def descend(
     except KeyboardInterrupt as interrupt:
         status = status_of(interrupt)
     if status in (Status.MAX_ITER, Status.TIME_LIMIT, Status.STOPPED):
-        # Every step lowers the true error |a - a*|_A, also where its bound goes up for a while: the last is the best.
+        # Every step lowers the true error |a - a*|_A, even if its bound rises temporarily: the last is the best.
         best, best_error = a, rho
     shape = (len(lengths), len(goal))
     kept = np.array(lengths).reshape(shape), np.array(turns).reshape(shape)

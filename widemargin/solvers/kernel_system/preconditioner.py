@@ -1,4 +1,4 @@
-"""A cheap matrix M below A = K + D that makes conjugate gradients fast, and bounds the error of what they found.
+"""A cheap preconditioner M <= A = K + D for conjugate gradients, which also bounds the error of their result.
 
     M = F F' + D,        F F' = K_:S K_SS^-1 K_S:        for a few chosen samples S
 
@@ -13,7 +13,7 @@ Whatever the pivots, F F' <= K in the order of positive semi-definite matrices, 
 the upper bound on the remaining error that conjugate gradients can compute at no extra cost (conjugate_gradient.py).
 M^-1 r comes from Woodbury's identity with the small matrix I + F'D^-1 F.
 
-In floating point F is rounded and M <= A is true only nearly. What is proven does not rest on it: with F = K_:S L'^-1,
+In floating point F is rounded and M <= A is true only approximately. The proof does not use it: with F = K_:S L'^-1,
 L lower triangular, the coefficients v = L'^-1 c on the samples S, c = (I + F'D^-1 F)^-1 F'D^-1 r, give the same number
 
     v'K v + (r - K v)'D^-1 (r - K v)  =  |c|^2 + (r - F c)'D^-1 (r - F c)  =  r'M^-1 r,
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FactorTuning:
-    """How large a partial factor is, and how it is made."""
+    """Size of a partial factor, and constants for computing it."""
 
     largest_rank: int = 1024  # applying F is then cheaper than a product with K
     rank_per_root: float = 4.0  # of sqrt(n): making F costs n rank^2, about as much as one or two products with K
     rounds: int = 10  # in which pivots are drawn
-    good_enough: float = 0.5  # of the noise: once the rest sums to less, eigenvalues of M^-1 A are within [1, 1.5]
-    jitter: float = 1e-13  # of the trace of a block: keeps its factor real; F F' only gets smaller, M <= A stays true
+    good_enough: float = 0.5  # of the noise: if the remaining trace is below, eigenvalues of M^-1 A are in [1, 1.5]
+    jitter: float = 1e-13  # of the trace of a block: keeps its factor real; F F' only shrinks, so M <= A holds
     strip: int = 4096  # rows of F scaled at a time
 
 
@@ -54,7 +54,7 @@ TUNING = FactorTuning()
 
 
 class PartialFactor:
-    """F, its pivots S and L of F L' = K_:S; the noise plays no part, so that several of them share one factor."""
+    """F, its pivots S and L of F L' = K_:S; it does not depend on the noise, so that several noises share it."""
 
     def __init__(
         self, kernel: Kernel, samples: Samples, diagonal: Vector, noise: float, n_threads: int, rank: int | None = None
@@ -81,7 +81,7 @@ class PartialFactor:
                 block[np.diag_indices_from(block)] += TUNING.jitter * size
                 try:
                     corner = cholesky(block, lower=True, check_finite=False)
-                except LinAlgError:  # near copies among the pivots, or an indefinite kernel: the pivots so far are used
+                except LinAlgError:  # near copies among the pivots, or an indefinite kernel: use the pivots so far
                     break
                 new = solve_triangular(corner, columns.T, lower=True, check_finite=False).T
                 lower[used : used + len(pivots), :used] = F[pivots, :used]
@@ -98,7 +98,7 @@ class PartialFactor:
 
     @staticmethod
     def _draw(rng: np.random.Generator, rest: Vector, count: int) -> NDArray[np.int64]:
-        """Distinct samples, each as likely as its share of the rest."""
+        """Draw distinct samples with probability proportional to the remaining diagonal."""
         share = rest / rest.sum()
         possible = int(np.count_nonzero(share))
         return np.sort(rng.choice(len(rest), min(count, possible), replace=False, p=share))
@@ -126,7 +126,7 @@ class Preconditioner:
         return scaled - (self.factor.F @ inner) / self.noise[:, None]
 
     def trial(self, R: Matrix) -> Matrix:
-        """Coefficients v of the pivots with v'K v + (R - K v)'D^-1 (R - K v) next to R'M^-1 R, shape (rank, m)."""
+        """Return v on the pivots with v'K v + (R - K v)'D^-1 (R - K v) close to R'M^-1 R, shape (rank, m)."""
         inner = cho_solve((self.corner, True), self.factor.F.T @ (R / self.noise[:, None]), check_finite=False)
         return solve_triangular(self.factor.lower, inner, lower=True, trans="T", check_finite=False)
 
@@ -135,6 +135,6 @@ class Preconditioner:
         return float(np.log(self.noise).sum()) + 2.0 * float(np.log(np.diagonal(self.corner)).sum())
 
     def draw(self, rng: np.random.Generator, count: int) -> Matrix:
-        """Vectors with covariance M, for stochastic traces."""
+        """Draw vectors with covariance M, for stochastic traces."""
         white = rng.standard_normal((len(self.noise), count))
         return self.factor.F @ rng.standard_normal((self.factor.rank, count)) + np.sqrt(self.noise)[:, None] * white

@@ -1,1 +1,1 @@
-"""Solvers for linear machines: semismooth Newton and coordinate descent."""
+"""Solvers for linear models: semismooth Newton and coordinate descent."""

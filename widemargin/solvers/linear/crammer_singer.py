@@ -72,7 +72,7 @@ def visit_all_classes(csr, samples, W, alpha, visits, marks, threshold):
             if a[k] < cap[k]:
                 lowest = min(lowest, G[k])
             at_rest = at_rest and a[k] == 0.0
-        if at_rest:  # only the own class can rise: optimal if no other class reaches it
+        if at_rest:  # only the sample's own class can rise: optimal if no other class exceeds it
             other = -np.inf
             for k in range(K):
                 if k != own:
@@ -87,7 +87,7 @@ def visit_all_classes(csr, samples, W, alpha, visits, marks, threshold):
             level[k] = G[k] - A[i] * a[k]
         t = balance(level, A[i], cap)
         for k in range(K):
-            G[k] = min(cap[k], (t - level[k]) / A[i]) - a[k]  # now the change
+            G[k] = min(cap[k], (t - level[k]) / A[i]) - a[k]  # from here on the change
             a[k] += G[k]
         for m in range(indptr[i], indptr[i + 1]):
             value, line = values[m], W[indices[m]]
@@ -130,5 +130,5 @@ class JointDescent(descent.CoordinateDescent):
 def solve_crammer_singer(
     rows: Design, labels: NDArray[np.int64], n_classes: int, cost: Vector, run: LinearRun
 ) -> LinearAnswer:
-    """Passes over the samples until the relative gap is met or the run ends."""
+    """Make passes over the samples until the relative gap is met or the run ends; return a LinearAnswer."""
     return descent.run_passes(JointDescent(rows, labels, n_classes, cost), rows.n, run)

@@ -1,11 +1,11 @@
 """The loop that the coordinate descent methods share: visit in random order, shrink, measure the gap, decide, report.
 
-A method (`CoordinateDescent`) gives its compiled pass over some of its coordinates, its exact gap, and what it does
+A method (`CoordinateDescent`) defines its compiled pass over some of its coordinates, its exact gap, and its work
 between passes. Coordinates are the multipliers of samples (dual_descent.py, crammer_singer.py) or weights (l1.py).
 
 shrinking   a pass marks coordinates at a bound whose slope points outwards by more than the largest violation of the
-            last pass as SHRUNK: they are left out until the method finds the others settled
-gap         measured when a method's own estimate meets the tolerance or, where it has none, now and then
+            last pass as SHRUNK: they are left out until all other coordinates are nearly optimal
+gap         measured when a method's own estimate meets the tolerance or, without an estimate, at intervals
 memory      where the data exceed the cache, visits are random among a few random blocks of neighbouring rows, so that
             a fetched page is used more than once
 """
@@ -23,16 +23,16 @@ from widemargin.monitor.status import Status
 from widemargin.problems.linear import LinearAnswer, LinearRun, Vector
 
 ACTIVE, NEAR_OPTIMAL, SHRUNK = range(3)  # marks of a coordinate
-NEIGHBOURS = 16  # rows of a block, and blocks among which the order is random: else sorted data would come by class
-NEXT = 0.2  # share of the gap at which an answer that was not accepted is judged again
+NEIGHBOURS = 16  # rows of a block, and blocks visited together: else sorted data would be visited class by class
+NEXT = 0.2  # reduction of the gap after which a rejected answer is judged again
 SEED = 88172645463325252  # state of the generator that `seed` is mixed into
 CURVATURE_FLOOR = 1e-12  # of an empty row or column
-NO_STEP = 1e-12  # slopes below this move nothing worth the write
+NO_STEP = 1e-12  # smaller slopes are not worth a write
 
 
 @jit
 def shuffle(visits, start, end, state):
-    """Random order of visits[start:end], by a xorshift generator."""
+    """Shuffle visits[start:end] by a xorshift generator."""
     bits = state[0]
     for k in range(start, end):
         bits ^= bits << np.uint64(13)
@@ -45,7 +45,7 @@ def shuffle(visits, start, end, state):
 
 @jit
 def arrange(chosen, block, state):
-    """The chosen coordinates in random order, or NEIGHBOURS random blocks of neighbours at a time in random order."""
+    """Return the chosen coordinates in random order, or in random order within groups of NEIGHBOURS random blocks."""
     if block == 1:
         visits = chosen.copy()
         shuffle(visits, 0, visits.shape[0], state)
@@ -66,7 +66,7 @@ def arrange(chosen, block, state):
 
 @jit
 def select(chosen, marks, highest):
-    """Those of the chosen coordinates whose mark is at most `highest`, in the same order."""
+    """Return the chosen coordinates whose mark is at most `highest`, in the same order."""
     out = np.empty_like(chosen)
     kept = 0
     for s in range(chosen.shape[0]):
@@ -77,7 +77,7 @@ def select(chosen, marks, highest):
 
 
 class VisitOrder:
-    """The coordinates that take part, their marks, and the generator of random orders."""
+    """The active coordinates, their marks, and the generator of random orders."""
 
     def __init__(self, n: int, seed: int) -> None:
         self.n = n
@@ -113,14 +113,14 @@ class CoordinateDescent(ABC):
 
     @abstractmethod
     def measure(self) -> LinearAnswer:
-        """The present point with its gap, computed from the data."""
+        """Return the current point with its gap, computed from the data."""
 
     @abstractmethod
     def is_settled(self, worst: float, tol: float) -> bool:
         """Whether the active coordinates are nearly optimal among themselves, so that all must be visited again."""
 
     def refresh(self) -> None:  # noqa: B027
-        """Compute from the data what was added up over many steps and has drifted."""
+        """Recompute from the data the sums that have drifted over many steps."""
 
     def improve(self, order: VisitOrder, goal: float, passes: int) -> Status | None:  # noqa: B027
         """Work between two passes; a status ends the run."""
@@ -156,7 +156,7 @@ def run_passes(method: CoordinateDescent, n: int, run: LinearRun) -> LinearAnswe
             n_active = len(order.active)
             if n_active < n and (n_active == 0 or method.is_settled(worst, run.stopping.tol)):
                 order.active, threshold, next_check = np.arange(n), np.inf, passes + 1
-    except KeyboardInterrupt as interrupt:  # the point is feasible at any moment: what there is can be certified
+    except KeyboardInterrupt as interrupt:  # the point is always feasible, so it can be certified
         status, measured = status_of(interrupt), False
     if not measured:
         answer = method.measure()

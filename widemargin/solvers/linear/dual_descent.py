@@ -5,11 +5,11 @@ Solves      the signed dual without equality constraint (bias penalised or absen
             f_i = w'x_i + c_i + D_i b_i,     Q_i = |x_i|^2 + D_i
 Given       problem, a run; `rival`, the nanoseconds another method would take from given multipliers
 Returns     LinearAnswer; status OWN_RULE means that it ended because of the rival
-near        the gap is the sum of one complementarity term per sample (responses.py). Samples whose terms are so small
-optimal     that all of that size together make half of the gap allowed are skipped for a while: the few others are
-            visited by themselves several times before the next pass over all
-gap         each visit sees its sample's loss and complementarity term; their sums over a pass are an estimate of the
-            gap that costs nothing. It says when computing the gap properly is worth a pass, and how fast it falls.
+near        the gap is a sum of one complementarity term per sample (responses.py). Samples whose terms are so small
+optimal     that together they are at most half of the allowed gap are skipped for a while: all other samples are
+            visited several times before the next pass over all
+gap         each visit computes its sample's loss and complementarity term; their sums over a pass estimate the
+            gap at no cost. It shows when an exact gap is worth a pass, and how fast the gap falls.
 memory      all numbers of a sample are in one cache line, a *record*; record and row of the next visits are fetched
             ahead.
 
@@ -36,8 +36,8 @@ from widemargin.solvers.linear.tuning import DEFAULT, LinearTuning
 
 BETA, LINEAR_TERM, EPSILON, LOWER, UPPER, DIAGONAL, INVERSE = range(7)  # places in a record
 RECORD = 8  # floats: a cache line
-FETCH_AHEAD = 4  # visits ahead of which a row is fetched: about the latency of memory over the cost of a visit
-LONGEST = 64  # entries of a row fetched ahead; the processor notices itself that longer ones go on
+FETCH_AHEAD = 4  # visits by which a row is prefetched: about the latency of memory over the cost of a visit
+LONGEST = 64  # entries of a row prefetched; the hardware prefetcher fetches the rest of longer rows
 TINY = float(np.finfo(float).tiny)
 
 
@@ -85,7 +85,7 @@ def visit_samples(csr, records, w, visits, marks, threshold, level):
         soon = visits[min(s + 2 * FETCH_AHEAD, final)]
         fetch(records, soon * RECORD)
         fetch(indptr, soon)
-        soon = visits[min(s + FETCH_AHEAD, final)]  # its place is there by now
+        soon = visits[min(s + FETCH_AHEAD, final)]  # its index has been prefetched by now
         for line in range(indptr[soon], min(indptr[soon + 1], indptr[soon] + LONGEST), 8):
             fetch(values, line)
             fetch(indices, line)
@@ -101,7 +101,7 @@ def visit_samples(csr, records, w, visits, marks, threshold, level):
         lower, upper = records[i, LOWER], records[i, UPPER]
         z = -(even + odd + records[i, LINEAR_TERM])
         f = diagonal * b - z
-        gain = -np.inf  # by how much the objective falls along the better of the two ways open to b
+        gain = -np.inf  # decrease of the objective along the better of the two open directions
         if b < upper:
             gain = -(f + e if b >= 0.0 else f - e)
         if b > lower:
@@ -134,7 +134,7 @@ def visit_samples(csr, records, w, visits, marks, threshold, level):
 
 
 def records_of(problem: LinearProblem, rows: SparseDesign) -> Vector:
-    """One line per sample, at the beginning of a cache line; multipliers zero."""
+    """Return one cache-line-aligned record per sample, with multipliers zero."""
     room, dual = np.zeros((rows.n + 1) * RECORD), problem.dual
     skip = -(room.ctypes.data // room.itemsize) % RECORD
     records = room[skip : skip + rows.n * RECORD].reshape(rows.n, RECORD)
@@ -145,7 +145,7 @@ def records_of(problem: LinearProblem, rows: SparseDesign) -> Vector:
 
 
 class DualDescent(descent.CoordinateDescent):
-    """Records and weights of the method, and what it knows of its speed.
+    """Records and weights of the method, and estimates of its speed.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class DualDescent(descent.CoordinateDescent):
         return visit_samples(self.rows.csr, self.records, self.w, visits, order.marks, threshold, level)
 
     def _near(self, order: descent.VisitOrder, goal: float) -> float:
-        """Complementarity term up to which a sample is near-optimal."""
+        """Return the complementarity term up to which a sample is near-optimal."""
         return self.tuning.near_share * goal * self.primal / max(len(order.active), 1)
 
     def measure(self) -> LinearAnswer:
@@ -204,11 +204,11 @@ class DualDescent(descent.CoordinateDescent):
         self.rows.add_transposed(np.arange(self.rows.n), self.beta.copy(), self.w)
 
     def is_settled(self, worst: float, tol: float) -> bool:
-        hidden = self.gap > self.met  # some of the gap is with the samples left out
+        hidden = self.gap > self.met  # part of the gap is in the samples left out
         return hidden or worst <= descent.NO_STEP * self.problem.scale
 
     def improve(self, order: descent.VisitOrder, goal: float, passes: int) -> Status | None:
-        """End if the rival is faster; else visit the samples that are not near-optimal by themselves."""
+        """End if the rival is faster; else make extra visits to the samples that are not near-optimal."""
         tuning, (last, seen) = self.tuning, self.looked
         if passes >= last + max(2, last // 2):
             rate = np.log(seen / self.met) / (passes - last) if 0.0 < self.met < seen < np.inf else 0.0
@@ -227,12 +227,12 @@ class DualDescent(descent.CoordinateDescent):
 
 
 def no_rival(beta: Vector) -> float:
-    """Cost of another method where there is none."""
+    """Return infinity: there is no other method."""
     return np.inf
 
 
 def solve_coordinates(
     problem: LinearProblem, run: LinearRun, rival: Callable[[Vector], float] = no_rival, tuning: LinearTuning = DEFAULT
 ) -> LinearAnswer:
-    """Passes until the relative gap is met, the run ends, or the rival would be faster."""
+    """Make passes until the relative gap is met, the run ends, or the rival would be faster; return a LinearAnswer."""
     return descent.run_passes(DualDescent(problem, rival, tuning), problem.rows.n, run)

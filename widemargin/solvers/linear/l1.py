@@ -29,11 +29,11 @@ from widemargin.problems.linear import LinearAnswer, LinearRun, Vector
 from widemargin.solvers.linear import descent
 from widemargin.solvers.linear.tuning import DEFAULT
 
-ENOUGH = 0.01  # share of the predicted decrease that a step must bring
+ENOUGH = 0.01  # share of the predicted decrease that a step must achieve
 STEP_HALVINGS = 30
 NEWTON_HALVINGS = 8
-CREDIT = 30.0  # operations of Newton steps for each entry of a pass, which are five times those of the pass
-LEAST_CREDIT = 0.1  # of a whole pass: late passes over few weights still earn Newton steps
+CREDIT = 30.0  # operations of Newton steps per entry of a pass: five times those of the pass
+LEAST_CREDIT = 0.1  # of a whole pass: late passes over few weights still allow Newton steps
 RIDGE = 1e-10  # relative: features may be copies of each other
 
 
@@ -138,7 +138,7 @@ class L1Descent(descent.CoordinateDescent):
         return worst <= max(0.1 * tol, 1e-9) * max(self.largest, 1.0)
 
     def improve(self, order: descent.VisitOrder, goal: float, passes: int) -> None:
-        """Newton steps, as long as they help and their work does not exceed the credit."""
+        """Make Newton steps as long as they help and their work does not exceed the credit."""
         value = self._objective(self.slack, self.w)
         while self._newton_cost() <= self.credit:
             self.credit -= self._newton_cost()
@@ -148,7 +148,7 @@ class L1Descent(descent.CoordinateDescent):
                 break
 
     def _newton_cost(self) -> float:
-        """Operations of a Newton step: the Gram matrix of the support, its share of each row, and its factor."""
+        """Return the operations of a Newton step: Gram matrix of the support, its share of each row, and its factor."""
         size = int(np.count_nonzero(self.w))
         if not 0 < size <= DEFAULT.most_features:
             return np.inf
@@ -163,7 +163,7 @@ class L1Descent(descent.CoordinateDescent):
         if rows.d <= DEFAULT.most_features:
             gram = np.zeros((len(w), len(w)))
             rows.add_gram(near, weight, gram)
-            H = np.tril(gram)[np.ix_(support, support)]  # the support is sorted: the lower triangle stays the lower one
+            H = np.tril(gram)[np.ix_(support, support)]  # the support is sorted, so the lower triangle is preserved
         else:
             Z = self.columns[:, support].tocsr()[near]
             H = (Z.T @ Z.multiply(weight[:, None]).tocsr()).toarray()
@@ -194,5 +194,5 @@ class L1Descent(descent.CoordinateDescent):
 
 
 def solve_l1(rows: Design, sign: Vector, cost: Vector, run: LinearRun) -> LinearAnswer:
-    """Passes over the weights until the relative gap is met or the run ends."""
+    """Make passes over the weights until the relative gap is met or the run ends; return a LinearAnswer."""
     return descent.run_passes(L1Descent(rows, sign, cost), rows.d + 1, run)

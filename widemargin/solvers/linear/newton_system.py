@@ -1,6 +1,6 @@
 """Newton directions -H^-1 g, H = R + s X_F' diag(r) X_F, from a system of the features or one of the free samples.
 
-features   H itself. X_F' diag(r) X_F is followed through the samples that enter and leave the free set.
+features   H itself. X_F' diag(r) X_F is updated by the samples that enter and leave the free set.
 samples    for many features or few free samples. With M = X_F X_F' + diag(1 / (s r)), plus tau^2 for a penalised bias,
            the Woodbury identity gives   dw = -g - X_F' p,   M p = db - X_F g;   sum p = 0 fixes db where the bias is
            not penalised (its gradient is 0).
@@ -17,21 +17,21 @@ from scipy.sparse.linalg import LinearOperator, cg
 from widemargin.problems.linear import LinearProblem, Vector
 from widemargin.solvers.linear.tuning import LinearTuning
 
-JITTER = 1e-12  # relative diagonal added where rounding makes H indefinite; times 100 until it factors
+JITTER = 1e-12  # relative diagonal added where rounding makes H indefinite; multiplied by 100 until H has a factor
 CG_STEPS = 250
 CG_ACCURACY = 0.05  # of the gradient's norm: Newton directions need no more
 
 
 class FeatureGram:
-    """X_F' diag(r) X_F, brought up to date when a direction is asked for."""
+    """X_F' diag(r) X_F, updated when a direction is requested."""
 
     def __init__(self, problem: LinearProblem) -> None:
         self.problem = problem
         self.inside = np.zeros(problem.rows.n, bool)
-        self.gram: Vector | None = None  # made when first needed: it may never be
+        self.gram: Vector | None = None  # allocated when first needed
 
     def direction(self, g: Vector, free: np.ndarray, s: float) -> Vector:
-        """-H^-1 g; without free samples H does not see an unpenalised bias, which then stays."""
+        """Return -H^-1 g; without free samples an unpenalised bias is not part of H and does not change."""
         p = self.problem
         if self.gram is None:
             self.gram = np.zeros((len(g), len(g)))
@@ -41,7 +41,7 @@ class FeatureGram:
                 p.rows.add_gram(samples, sign * p.rate[samples], self.gram)
         self.inside = free
         if len(left) and not free.any():
-            self.gram[:] = 0.0  # nothing but rounding is left
+            self.gram[:] = 0.0  # only rounding is left
         if not np.isfinite(self.gram).all():
             return -g
         jitter = 0.0
@@ -69,7 +69,7 @@ class SampleGram:
         self.K = np.empty((0, 0))
 
     def direction(self, g: Vector, free: np.ndarray, s: float) -> Vector:
-        """-H^-1 g for the free samples given as a mask."""
+        """Return -H^-1 g for the free samples given as a mask."""
         F = np.flatnonzero(free)
         if len(F) == 0:
             return -g
@@ -98,7 +98,7 @@ class SampleGram:
         return out
 
     def _among(self, F: np.ndarray) -> Vector:
-        """A copy of X_F X_F', computing only what is new."""
+        """Return a copy of X_F X_F', computing only new entries."""
         new = F[self.place[F] < 0]
         if len(self.kept) + len(new) > self.tuning.most_kept:
             self.place[self.kept] = -1
@@ -117,7 +117,7 @@ class SampleGram:
         return self.K.take(self.place[F], 0).take(self.place[F], 1)
 
     def _conjugate_gradients(self, g: Vector, F: np.ndarray, s: float) -> Vector:
-        """Approximate -H^-1 g, matrix-free."""
+        """Return an approximation of -H^-1 g without forming H."""
         p = self.problem
         rows, step, everyone = p.rows.take(F), s * p.rate[F], np.arange(len(F))
         diagonal = p.penalty.copy()

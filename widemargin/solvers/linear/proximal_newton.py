@@ -1,10 +1,10 @@
-"""Semismooth Newton on the proximal dual: for moderate dimension, and for what coordinate descent finds hard.
+"""Semismooth Newton on the proximal dual, for moderate dimension and where coordinate descent is slow.
 
 Solves      1/2 |w|^2 + sum of the smoothed losses of responses.py, a strongly convex C^1 function of w whose gradient
             R w - X'b(X w) is piecewise linear; then moves the centre to b and enlarges s (proximal point method on the
             dual, which for these problems ends after finitely many rounds)
-Newton      H = R + s X_F' diag(r) X_F,  F the free samples: few, so that X_F'X_F and X'b are followed through the
-            samples that change and a step costs about one pass over the data
+Newton      H = R + s X_F' diag(r) X_F,  F the free samples: few, so that X_F'X_F and X'b are updated by the
+            samples that change, and a step costs about one pass over the data
 Given       problem, a start (weights, and multipliers as the first centre), a budget
 Returns     LinearAnswer; gap exact at every step, from the sums of responses.py
 bias        penalised: one more weight. Unpenalised: after each step it is set to its exact minimum, which keeps
@@ -60,13 +60,13 @@ class Newton:
         return (self.half + self.comp) / max(self.primal, np.finfo(float).tiny)
 
     def smooth(self, centre: Vector, s: float) -> None:
-        """Begin a round."""
+        """Start a round: smooth the losses about new multipliers."""
         self.s, self.decrement = s, np.inf
         self.smoothed = smoothed_losses(self.problem.dual, centre, s * self.problem.rate)
         self.settle()
 
     def settle(self) -> None:
-        """Bias, multipliers, X'b and gap for the present w and smoothed losses."""
+        """Update bias, multipliers, X'b and gap for the current w and smoothed losses."""
         if self.problem.free_bias:
             change = bias_change(self.smoothed, self.u)
             self.w[-1] += change
@@ -74,7 +74,7 @@ class Newton:
         self.respond()
 
     def respond(self) -> None:
-        """Multipliers, X'b and gap for the present margins."""
+        """Update multipliers, X'b and gap for the current margins."""
         p = self.problem
         beta, losses, self.comp = respond(self.smoothed, self.u, p.squared)
         moved = np.flatnonzero(beta != self.beta)
@@ -87,13 +87,13 @@ class Newton:
         self.primal, self.half = losses + 0.5 * float(weights @ self.w), 0.5 * float(self.g @ self.g)
 
     def refresh(self) -> None:
-        """Margins and X'b from scratch: what was added up over many steps has drifted."""
+        """Recompute margins and X'b, which have drifted over many steps."""
         rows, bias = self.problem.rows, float(self.w[-1])
         if self.problem.free_bias:
             self.w[-1] = 0.0
             features = rows.times(self.w)
             self.w[-1] = bias + bias_change(self.smoothed, features + bias)
-            self.u = features + self.w[-1]  # not a sum of changes: the certificate counts one rounding
+            self.u = features + self.w[-1]  # not updated by changes: the certificate counts one rounding
         else:
             self.u = rows.times(self.w)
         self.beta, self.total = np.zeros(rows.n), np.zeros(rows.d + 1)  # so that all multipliers count as moved
@@ -104,14 +104,14 @@ class Newton:
         self.smooth(self.beta, min(growth * self.s, self.tuning.largest_s / self.problem.scale))
 
     def round_is_over(self) -> bool:
-        """Whether the smoothed problem is solved well enough for its centre to be moved."""
+        """Whether the smoothed problem is solved accurately enough to move its centre."""
         if self.problem.squared:
             return False
         limits = self.tuning.round_share * self.comp, self.tuning.small_decrement * self.comp
         return self.half <= limits[0] or self.decrement <= limits[1]
 
     def step(self) -> bool:
-        """One Newton step with a line search; False where no direction or no descent is left."""
+        """Make one Newton step with a line search; return False if there is no descent direction."""
         direction = self.direction()
         slope = float(self.g @ direction)
         if not slope < 0.0:
@@ -128,7 +128,7 @@ class Newton:
         return True
 
     def direction(self) -> Vector:
-        """-H^-1 g, from the smaller of the two systems."""
+        """Return -H^-1 g, from the smaller of the two systems."""
         d, dual, tuning = self.problem.rows.d, self.problem.dual, self.tuning
         free = free_of(self.beta, dual.lower, dual.upper, dual.epsilon)
         many_free = np.count_nonzero(free) > tuning.free_per_feature * d
@@ -136,12 +136,12 @@ class Newton:
         return self.systems[0 if by_features else 1].direction(self.g, free, self.s)
 
     def answer(self) -> LinearAnswer:
-        """The present point; margins and total hold where they were just refreshed."""
+        """Return the current point, with margins and total if they were just recomputed."""
         return LinearAnswer(self.w, self.beta, self.u, self.total, self.gap)
 
 
 def _middle(problem: LinearProblem) -> Vector:
-    """First centre: the middle of the box, both signs scaled to the same sum where the sum must be zero."""
+    """Return the first centre: the middle of the box, both signs scaled to the same sum if the sum must be zero."""
     dual = problem.dual
     if not problem.free_bias:
         return 0.5 * (dual.lower + dual.upper)
@@ -151,7 +151,7 @@ def _middle(problem: LinearProblem) -> Vector:
 
 
 def newton_cost(problem: LinearProblem, beta: Vector, tuning: LinearTuning = DEFAULT) -> float:
-    """About how many nanoseconds Newton takes from multipliers that have mostly found their places."""
+    """Estimate the nanoseconds that Newton takes from multipliers of which most are nearly optimal."""
     rows, dual = problem.rows, problem.dual
     n_free = int(np.count_nonzero(free_of(beta, dual.lower, dual.upper, dual.epsilon)))
     order = min(n_free, tuning.most_free, rows.d if rows.d <= tuning.most_features else n_free)
@@ -169,7 +169,7 @@ def solve_newton(
     growth: float = 3.0,
     tuning: LinearTuning = DEFAULT,
 ) -> LinearAnswer:
-    """Run until the relative gap is met, the run ends, or rounding stops progress.
+    """Run until the relative gap is met, the run ends, or rounding stops progress; return a LinearAnswer.
 
     start : weights, multipliers as the first centre, and the iterations that led there
     s : proximal parameter in units of 1 / margin; growth : of s from round to round
@@ -181,7 +181,7 @@ def solve_newton(
         while status is None:
             run.report(state.gap, state.primal, iterations, state.w, state.beta)
             if state.gap <= goal:
-                state.refresh()  # believe only what was computed afresh
+                state.refresh()  # accept only recomputed values
                 if state.gap <= goal:
                     answer = state.answer()
                     status = run.judge(answer)
@@ -205,9 +205,9 @@ def solve_newton(
                     status = Status.STALLED
                 else:
                     state.next_round(growth)
-    except KeyboardInterrupt as interrupt:  # multipliers are feasible at any moment: what there is can be certified
+    except KeyboardInterrupt as interrupt:  # multipliers are always feasible, so the point can be certified
         status = status_of(interrupt)
-    if status not in (Status.OPTIMAL, Status.UNDECIDED):  # within a round the gap can grow before it falls
+    if status not in (Status.OPTIMAL, Status.UNDECIDED):  # within a round the gap may grow before it falls
         answer = kept if best < state.gap else LinearAnswer(state.w, state.beta, gap=state.gap)
     answer.status, answer.iterations = status, iterations
     return answer

@@ -28,7 +28,7 @@ from widemargin._jit import REASSOCIATE, jit
 from widemargin.linalg.arrays import Vector
 from widemargin.problems.dual import SignedDual
 
-SUM_ROUNDING = 1e-15  # relative, of a sum: beyond, the bracket would be halved to its last bit for nothing
+SUM_ROUNDING = 1e-15  # relative accuracy of a sum: beyond, bisection to the last bit gains nothing
 BRACKET_STEPS = 200  # of Newton's method inside a bracket; a handful is usual
 
 
@@ -44,7 +44,7 @@ class Smoothed(NamedTuple):
 
 
 def smoothed_losses(dual: SignedDual, centre: Vector, step: Vector) -> Smoothed:
-    """The losses of a dual, smoothed about `centre`."""
+    """Return the losses of a dual, smoothed about `centre`."""
     return Smoothed(centre, step, dual.linear_term, dual.epsilon, dual.lower, dual.upper)
 
 
@@ -94,7 +94,7 @@ def slope_along(smoothed, u, q, t):
 
 @jit(fastmath=REASSOCIATE)
 def sum_multipliers(smoothed, u, change):
-    """Sum of the multipliers after a change of the bias, minus its slope, and the size of what was rounded in it."""
+    """Return the sum of the multipliers after a change of the bias, minus its slope, and the size of its terms."""
     centre, step, linear_term, epsilon, lower, upper = smoothed
     total = slope = size = 0.0
     for i in range(u.shape[0]):
@@ -108,7 +108,7 @@ def sum_multipliers(smoothed, u, change):
 
 @jit
 def bias_change(smoothed, u, change=0.0):
-    """Change of the bias after which the multipliers sum to zero: the exact minimum over an unpenalised bias.
+    """Return the change of the bias after which the multipliers sum to zero: the minimum over an unpenalised bias.
 
     The sum falls as the bias grows, piecewise linearly, from sum hi > 0 to sum lo < 0: Newton steps inside a bracket,
     from the given guess.
@@ -143,8 +143,8 @@ def line_minimum(smoothed, u, q, slope0, linear, quadratic, free_bias):
     """Step t along q, and the change of the bias there: bracketed Newton from the full step.
 
     linear + t quadratic - sum q b(u + t q) is the derivative along q. An unpenalised bias is set to its minimum at
-    every t, so that the search runs along the valley and not into its wall; by the envelope theorem the derivative
-    stays the same sum. Ends where it is a tenth of `slope0`, the one at zero (a negative number).
+    every t, so that the search follows the valley; by the envelope theorem the derivative
+    is the same sum. The search ends where the derivative is a tenth of `slope0`, its (negative) value at zero.
     """
     t, low, high = 1.0, 0.0, np.inf
     bias = 0.0

@@ -1,4 +1,4 @@
-"""Which method solves a linear model: measured rules, each a sentence.
+"""Choice of the method for a linear model, by measured rules.
 
     hard = mean of C_i (|x_i|^2 + 1): how many units of margin one multiplier can move
 
@@ -7,7 +7,7 @@ few features (d <= most_features)
     others              Newton; where d > few_features a few passes of coordinate descent first, which make the free set
                         small
     many samples        Newton starts from the optimum of a subsample
-many features           coordinate descent; Newton takes over when the passes predicted to be left would take longer
+many features           coordinate descent; Newton continues when the remaining passes are predicted to take longer
 unpenalised bias        Newton, for many features from a few passes on the model with penalised bias
 
 Small problems (SMALL_PROBLEM entries or fewer) are solved to rounding whatever the tolerance: a step costs microseconds
@@ -29,8 +29,8 @@ from widemargin.solvers.linear.responses import respond, smoothed_losses
 from widemargin.solvers.linear.tuning import DEFAULT, LinearTuning
 
 SMALL_PROBLEM = 20_000  # entries
-GO_ON = (Status.MAX_ITER, Status.OWN_RULE)  # after which Newton goes on from the multipliers of coordinate descent
-SMALLEST_GAP = 1e-13  # relative gap that small problems are taken to
+GO_ON = (Status.MAX_ITER, Status.OWN_RULE)  # after which Newton continues from the multipliers of coordinate descent
+SMALLEST_GAP = 1e-13  # relative gap to which small problems are solved
 
 
 def solve_linear(
@@ -66,7 +66,7 @@ def _at_most(run: LinearRun, passes: int) -> LinearRun:
 
 
 def _flat(problem: LinearProblem, run: LinearRun) -> LinearAnswer | None:
-    """Weights zero where a constant costs nothing: the optimum is 0, and only the exact answer has a relative gap."""
+    """Return zero weights if a constant has no loss: at an optimum of 0 only the exact answer has a relative gap."""
     dual = problem.dual
     bias = -0.5 * float(dual.linear_term.max() + dual.linear_term.min()) if problem.free_bias else 0.0
     if (np.abs(dual.linear_term + bias) > dual.epsilon).any():
@@ -78,7 +78,7 @@ def _flat(problem: LinearProblem, run: LinearRun) -> LinearAnswer | None:
 
 
 def _to_rounding(problem: LinearProblem, run: LinearRun) -> LinearAnswer:
-    """Newton to the last digit; what stalls there has met any tolerance it could."""
+    """Solve by Newton to the last digit; a stall there means that no smaller gap can be reached."""
     found = solve_newton(problem, run.limited(tol=min(run.stopping.tol, SMALLEST_GAP)))
     if found.gap <= run.stopping.tol:
         found.status = Status.OPTIMAL
@@ -86,10 +86,10 @@ def _to_rounding(problem: LinearProblem, run: LinearRun) -> LinearAnswer:
 
 
 def solve_from_zero(problem: LinearProblem, run: LinearRun, done: int) -> LinearAnswer:
-    """Newton for linear losses from multipliers zero in steps of the size of 1 / |x|^2, where `solve_linear` stalled.
+    """Solve linear losses by Newton from zero multipliers, in steps of the size of 1 / |x|^2, after a stall.
 
-    Where C |x|^2 is very large and the classes are far apart, multipliers are tiny beside C: steps of the size of C,
-    from the middle of the box, leave nothing but rounding of them.
+    Where C |x|^2 is very large and the classes are far apart, multipliers are tiny compared with C: after steps of the
+    size of C, from the middle of the box, only rounding errors of them are left.
     """
     step = problem.scale / max(problem.rows.mean_square(), np.finfo(float).tiny)
     small = replace(problem, rate=np.minimum(problem.rate, step))
@@ -98,7 +98,7 @@ def solve_from_zero(problem: LinearProblem, run: LinearRun, done: int) -> Linear
 
 
 def _free_bias_of_many(problem: LinearProblem, run: LinearRun, tuning: LinearTuning) -> LinearAnswer:
-    """Newton from a few passes on the model with penalised bias."""
+    """Solve by Newton, started from a few passes on the model with penalised bias."""
     penalised = replace(problem, dual=replace(problem.dual, n_groups=0))
     short = replace(_at_most(run.limited(tol=max(1e-2, run.stopping.tol)), 10), decide=None)
     found = solve_coordinates(penalised, short, tuning=tuning)
@@ -108,18 +108,18 @@ def _free_bias_of_many(problem: LinearProblem, run: LinearRun, tuning: LinearTun
 
 
 def _passes(problem: LinearProblem, run: LinearRun, tuning: LinearTuning) -> LinearAnswer:
-    """Coordinate descent; Newton takes over where it is slow, from a point that is nearly right already."""
-    half = max(1, run.stopping.max_iter // 2)  # of the iterations allowed: some must be left for Newton
+    """Solve by coordinate descent; where that is slow, Newton continues from a nearly optimal point."""
+    half = max(1, run.stopping.max_iter // 2)  # share of the allowed iterations; the rest is for Newton
     rival = partial(newton_cost, problem, tuning=tuning)
     found = solve_coordinates(problem, _at_most(run, half), rival, tuning)
     if found.status not in GO_ON:
         return found
-    s = min(max((0.03 / max(found.gap, 1e-9)) ** 0.5, 1.0), 1000.0)  # the nearer, the larger: keeps it there
+    s = min(max((0.03 / max(found.gap, 1e-9)) ** 0.5, 1.0), 1000.0)  # large near the optimum, to stay there
     return solve_newton(problem, run, found, s=s, tuning=tuning)
 
 
 def _from_subsample(problem: LinearProblem, run: LinearRun, tuning: LinearTuning) -> LinearAnswer:
-    """Newton from the optimum of a subsample."""
+    """Solve by Newton, started from the optimum of a subsample."""
     some = problem.every(tuning.subsample)
     if problem.free_bias and not (some.dual.upper.any() and some.dual.lower.any()):  # a rare class is missing
         return solve_newton(problem, run, tuning=tuning)

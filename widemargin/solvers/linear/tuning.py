@@ -1,4 +1,4 @@
-"""The numbers of the linear solvers that were tuned, in one value. What they were measured on is in docs/decisions."""
+"""Tuning constants of the linear solvers, in one value. What they were measured on is in docs/decisions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LinearTuning:
     round_share : a round ends when |g|^2 / 2 falls below this share of the complementarity term ...
     small_decrement : ... or when the predicted decrease of the objective falls below this one
     largest_s : s in units of 1 / margin: beyond, rounding of a margin moves multipliers by more than the tolerance
-    patience : steps without a better gap after which rounding is held to be the limit: a round can take a hundred
+    patience : steps without a better gap after which rounding is assumed to be the limit: a round can take a hundred
     typical_steps : from the multipliers of coordinate descent, for squared and for linear losses
 
     Passes of coordinate descent (dual_descent.py)
@@ -35,7 +35,7 @@ class LinearTuning:
     mostly_near : share of the samples: if more than this are not near-optimal, all are visited
     extra_work : of a pass that is spent on the other samples alone before all are visited again
     first_ratio : of the gap at the end of a pass to its estimate, which is mostly that of the beginning
-    believed : passes' worth of work after which the rate of the gap can be believed
+    believed : passes after which the estimated rate of the gap is reliable
     """
 
     easy: float = 3.0

@@ -1,10 +1,10 @@
-"""Solve a working set: small steps, Newton steps where those are cheaper, an interior point where both are slow.
+"""Solve a working set by small steps, Newton steps where these are cheaper, or an interior point where both are slow.
 
 Given    a Block (the working set with its kernel matrix), how far to solve it, and how many steps to take at most
 Returns  its multipliers changed in place; the number of small steps
-Rule     a Newton step is tried when, at the pace of the small steps so far, those left would cost more; one that fails
-         doubles the wait for the next, one that helps resets it. Calls that use up their steps without halving the
-         violation go to the interior-point method.
+Rule     a Newton step is tried when, at the present rate, the remaining small steps would cost more; a failed step
+         doubles the wait for the next, a successful one resets it. Calls that use up their steps without halving the
+         violation are followed by the interior-point method.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class InnerSolver:
 
     Attributes
     ----------
-    lowest_curvature : the lowest met; negative if the kernel is not positive semi-definite
-    ran_away : whether a step had no end
+    lowest_curvature : the lowest found; negative if the kernel is not positive semi-definite
+    ran_away : whether a step was infinite
     slow_calls, slow_violation : calls that used up their steps since the violation last halved, and that violation
     """
 
@@ -42,7 +42,7 @@ class InnerSolver:
         self.slow_violation = np.inf
 
     def continues(self, other: InnerSolver) -> None:
-        """Take over what another solver learned about the same kernel, and its memory."""
+        """Copy the statistics of another solver on the same kernel, and reuse its memory."""
         self.factors, self.newton_wait = other.factors, other.newton_wait
         self.lowest_curvature = other.lowest_curvature
 
@@ -50,7 +50,7 @@ class InnerSolver:
         """Change the block's multipliers; returns the number of small steps.
 
         violation : of the block at the start
-        only_small : for so few variables that a Newton step costs more than all small steps
+        only_small : no Newton steps, for so few variables that one costs more than all small steps
         """
         steps, left = (
             self.small_steps(block, tol, budget) if only_small else self.alternate(block, violation, tol, budget)
@@ -67,7 +67,7 @@ class InnerSolver:
         return steps
 
     def small_steps(self, block: Block, tol: float, most: int) -> tuple[int, float]:
-        """Pair steps, or single ones without groups: their number and the violation left."""
+        """Make pair steps, or single steps without groups; return their number and the remaining violation."""
         if block.terms.n_groups == 0:
             return solve_singles(block, tol, most)
         steps, left, curvature = solve_pairs(block, tol, most)
@@ -75,7 +75,7 @@ class InnerSolver:
         return steps, left
 
     def alternate(self, block: Block, violation: float, tol: float, budget: int) -> tuple[int, float]:
-        """Small steps with Newton steps in between: the number of small steps and the violation left."""
+        """Alternate small and Newton steps; return the number of small steps and the remaining violation."""
         taken = since = 0
         reference = violation
         while True:

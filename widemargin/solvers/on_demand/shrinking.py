@@ -1,13 +1,13 @@
-"""Variables that will hardly move again are left out for a while, and their gradient is brought up to date once.
+"""Shrinking: variables that are unlikely to move are left out temporarily, and their gradient is updated once.
 
-Solves   the signed dual for its active variables alone, the others held where they are
+Solves   the signed dual for its active variables only, with all others fixed
 Given    a gradient and its thresholds
 Returns  which variables are active
 Why      near the end a few variables move in every round, and each time rows of full length are evaluated for them.
-         With the active variables alone rows are short; at the end each variable that moved is added once to the
-         gradient of the others, however often it moved.
+         With active variables only, rows are short; at the end each variable that moved is added once to the
+         gradient of all other variables, however often it moved.
 Rule     a variable at a bound whose slope is on the right side of its threshold by half of the present violation is
-         left out. Hardly any of those moved later; one that would is found by the scan over all that follows.
+         left out. Hardly any of these moved later; one that would is found by the following scan of all variables.
 See      Joachims (1999) for shrinking; here the variables return all at once.
 """
 
@@ -22,27 +22,27 @@ from widemargin.solvers.on_demand.tuning import BlockTuning
 
 
 class Shrinking:
-    """Decides when the others are left out of one solve: not again at nearly the same violation, nor in vain."""
+    """Decides when variables are left out of a solve: not twice at nearly the same violation, nor without effect."""
 
     def __init__(self, may_shrink: bool, tuning: BlockTuning, tol: float) -> None:
         self.may_shrink, self.tuning, self.tol = may_shrink, tuning, tol
-        self.looked_at = self.shrunk_at = np.inf  # violations at the last look, and when others were left out last
+        self.looked_at = self.shrunk_at = np.inf  # violations at the last check, and when variables were last left out
 
     def is_time(self, violation: float, thresholds: NDArray) -> bool:
-        """Whether to look at which variables are active."""
+        """Whether to determine the active variables now."""
         if not self.may_shrink or violation < self.tuning.shrink_above * self.tol:
             return False
         if not np.isfinite(thresholds[:, :2]).all() or violation > self.tuning.look_again * self.looked_at:
             return False
         self.looked_at = violation
-        if violation > 0.5 * self.shrunk_at:  # too much had been left out: the others go on violating
+        if violation > 0.5 * self.shrunk_at:  # too many were left out: inactive variables still violate
             self.may_shrink = False
         return self.may_shrink
 
 
 @jit
 def active_variables(terms, f, beta, thresholds, distance):
-    """Variables whose slope violates the threshold of their group, or is nearer to it than `distance`."""
+    """Return the variables whose slope violates the threshold of their group, or is nearer to it than `distance`."""
     active = np.empty(f.shape[0], np.int64)
     count = 0
     for g in range(thresholds.shape[0]):
@@ -50,6 +50,6 @@ def active_variables(terms, f, beta, thresholds, distance):
             rise, fall = slopes(f[t], beta[t], terms.epsilon[t])
             may_rise = (beta[t] < terms.upper[t]) & (rise < thresholds[g] + distance)
             may_fall = (beta[t] > terms.lower[t]) & (fall > thresholds[g] - distance)
-            active[count] = t  # and overwritten by the next unless it counts: no branches
+            active[count] = t  # overwritten by the next unless active: avoids a branch
             count += 1 if may_rise | may_fall else 0
     return active[:count]

@@ -1,11 +1,11 @@
 """The fast solver: working sets solved in memory on a dense K_WW, full kernel rows only for variables that moved.
 
-Solves   the signed dual of problems/dual.py, every machine of the package
+Solves   the signed dual of problems/dual.py, every SVM of the package
 Given    a State (problem, Gram, point with K b), a stop rule
 Returns  a Solution: beta, K b, thresholds, status
 Round    evaluate -> choose W -> restrict to W -> solve in memory -> join: K b += rows of the variables that moved. Once
-         few variables are active, the same with those alone (shrinking.py).
-Ends     when the criterion is met; when max_iter, time or the user's patience ends; or with a named reason when
+         few variables are active, the same with the active variables only (shrinking.py).
+Ends     when the criterion is met; at max_iter, the time limit or Ctrl-C; or with a named reason when
          rounding stops progress (STALLED), the dual has no bound (UNBOUNDED) or the kernel is not valid (INDEFINITE).
 See      Joachims (1999) for decomposition; Wen et al. (2018), ThunderSVM, and oneDAL for large blocks solved apart;
          Fan, Chen & Lin (2005) for the pair choice inside.
@@ -44,7 +44,7 @@ class BlockSolver:
     Parameters
     ----------
     state : the problem at its starting point, changed in place
-    stopping, deadline : the stop rule; the moment at which time is over, if another solver has set it
+    stopping, deadline : the stop rule; the time at which to end, if another solver has set it
     tuning : see on_demand/tuning.py
     aim : violation to which the first working set is solved, if it is the whole problem
     """
@@ -70,7 +70,7 @@ class BlockSolver:
         self.recomputations = tuning.recomputations
 
     def run(self, watch: Watch | None) -> Solution:
-        """Rounds until there is a reason to stop."""
+        """Run rounds until there is a reason to stop; return the Solution."""
         state = self.state
         selector = Selector(state.dual, self.tuning, state.gram.block_limit)
         moved_before = np.zeros(len(state.gram), np.bool_)
@@ -107,7 +107,7 @@ class BlockSolver:
         return self.solution(status)
 
     def solution(self, status: Status) -> Solution:
-        """The point reached, with what it cost."""
+        """Return the point reached, with its costs."""
         state = self.state
         thresholds = state.evaluate()[1]
         return Solution(
@@ -125,11 +125,11 @@ class BlockSolver:
         )
 
     def named(self, status: Status) -> Status:
-        """The status, or INDEFINITE where the kernel showed negative curvature."""
+        """Return the status, or INDEFINITE if negative curvature was found."""
         return Status.INDEFINITE if self.inner.lowest_curvature < 0.0 else status
 
     def reason_to_stop(self, thresholds: NDArray, previous: float, objective: float) -> Status | None:
-        """The status to end with, or None to go on."""
+        """Return the status to end with, or None to continue."""
         stop, dual, state = self.stopping, self.state.dual, self.state
         violation = violation_of(thresholds, dual.n_groups)
         if not np.isfinite(violation):
@@ -172,7 +172,7 @@ class BlockSolver:
         tol, budget = self.inner_tol(violation), self.tuning.steps_per_call
         if to_rounding:
             tol = self.aim
-            budget = budget if len(dual.hard) else self.tuning.exact_steps  # the first call shows whether they run away
+            budget = budget if len(dual.hard) else self.tuning.exact_steps  # the first call shows infinite steps
         if self.stopping.max_iter >= 0:
             budget = min(budget, self.stopping.max_iter - self.iterations)
         self.iterations += self.inner.solve(block, violation, tol, budget, only_small=to_rounding)
@@ -185,9 +185,9 @@ class BlockSolver:
         return len(moved)
 
     def inner_tol(self, violation: float) -> float:
-        """How far a working set is solved: to tol if it is the whole problem, else to a share of the violation.
+        """Return the violation to reach in a working set: tol if it is the whole problem, else a share of the current.
 
-        The gap and the objective may need a far smaller violation than tol, so there the share alone decides.
+        The gap and the objective may need a far smaller violation than tol, so for them only the share counts.
         """
         share, tol = self.tuning.inner_share * violation, self.stopping.tol
         if self.stopping.criterion != "kkt":
@@ -197,7 +197,7 @@ class BlockSolver:
     def solve_active(
         self, f: NDArray, thresholds: NDArray, objective: float, last_moved: int, watch: Watch | None
     ) -> bool:
-        """Solve for the active variables alone where that pays (shrinking.py); False where it does not."""
+        """Solve for the active variables only (shrinking.py); return False if that is not worthwhile."""
         state, dual, tuning = self.state, self.state.dual, self.tuning
         violation = violation_of(thresholds, dual.n_groups)
         if not self.shrinking.is_time(violation, thresholds):
@@ -224,18 +224,18 @@ class BlockSolver:
         return True
 
     def for_part(self, part: State) -> BlockSolver:
-        """A solver for some of the variables, within what is left of the budgets."""
+        """Return a solver for some of the variables, within the remaining budgets."""
         stopping = self.stopping
         if stopping.max_iter >= 0:
             stopping = replace(stopping, max_iter=stopping.max_iter - self.iterations)
         solver = BlockSolver(part, stopping, self.tuning, self.deadline)
         solver.is_single = part.gram.is_whole and len(part.dual) <= self.tuning.single_active
-        solver.recomputations = 0  # K b of a part also holds what the others contribute
+        solver.recomputations = 0  # K b of a part includes the contribution of all other variables
         solver.inner.continues(self.inner)
         return solver
 
     def report(self, thresholds: NDArray, objective: float) -> Iteration:
-        """Progress record of a round."""
+        """Report the progress of a round."""
         state = self.state
         return Iteration(
             violation=violation_of(thresholds, state.dual.n_groups),
@@ -256,7 +256,7 @@ def _report_whole(
 ) -> None:
     """Report a round of a part as one of the whole problem, whose last report was `before`."""
     part_point = now.point
-    if not now.rounds or part_point is None:  # at the start nothing is new
+    if not now.rounds or part_point is None:  # the start of a part was already reported
         return
     state = solver.state
 
@@ -282,14 +282,14 @@ def _report_whole(
 
 
 def rows_by_length(part: Gram, whole: Gram) -> int:
-    """Rows evaluated for a part, in rows of the whole."""
+    """Return the rows evaluated for a part, converted to rows of full length."""
     return round(part.rows_computed * len(part) / max(1, len(whole)))
 
 
 def has_no_margin(state: State, smallest_margin2: float) -> bool:
-    """Hard margin: 2 |sum b phi| / sum |b| bounds the distance of the two hulls; is it zero to rounding?
+    """Whether the hard margin is zero to rounding: 2 |sum b phi| / sum |b| bounds the distance of the two hulls.
 
-    Soft variables in the sum do not matter once the hard ones, which alone can grow without end, outweigh them.
+    Soft variables in the sum do not matter once the hard variables, the only unbounded ones, outweigh them.
     """
     hard = state.dual.hard
     if not len(hard):

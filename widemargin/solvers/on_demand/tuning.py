@@ -1,4 +1,4 @@
-"""The numbers of the block solver that were tuned, in one value. What they were measured on is in docs/decisions."""
+"""Tuning constants of the block solver, in one value. What they were measured on is in docs/decisions."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ class BlockTuning:
     free_share : of the free variables in a working set where they are more than `usual`
     single : variables up to which the working set is the whole problem
     inner_share : share of the violation to which a working set is solved; the rest needs other variables first
-    steps_per_call : bound on the time between two looks at the clock and at Ctrl-C
+    steps_per_call : bounds the time between two checks of the clock and of Ctrl-C
 
     Shrinking
     inactive : violations by which the slope of an inactive variable is on the right side of its threshold
-    active_share : of the variables that may be active for the others to be left out
-    look_again : share of the violation at the last look at which active variables are counted again
+    active_share : largest share of active variables for which the inactive ones are left out
+    look_again : share of the violation at the last check at which active variables are counted again
     shrink_above : multiples of tol; below, few rounds are left
     single_active : active variables up to which the working set is all of them
 
     Steps within a working set
-    newton_wait : small steps per variable before a Newton step is considered; doubled by one that fails
+    newton_wait : small steps per variable before a Newton step is considered; doubled by a failed step
     slow_calls_before_interior : calls that used up their steps before the interior-point method, unless it is cheaper
     most_slow_calls : of such calls without halving the violation, of a single working set and of others
 
     Small problems are solved to rounding, so that the order of samples and repeated samples do not matter
-    exact : variables up to which the first steps go on to rounding
+    exact : variables up to which the first steps continue to rounding
     exact_violation : of the size of slopes and kernel values: what "to rounding" means
     exact_steps : of these first steps at most
 
     Ending
     stall_rounds : rounds without progress before K b is recomputed, and again before giving up
     recomputations : of K b in one solve
-    largest_single_precision : slopes beyond leave the range of float32 in a product
+    largest_single_precision : largest slope whose products stay in the range of float32
     smallest_margin2 : squared margin over the largest K_ii below which a hard margin counts as impossible
     """
 

@@ -1,4 +1,4 @@
-"""Which variables enter the next working set: the worst of every group, part of the last ones, and the free ones.
+"""Choice of the next working set: the worst violators of every group, part of the last set, and free variables.
 
 Given    slopes of all variables (problems/dual.py), the middle between the two thresholds of each group
 Returns  sorted numbers of the variables
@@ -21,7 +21,7 @@ from widemargin.solvers.on_demand.tuning import BlockTuning
 
 
 class Violators(NamedTuple):
-    """Scratch arrays: variables already taken; numbers and amounts of those that would rise, and that would fall."""
+    """Scratch arrays: variables already chosen; numbers and amounts of violators that can rise, and that can fall."""
 
     taken: NDArray[np.bool_]
     rising: NDArray[np.int64]
@@ -32,10 +32,10 @@ class Violators(NamedTuple):
 
 @jit
 def collect_violators(terms, f, beta, g, threshold, found):
-    """Variables of group g, not taken yet, whose slope violates the threshold: how many would rise, how many fall."""
+    """Collect the violators of group g that are not chosen yet; return how many can rise and how many can fall."""
     n_rising = 0
     n_falling = 0
-    for t in range(terms.starts[g], terms.starts[g + 1]):  # noted, and overwritten by the next unless it counts
+    for t in range(terms.starts[g], terms.starts[g + 1]):  # overwritten by the next unless it violates
         rise, fall = slopes(f[t], beta[t], terms.epsilon[t])
         rises = (beta[t] < terms.upper[t]) & (rise < threshold) & (not found.taken[t])
         falls = (beta[t] > terms.lower[t]) & (fall > threshold) & (not found.taken[t]) & (not rises)
@@ -48,7 +48,7 @@ def collect_violators(terms, f, beta, g, threshold, found):
 
 
 def worst(numbers: NDArray[np.int64], amounts: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-    """The `count` numbers with the smallest amounts."""
+    """Return the `count` numbers with the smallest amounts."""
     if count >= len(numbers):
         return numbers.copy()
     if count <= 0:
@@ -76,9 +76,9 @@ class Selector:
         self.size = tuning.first
 
     def cap(self, n_free: int) -> int:
-        """Largest working set: about a power of two above 1.2 times the free variables, within the tuned limits.
+        """Return the largest working set: about a power of two above 1.2 times the free variables, within tuned limits.
 
-        Where the free variables are more than usual, most of them, if there is memory for it.
+        With more free variables than `usual` it contains most of them, if memory allows.
         """
         tuning = self.tuning
         wanted = (1 << max(0, int(np.ceil(1.2 * n_free)) - 1).bit_length()) - 16
@@ -86,7 +86,7 @@ class Selector:
         return min(len(self.found.taken), max(tuning.smallest, many, min(tuning.usual, wanted)))
 
     def choose(self, f: NDArray, beta: NDArray, thresholds: NDArray) -> NDArray[np.int64]:
-        """The next working set, twice as large as the last one up to `cap`, filled up with free variables."""
+        """Return the next working set, twice as large as the last up to `cap`, filled with free variables."""
         terms, found = self.terms, self.found
         free = free_variables(terms, beta)
         cap = self.cap(len(free))

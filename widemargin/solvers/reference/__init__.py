@@ -1,4 +1,4 @@
-"""The training algorithms of the literature, one per file, plain on purpose: to read beside their texts, as oracles."""
+"""The training algorithms of the literature, one per file, kept simple: to read beside their papers, and as oracles."""
 
 from widemargin.solvers.reference.adatron import Adatron
 from widemargin.solvers.reference.chunking import Chunking

@@ -1,16 +1,16 @@
 """Kernel-Adatron: stochastic gradient ascent on the dual, one point at a time.
 
 Solves   the signed dual without equality constraint: hard margin, 1-norm, 2-norm (K + I/C) and both eps-insensitive
-         losses, with fixed bias; SVC and SVR get there by the kernel K + tau^2 (Remark 7.4)
+         losses, with fixed bias; SVC and SVR use the kernel K + tau^2 for it (Remark 7.4)
 Given    a Gram, in blocks and rows
 Returns  a Solution; a step is  alpha_i <- clip(alpha_i + omega / K_ii (1 - y_i sum_j alpha_j y_j K_ij), 0, C)
 Rate     eta_i = 1 / K_ii is the step of largest gain; omega in (0, 2) over-relaxes it (SOR) and converges
 Orders   sequential   every point in turn, as in Table 7.1
          violators    only points that violate their condition by more than tol
-         nonbound     the non-bound points until they obey, then a pass over all
-         ascending    the support vectors by ascending alpha until the objective grows no more, then a pass over the
+         nonbound     the non-bound points until they meet their conditions, then a pass over all
+         ascending    the support vectors by ascending alpha until the objective stops growing, then a pass over the
                       rest: the heuristic that trained on a million points (Remark 7.8)
-Use      for machines with a penalised bias on some thousand points; the shortest algorithm that is exact in the end.
+Use      for models with a penalised bias on some thousand points; the shortest algorithm that is exact in the end.
          Linear convergence, slow where K is nearly singular: a pass costs (points visited) x n kernel values.
 See      Cristianini & Shawe-Taylor (2000), section 7.2, Table 7.1, Remarks 7.4-7.10; Mangasarian & Musicant (1999) for
          SOR.
@@ -27,7 +27,7 @@ from widemargin.monitor.status import Status
 from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run
 from widemargin.solvers.reference.visits import all_then_non_bound, visit_in_turn
 
-ENOUGH_GROWTH = 1e-4  # relative growth of the objective below which the support vectors are left for the other points
+ENOUGH_GROWTH = 1e-4  # relative growth of the objective below which the pass over the other points begins
 
 
 @dataclass(frozen=True)

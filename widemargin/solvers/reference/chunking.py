@@ -1,13 +1,13 @@
 """Vapnik's chunking: the support vectors so far, and the M points that violate their conditions most.
 
-Solves   every machine of the package
+Solves   every SVM of the package
 Given    a Gram, in blocks and rows
 Returns  a Solution
 Round    working set = every non-zero multiplier + the M worst violators, or all violators if there are fewer -> solve
-         the quadratic programme on it, started from the last values -> carry the change into F -> look for violators
+         the quadratic programme on it, started from the last values -> update F -> find violators
 Inner    projected conjugate gradient with Platt's schedule: stop at a relative improvement of 3e-10; a third of it from
          the next chunk on whenever the non-bound points propose thresholds further apart than the conditions allow
-Use      as the rival in Platt's comparison. The matrix of the working set has to fit into memory: (support vectors)^2
+Use      as the competitor in Platt's comparison. The matrix of the working set must fit in memory: (support vectors)^2
          numbers; time grows like its cube where many multipliers are free or at a bound.
 See      Vapnik (1982); Cristianini & Shawe-Taylor (2000), section 7.4, Table 7.2; Platt (1998), sections 1.2 and 3.
 """
@@ -32,7 +32,7 @@ class Chunking(ReferenceSolver):
     chunk : int, default 500
         Violators added per round; Platt's figure for his artificial sets.
     inner : {"conjugate-gradient", "clarabel", "cvxopt"}, default "conjugate-gradient"
-        What solves the sub-problems.
+        Method for the sub-problems.
     max_passes : int, default 10,000
 
     Examples

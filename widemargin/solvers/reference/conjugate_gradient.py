@@ -6,9 +6,9 @@ Given    a working set: Q, the gradient f = Q b + c at the start b, the box, the
 Returns  the number of steps
 Step     on the face of the variables that may move: the gradient loses its mean in every group, so that directions keep
          the sums; conjugate directions (Polak-Ribiere); the exact minimum along the line, or the first bound that is
-         hit. Then that variable is fixed and the directions start anew.
-Release  where the face is done (or the improvement is small), fixed variables whose slope points inside come back, all
-         at once, except those that the new mean would push out again; if there are none, the minimum is found.
+         hit. Then that variable is fixed and the directions are restarted.
+Release  when the face is solved (or the improvement is small), fixed variables whose slope points inside are freed, all
+         together, except those that the new mean would push out again; if there are none, the minimum is found.
 Ends     when a step improves the objective by less than `threshold` relative to it, or the face is done, and no
          variable is to be released; or at the time limit of the run
 Kink     a variable at zero is fixed like one at a bound, and released to the side along which it falls
@@ -27,9 +27,9 @@ from widemargin.problems.optimality import free_of, scan_groups
 from widemargin.solvers.reference.passes import Run, Vector
 from widemargin.solvers.reference.working_set import WorkingSet, slopes_of
 
-MOST_STEPS = 50  # per variable: beyond, rounding must be the reason that it does not end
+MOST_STEPS = 50  # steps per variable: beyond, rounding is assumed to prevent convergence
 FACE_SHARE, RELEASE_SHARE = 0.05, 0.45  # of tol: a face within the one, no release beyond the other: 2 (a + b) = 1
-TINY_CURVATURE = 1e-14  # of the largest diagonal entry: flat directions are walked to the next bound
+TINY_CURVATURE = 1e-14  # of the largest diagonal entry: along flat directions a step goes to the next bound
 
 
 class Face:
@@ -52,9 +52,9 @@ class Face:
         return self.at.f + self.at.epsilon * self.side
 
     def thresholds(self) -> Vector:
-        """Mean slope of the free variables of each group, as every variable sees it; zeros without groups.
+        """Mean slope of the free variables of each group, repeated for every variable; zeros without groups.
 
-        Where none is free: halfway between the lowest slope that can rise and the highest that can fall.
+        Without free variables: halfway between the lowest slope that can rise and the highest that can fall.
         """
         at = self.at
         if self.n_groups == 0:
@@ -70,7 +70,7 @@ class Face:
     def residual(self) -> Vector:
         """Minus the projected gradient: zero on fixed variables, without mean in every group.
 
-        Variables on an end that it would push out are fixed first; that changes the mean, so it is repeated.
+        Variables at an end that it would push outwards are fixed first; that changes the mean, so it is repeated.
         """
         low, high = self.ends()
         while True:
@@ -81,7 +81,7 @@ class Face:
             self.free[out] = False
 
     def release(self, tol: float) -> bool:
-        """Free the fixed variables that want to move inside by more than tol; whether there were any."""
+        """Free the fixed variables whose slope points inside by more than tol; return whether there were any."""
         at, threshold = self.at, self.thresholds()
         rise, fall = slopes_of(at.beta, at.f, at)
         up = (threshold - rise > tol) & ~self.free
@@ -92,7 +92,7 @@ class Face:
         return bool(up.any() or down.any())
 
     def longest(self, direction: Vector) -> tuple[float, NDArray[np.bool_], Vector]:
-        """Largest step along the direction inside all segments, the variables that stop it, and their ends."""
+        """Return the largest step along the direction within all segments, the limiting variables, and their ends."""
         low, high = self.ends()
         end = np.where(direction > 0.0, high, low)
         room = np.full(len(end), np.inf)
@@ -125,21 +125,21 @@ def minimise(at: WorkingSet, run: Run, threshold: float) -> int:
         curvature = float(direction @ along)
         longest, hit, end = face.longest(direction)
         length = min(longest, -slope / curvature if curvature > flat * square else np.inf)
-        if not np.isfinite(length):  # flat without end: a hard margin that does not exist shows by one long step
+        if not np.isfinite(length):  # flat and unbounded: one long step reveals that there is no hard margin
             length = -slope / max(flat * square, np.finfo(float).tiny)
         at.beta[:] += length * direction
         at.f[:] += length * along
         improvement = -(slope * length + 0.5 * curvature * length * length)
         objective -= improvement
         before, restart = residual, length == longest
-        if restart:  # variables on their ends are off the face
+        if restart:  # variables at their ends leave the face
             at.beta[hit] = end[hit]
             face.free[hit] = False
         elif improvement <= threshold * abs(objective):
             if not face.release(RELEASE_SHARE * tol):
                 return steps + 1
             restart = True
-        if time.perf_counter() >= run.deadline:  # it may take longer than all the time that was left
+        if time.perf_counter() >= run.deadline:  # it may take longer than the remaining time
             return steps + 1
     return most_steps
 

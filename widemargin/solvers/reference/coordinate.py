@@ -1,4 +1,4 @@
-"""Coordinate ascent: maximise the dual over one multiplier, hold the others.
+"""Coordinate ascent: maximise the dual over one multiplier, with all others fixed.
 
 Solves   the signed dual without equality constraint (fixed bias). With the constraint sum y alpha = 0 a single
          multiplier cannot move at all, which is the reason for SMO.
@@ -7,8 +7,8 @@ Returns  a Solution; a step is  alpha_i <- argmax over alpha_i of W, clipped to 
 Orders   cyclic    1, 2, ..., n, as the inner loop of CS229 has it
          random    a new permutation in every pass
          greedy    each time the multiplier whose step raises W most, slope^2 / K_ii
-Use      as the simplest exact method, and to see what the order is worth. A cyclic or random pass costs n rows at most;
-         a greedy step looks at all n gradients, and needs far fewer steps.
+Use      as the simplest exact method, and to see the effect of the order. A cyclic or random pass costs n rows at most;
+         the greedy order scans all n gradients per step, and needs far fewer steps.
 See      Ng & Ma, CS229 lecture notes, part V, section 9.1; Straka (2019); Gauss-Southwell rule for the greedy order.
 """
 
@@ -27,7 +27,7 @@ from widemargin.solvers.reference.working_set import slopes_of
 
 @dataclass(frozen=True)
 class Coordinate(ReferenceSolver):
-    """Coordinate ascent on machines with a fixed bias.
+    """Coordinate ascent on models with a fixed bias.
 
     Parameters
     ----------

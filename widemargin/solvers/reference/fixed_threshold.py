@@ -1,13 +1,13 @@
-"""SMO for a machine whose threshold is fixed: one multiplier per step.
+"""SMO for a fixed threshold: one multiplier per step.
 
-Solves   the signed dual without equality constraint (fixed bias; SVC and SVR get there by the kernel K + tau^2)
+Solves   the signed dual without equality constraint (fixed bias; SVC and SVR use the kernel K + tau^2 for it)
 Given    a Gram, in blocks and rows
 Returns  a Solution; a step is the exact optimum of one multiplier, clipped to its box:
              alpha_1 <- alpha_1 - y_1 E_1 / K(x_1, x_1)                                                    (23)
          (the report prints a plus; the minus is what its own E = u - y asks for)
-Loop     the first-choice heuristic of SMO: a pass over all points, then passes over the non-bound ones until they obey
+Loop     the first-choice heuristic of SMO: a pass over all points, then passes over the non-bound ones until they meet
          the conditions within tol, then all points again, until none of them changes
-Use      where a penalised bias is acceptable; cheaper per step than SMO, since there is no partner to look for.
+Use      where a penalised bias is acceptable; cheaper per step than SMO, since no partner is needed.
 See      Platt (1998), section 2.6; Cristianini & Shawe-Taylor (2000), Remark 7.16.
 """
 

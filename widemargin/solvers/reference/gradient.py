@@ -1,14 +1,14 @@
-"""Batch gradient ascent on the dual, with projection: the baseline that everything else is measured against.
+"""Batch gradient ascent on the dual, with projection: the baseline for all other methods.
 
-Solves   every machine of the package
+Solves   every SVM of the package
 Given    a Gram, in rows
 Returns  a Solution; a step moves all multipliers at once,
              b <- P(b - rate f),   P the nearest feasible point: the box, and the sum of every group
          A kink e |b| shifts each value by rate e towards zero first (the proximal step); both are monotone in the level
          that keeps the sum, so the level is found by halving an interval.
 Rate     1 / (largest eigenvalue of K + D), from a few power iterations; halved whenever the objective does not fall
-Use      to teach, and to see why one moves few multipliers at a time: a step costs K times a vector, and their number
-         grows with the condition of K.
+Use      to teach, and to see why other methods move few multipliers at a time: a step costs K times a vector, and their
+         number grows with the condition of K.
 See      Cristianini & Shawe-Taylor (2000), section 7.2; one multiplier at a time: adatron.py.
 """
 
@@ -25,7 +25,7 @@ from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSo
 from widemargin.solvers.reference.working_set import move, repair_sums
 
 POWER_ITERATIONS = 20  # products with K to find its largest eigenvalue; an estimate is enough, the step is checked
-HALVINGS = 60  # of the rate in one step, before rounding must be the reason that the objective does not fall
+HALVINGS = 60  # halvings of the rate in one step, beyond which rounding must be why the objective does not fall
 RECOVERY = 1.25  # growth of a halved rate per step, so that one bad estimate does not last
 
 
@@ -79,7 +79,7 @@ class Gradient(ReferenceSolver):
 
 
 def project(dual: SignedDual, beta: Vector, step: Vector, rate: float) -> Vector:
-    """The feasible point nearest to beta - step, after the pull of the kink towards zero."""
+    """Return the feasible point nearest to beta - step, after the kink's shift towards zero."""
     values, epsilon = beta - step, rate * dual.epsilon
     target = np.empty_like(beta)
     if dual.n_groups == 0:
@@ -94,7 +94,7 @@ def project(dual: SignedDual, beta: Vector, step: Vector, rate: float) -> Vector
 
 @jit
 def pull(values, level, epsilon, lower, upper, out):
-    """values - level, shrunk towards zero by the kink and clipped to the box; returns the sum."""
+    """Compute values - level, shrunk towards zero by the kink and clipped to the box; return the sum."""
     total = 0.0
     for t in range(values.shape[0]):
         v = values[t] - level
@@ -106,7 +106,7 @@ def pull(values, level, epsilon, lower, upper, out):
 
 @jit
 def project_to_sum(values, epsilon, lower, upper, total, out):
-    """The pulled values whose level makes their sum `total`; the sum falls as the level rises."""
+    """Find the level at which the values of `pull` sum to `total`; the sum falls as the level rises."""
     width = abs(total) + 1e-300 + np.max(np.abs(values) + epsilon)
     low, high = -width, width
     while pull(values, low, epsilon, lower, upper, out) < total and low > -1e300:
@@ -123,7 +123,7 @@ def project_to_sum(values, epsilon, lower, upper, total, out):
 
 
 def _largest_eigenvalue(run: Run) -> float:
-    """Largest eigenvalue of K + D by power iteration, from a vector without symmetry."""
+    """Estimate the largest eigenvalue of K + D by power iteration from an asymmetric vector."""
     dual = run.dual
     vector = 1.0 + np.random.default_rng(0).random(len(dual))
     value = 0.0

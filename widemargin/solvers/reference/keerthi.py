@@ -1,10 +1,10 @@
 """SMO with two thresholds: Keerthi's modification of Platt's algorithm.
 
-Solves   the signed dual with one sum (the machines of platt.py)
+Solves   the signed dual with one sum (the SVMs of platt.py)
 Given    a Gram; kernel values as in platt.py
 Returns  a Solution
-Idea     Platt compares every point with one threshold, which comes from the last step and may be wrong: correct points
-         look like violators and the loop runs on. Two thresholds need no guess:
+Idea     Platt compares every point with one threshold, which comes from the last step and may be wrong: optimal points
+         appear as violators and the loop continues. Two thresholds need no guess:
              b_up = min{f_i : b_i can rise},  b_low = max{f_i : b_i can fall},  optimal iff b_low <= b_up + tol,
          kept over the non-bound points and the two points that define them. A point is examined against the other
          side's threshold, and its partner is the point that holds it: the pair violates most.
@@ -12,7 +12,7 @@ Loop     all points; then pairs (up, low) of the non-bound points until b_low <=
          ...
 Choice   second_choice="violation": the pair of the two thresholds. "gain": i_up, and the non-bound point for which the
          exact step promises most, (f_up - f_j)^2 / eta, the rule that LIBSVM and the block solver took up later.
-Use      to see what one change to Platt's loop gains. Costs as platt.py, with fewer evaluations and far fewer idle
+Use      to see the gain of one change to Platt's loop. Costs as in platt.py, with fewer evaluations and far fewer idle
          passes.
 See      Keerthi, Shevade, Bhattacharyya & Murthy (2001), Neural Computation 13; Cristianini & Shawe-Taylor (2000),
          section 7.8; second order: Fan, Chen & Lin (2005), JMLR 6.
@@ -35,7 +35,7 @@ from widemargin.solvers.reference.working_set import Index
 
 @jit
 def offer(s, k, f):
-    """Let a point with gradient f move the thresholds; its open slopes."""
+    """Update the thresholds by a point with gradient f; return its open slopes."""
     rise, fall = open_slopes(multiplier(s, k, f))
     if rise < s.scalars[0].b_up:
         s.scalars[0].b_up, s.scalars[0].up = rise, k
@@ -46,7 +46,7 @@ def offer(s, k, f):
 
 @jit
 def step_and_thresholds(values, s, i1, i2):
-    """Optimise a pair, and find the thresholds over the non-bound points, the former holders and the pair; moved?"""
+    """Optimise a pair, update the thresholds over non-bound points, former holders and the pair; whether it moved."""
     if not take_step(values, s, i1, i2, gradient_at(values, s, i2), 0.0):
         return False
     up, low = s.scalars[0].up, s.scalars[0].low
@@ -62,7 +62,7 @@ def step_and_thresholds(values, s, i1, i2):
 
 @jit
 def best_gain(values, s, up):
-    """The non-bound point whose joint step with `up` promises most, or the holder of the other threshold."""
+    """Return the non-bound point whose joint step with `up` gains most, or the holder of the other threshold."""
     rise, _ = open_slopes(multiplier(s, up, gradient_at(values, s, up)))
     add_point(values, up, 1.0, s.work)
     best, chosen = 0.0, s.scalars[0].low
@@ -79,7 +79,7 @@ def best_gain(values, s, up):
 
 @jit
 def examine(values, s, i2, tol):
-    """A step with the point that holds the threshold against which i2 violates most; whether it was made."""
+    """Try a step of i2 with the holder of the threshold that i2 violates most; return whether it was made."""
     b_up, b_low = s.scalars[0].b_up, s.scalars[0].b_low
     rise, fall = offer(s, i2, gradient_at(values, s, i2))
     by_rise, by_fall = b_low - rise, fall - b_up
@@ -92,7 +92,7 @@ def examine(values, s, i2, tol):
 
 @jit
 def sweep(values, s, points, first, tol, max_steps):
-    """Examine points[first:], until steps or work run out; where to go on, and how many changed."""
+    """Examine points[first:] until steps or work run out; return where to continue, and how many changed."""
     changed = 0
     for place in range(first, points.shape[0]):
         changed += examine(values, s, points[place], tol)
@@ -103,7 +103,7 @@ def sweep(values, s, points, first, tol, max_steps):
 
 @jit
 def optimise_pairs(values, s, by_gain, tol, max_steps):
-    """Pairs of the two thresholds until these are within tol, none moves, or steps or work run out; the steps made."""
+    """Optimise threshold pairs until within tol, no pair moves, or steps or work run out; return the steps made."""
     changed = 0
     while s.scalars[0].b_low - s.scalars[0].b_up > tol and changed < max_steps and not slice_is_over(s):
         s.scalars[0].worst = max(s.scalars[0].worst, s.scalars[0].b_low - s.scalars[0].b_up)

@@ -1,12 +1,12 @@
 """Osuna's decomposition: a working set of fixed size, some variables exchanged every round.
 
-Solves   every machine of the package
+Solves   every SVM of the package
 Given    a Gram, in blocks and rows
 Returns  a Solution
 Round    put the worst violators outside the set in the place of as many inside -> solve the quadratic programme on the
-         set -> carry the change into F. As long as one violator enters, the objective falls (Osuna's theorem).
-Leaving  those at a bound first, then the others
-Use      when the matrix of all support vectors does not fit, which chunking needs: memory is size^2 numbers, for any n.
+         set -> update F. As long as one violator enters, the objective falls (Osuna's theorem).
+Leaving  variables at a bound first, then all others
+Use      when the matrix of all support vectors, which chunking needs, does not fit: memory is size^2 numbers for any n.
 See      Osuna, Freund & Girosi (1997), NNSP; Cristianini & Shawe-Taylor (2000), section 7.4; Platt (1998), section 1.2.
          Which variables to exchange is not published there; here half of each side, as in Joachims (1999).
 """
@@ -72,7 +72,7 @@ class Osuna(ReferenceSolver):
         return solve_in_rounds(run, self.inner, choose)
 
     def _exchange(self, run: Run, inside: Index) -> Index:
-        """The next working set: worst violators in front, then the old members, non-bound ones last to leave."""
+        """Return the next working set: worst violators first, then old members, of which bound ones leave first."""
         new = worst_violators(run, self.exchange)
         beta, dual = run.beta[inside], run.dual
         at_bound = (beta <= dual.lower[inside]) | (beta >= dual.upper[inside])

@@ -1,4 +1,4 @@
-"""The exact step of SMO: two multipliers change, the others stay fixed.
+"""The exact step of SMO: two multipliers change, all others are fixed.
 
 In signed multipliers the sum b_1 + b_2 = gamma is kept, so labels and the two cases (13), (14) of the ends become one,
 
@@ -62,7 +62,7 @@ def quadrant(v, side):
 
 @jit
 def end_value(end, b, slope, eta):
-    """Change of the objective from b to an end of the line; no progress counted towards an infinite end."""
+    """Return the change of the objective from b to an end of the line; zero for an infinite end."""
     if not np.isfinite(end):
         return 0.0
     return slope * (end - b) + 0.5 * eta * (end - b) ** 2
@@ -94,7 +94,7 @@ def pair_move(one, two, eta, scale):
                 if at_low < 0.0 or at_high < 0.0:
                     new2 = low if at_low < at_high else high
                 elif slope != 0.0 and not np.isfinite(low if slope > 0.0 else high):
-                    curvature = max(ETA_FLOOR * scale, 1e-300)  # hard margin on equal points: a very long step shows it
+                    curvature = max(ETA_FLOOR * scale, 1e-300)  # hard margin on equal points: a very long step
                     new2 = two.b - slope / curvature
                 else:
                     continue

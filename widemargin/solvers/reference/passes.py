@@ -38,7 +38,7 @@ STALL_PASSES = 3  # passes in a row without a lower objective before a solver is
 NO_GROWTH = 1e-15  # relative change of the objective that is only rounding
 SMALLEST_MARGIN2 = 1e-10  # squared margin over the largest K_ii below which a hard margin counts as impossible
 
-SLICE, PASS = "slice", "pass"  # what an algorithm yields: after part of a pass, to check the time, or after all of it
+SLICE, PASS = "slice", "pass"  # yielded by an algorithm: after part of a pass, to check the time, or after a whole pass
 Turns = Generator[str, None, int]
 Passes = Generator[str, None, Status]
 
@@ -49,7 +49,7 @@ class Run:
     Attributes
     ----------
     point : (beta, F) with F = K b per sample; F is None while an algorithm does not keep it
-    seen : (violation, objective) met during a pass, by algorithms that do not keep F; None otherwise
+    seen : (violation, objective) found during a pass, for algorithms that do not keep F; None otherwise
     lowest_curvature : most negative curvature met, 0 if the kernel showed none
     """
 
@@ -62,7 +62,7 @@ class Run:
         self.iterations = self.rounds = 0
         self.seen: tuple[float, float] | None = None
         self.lowest_curvature = 0.0
-        self.ran_away = False  # whether a step had no end
+        self.ran_away = False  # whether a step was infinite
         beta = np.array(dual.start if start is None else start, dtype=np.float64)
         self.point: tuple[Vector, Vector | None] = (beta, None if function is None else np.array(function, np.float64))
 
@@ -104,19 +104,19 @@ class Run:
         return np.iinfo(np.int64).max if allowed < 0 else max(0, allowed - self.iterations)
 
     def out_of_budget(self) -> Status | None:
-        """MAX_ITER or TIME_LIMIT when one of them is used up."""
+        """Return MAX_ITER or TIME_LIMIT if that budget is used up, else None."""
         if self.steps_left() == 0:
             return Status.MAX_ITER
         return Status.TIME_LIMIT if time.perf_counter() >= self.deadline else None
 
     def measure(self) -> tuple[float, float]:
-        """Violation and objective: those met during the pass where the algorithm keeps no F, else exact ones."""
+        """Return violation and objective: as found during the pass if the algorithm keeps no F, else exact values."""
         if self.seen is not None:
             return self.seen
         return violation_of(self.table(), self.dual.n_groups), self.dual.objective(self.beta, self.Kb)
 
     def meets(self, violation: float, objective: float, previous: float) -> bool:
-        """Whether the point meets the criterion; what was only seen during a pass is computed again, exactly."""
+        """Whether the point meets the criterion; values found during a pass are recomputed exactly."""
         stop = self.stopping
         if stop.criterion != "gap" and self.seen is None and violation <= stop.tol:
             return True
@@ -127,7 +127,7 @@ class Run:
         return measure(self.dual, self.beta, self.Kb)["gap"] <= stop.tol
 
     def has_no_margin(self) -> bool:
-        """Hard margin: 2 |sum b phi| / sum |b| bounds the distance of the two hulls; is it zero to rounding?
+        """Whether the hard margin is zero to rounding: 2 |sum b phi| / sum |b| bounds the distance of the two hulls.
 
         A kernel with negative curvature can drive multipliers to infinity against any diagonal; they are checked too.
         """
@@ -141,7 +141,7 @@ class Run:
         return total > 0.0 and 4.0 * norm2 <= SMALLEST_MARGIN2 * float(self.gram.diag.max()) * total * total
 
     def or_indefinite(self, status: Status) -> Status:
-        """A reason to end without the optimum, unless the kernel was seen to be the reason."""
+        """Return the given status, or INDEFINITE if negative curvature was found."""
         return Status.INDEFINITE if self.lowest_curvature < 0.0 else status
 
     def report(self, violation: float, objective: float) -> Iteration:
@@ -171,7 +171,7 @@ class ReferenceSolver(ABC):
 
     max_passes: int = field(default=10_000, kw_only=True)
 
-    moves: ClassVar[int] = 0  # multipliers per step: 1 can keep no sum, 2 keep one sum; others take every machine
+    moves: ClassVar[int] = 0  # multipliers per step: 1 cannot keep a sum, 2 keep one sum, 0 allows all problems
     keeps_going: ClassVar[bool] = False  # whether passes without a lower objective are part of the algorithm
 
     def __post_init__(self) -> None:
@@ -183,11 +183,11 @@ class ReferenceSolver(ABC):
 
     @property
     def fixed_bias(self) -> bool:
-        """Whether it can only take machines without equality constraint."""
+        """Whether the solver requires problems without equality constraint."""
         return self.moves == 1
 
     def check(self, dual: SignedDual) -> None:
-        """Raise a ValueError with a sentence if this solver cannot take the machine."""
+        """Raise a ValueError if this solver cannot solve the problem."""
         name = re.sub("(?<=[a-z])(?=[A-Z])", "-", type(self).__name__).lower()  # as in SVC(solver="fixed-threshold")
         if self.moves == 1 and dual.n_groups:
             raise ValueError(
@@ -241,7 +241,7 @@ class ReferenceSolver(ABC):
     __call__ = solve
 
     def _drive(self, run: Run, watch: Watch | None) -> Status:
-        """Advance the algorithm until a rule or the algorithm itself ends it."""
+        """Advance the algorithm until a stop rule or the algorithm itself ends the run; return the status."""
         violation, objective = run.measure()
         previous, stalled = np.inf, 0
         passes = self.passes(run)
@@ -274,7 +274,7 @@ class ReferenceSolver(ABC):
             violation, objective = run.measure()
 
     def _judge(self, run: Run, previous: float, reason: Status) -> Status:
-        """The algorithm can do no more: was that the optimum?"""
+        """Return the status of a run whose algorithm can make no further progress."""
         run.seen = None
         if run.has_no_margin():
             return run.or_indefinite(Status.UNBOUNDED)

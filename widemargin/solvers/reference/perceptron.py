@@ -1,7 +1,7 @@
 """The kernel perceptron: the mistake-driven relative of the algorithms that maximise the margin.
 
-Solves   nothing of the dual: it looks for any hyperplane without mistakes, for two classes, with fixed bias
-Given    a Gram, in blocks and rows; labels are read off the linear term, c = -y
+Solves   not the dual: it finds any hyperplane without mistakes, for two classes, with fixed bias
+Given    a Gram, in blocks and rows; labels are taken from the linear term, c = -y
 Returns  a Solution: b_i counts the mistakes on point i times rate y_i, kept inside the box.
          Ends with OWN_RULE at the first pass without a mistake, since such a hyperplane need not have the widest margin
          (or when the box holds all multipliers back), and with MAX_ITER after max_passes on data that are not separable
@@ -43,7 +43,7 @@ def correct_mistakes(at, F, label, rate, max_steps):
 
 @dataclass(frozen=True)
 class Perceptron(ReferenceSolver):
-    """Kernel perceptron on the machine's kernel; with a linear kernel, Rosenblatt's perceptron.
+    """Kernel perceptron on the model's kernel; with a linear kernel, Rosenblatt's perceptron.
 
     Parameters
     ----------

@@ -5,15 +5,14 @@ Given    a Gram. A linear kernel is worked with its weight vector, so an evaluat
          polynomial kernel on points in dense, sparse or sparse binary form, no matrix and no rows kept; any other
          kernel from its matrix
 Returns  a Solution; a step is one joint optimisation of two multipliers
-Loop     first choice    all points, then the non-bound ones again and again until they obey the conditions within tol,
+Loop     first choice    all points, then the non-bound ones repeatedly until they meet the conditions within tol,
                          then all points, ..., until a pass over all points changes nothing
          second choice   the non-bound point with the largest |E_1 - E_2|; else all non-bound points from a random
                          place; else all points from a random place
          step            (13)-(19), and Theorem 7.18 for regression                             (smo.py, pair_move.py)
          threshold       (20) or (21) where a multiplier is not at a bound, else halfway between them
-Use      to read, to compare with the report, and where memory must stay linear in n. It costs one evaluation of the
-         machine per look at a bound point: n x support vectors kernel values per full pass, unless the kernel is
-         linear.
+Use      to read, to compare with the report, and where memory must stay linear in n. Each visit to a bound point costs
+         one evaluation of the model: n x support vectors kernel values per full pass, unless the kernel is linear.
 See      Platt (1998), MSR-TR-98-14, sections 2.1-2.5; regression: Cristianini & Shawe-Taylor (2000), Theorem 7.18.
 
 Platt checks each example to within tol of its threshold, which allows two examples to differ by 2 tol. Here tol bounds
@@ -36,7 +35,7 @@ from widemargin.solvers.reference.working_set import Index
 
 @jit
 def examine(values, s, i2, tol, eps):
-    """Second choice for a first point that violates its condition; whether a step was made."""
+    """Apply the second choice to a first point that violates its condition; return whether a step was made."""
     f2 = gradient_at(values, s, i2)
     rise, fall = open_slopes(multiplier(s, i2, f2))
     violation = max(s.scalars[0].threshold - rise, fall - s.scalars[0].threshold)
@@ -64,7 +63,7 @@ def examine(values, s, i2, tol, eps):
 
 @jit
 def farthest(s, above):
-    """The non-bound point with the largest |E_1 - E_2|: the smallest E_1 for E_2 > 0 (above), else the largest."""
+    """Return the non-bound point with the largest |E_1 - E_2|: smallest E_1 for E_2 > 0 (above), else the largest."""
     sign = 1.0 if above else -1.0
     lowest, chosen = np.inf, -1
     for k in s.free[: s.scalars[0].n_free]:
@@ -76,7 +75,7 @@ def farthest(s, above):
 
 @jit
 def random_below(random, n):
-    """A number in [0, n) from a small generator of its own (xorshift), so that a seed gives the same run everywhere."""
+    """Return a number in [0, n) from a xorshift generator, so that a seed gives the same run on every platform."""
     x = random[0]
     x ^= x << np.uint64(13)
     x ^= x >> np.uint64(7)
@@ -87,7 +86,7 @@ def random_below(random, n):
 
 @jit
 def sweep(values, s, points, first, tol, eps, max_steps):
-    """Examine points[first:], until steps or work run out; where to go on, and how many changed."""
+    """Examine points[first:] until steps or work run out; return where to continue, and how many changed."""
     changed = 0
     for place in range(first, points.shape[0]):
         changed += examine(values, s, points[place], tol, eps)

@@ -1,6 +1,6 @@
-"""The whole quadratic programme handed to a generic package.
+"""The whole quadratic programme, solved by a generic package.
 
-Solves   every machine of the package, hard and soft margin, as long as the matrix fits (some thousand variables)
+Solves   every SVM of the package, hard and soft margin, as long as the matrix fits (some thousand variables)
 Given    a Gram
 Returns  a Solution
 Form     min 1/2 x'P x + q'x   subject to  G x <= h,  A x = b                                             (8.26)
@@ -9,7 +9,7 @@ Form     min 1/2 x'P x + q'x   subject to  G x <= h,  A x = b                   
          lower half for the hard one. A kink e |b| doubles the variables, b = p - m with p, m >= 0.
 After    an interior point is near a bound, never on it: a multiplier that its own slope would carry to the bound within
          one diagonal step is put there, which picks the support vectors; the bias is averaged over the others (8.10).
-Use      as the oracle of small problems, and as the text books do it. Time and memory grow like n^3 and n^2.
+Use      as an oracle for small problems, as in the textbooks. Time and memory grow like n^3 and n^2.
 See      Marsland (2014), section 8.3; cvxopt.solvers.qp (Vandenberghe, 2010); Clarabel (Goulart & Chen, 2024).
 """
 
@@ -28,8 +28,8 @@ from widemargin.solvers.reference.gradient import pull
 from widemargin.solvers.reference.passes import PASS, Passes, ReferenceSolver, Run, Vector
 from widemargin.solvers.reference.working_set import move, repair_sums, working_set
 
-ACCURACY = 1e-10  # gap and feasibility asked of the package
-ROUNDING = 1e-9  # relative: larger errors of sums mean that a package gave up; lower eigenvalues are negative
+ACCURACY = 1e-10  # gap and feasibility required of the package
+ROUNDING = 1e-9  # relative: larger errors of sums mean that the package failed; lower eigenvalues are negative
 INSTALL = "pip install 'widemargin[qp]'"
 
 
@@ -77,7 +77,7 @@ def by_cvxopt(P: NDArray, q: Vector, G: NDArray, h: Vector, A: NDArray, b: Vecto
 
 
 def solve_programme(dual: SignedDual, Q: NDArray, package: str) -> tuple[Vector, int]:
-    """Multipliers on their bounds where they belong, and the iterations of the package; Q = K + D."""
+    """Return multipliers, moved to their bounds where close, and the iterations of the package; Q = K + D."""
     solve = by_clarabel if package == "clarabel" else by_cvxopt
     x, equality, iterations = solve(*matrices(dual, Q))
     n = len(dual)
@@ -91,7 +91,7 @@ def solve_programme(dual: SignedDual, Q: NDArray, package: str) -> tuple[Vector,
 
 
 def _to_bounds(dual: SignedDual, beta: Vector, slope: Vector, reach: Vector) -> Vector:
-    """Put multipliers on the bounds (and the kink) that they only approach: where a step of this reach ends there."""
+    """Move multipliers to the bounds (and the kink) that they only approach: where a step of this reach ends there."""
     target = np.empty_like(beta)
     with np.errstate(over="ignore"):
         pull(beta - reach * slope, 0.0, reach * dual.epsilon, dual.lower, dual.upper, target)

@@ -89,7 +89,7 @@ class Simplified(ReferenceSolver):
         while unchanged < self.max_passes_without_change:
             changed = 0
             for first in chunks_of(np.arange(n)):
-                second = (first + rng.integers(1, n, len(first))) % n  # every j != i is as likely
+                second = (first + rng.integers(1, n, len(first))) % n  # all j != i are equally likely
                 members, place = np.unique(np.concatenate([first, second]), return_inverse=True)
                 pairs = place[: len(first)], place[len(first) :]
                 changed += improve(run, members, random_pairs, *pairs, threshold, tol, run.steps_left())

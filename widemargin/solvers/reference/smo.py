@@ -1,7 +1,7 @@
-"""What Platt's SMO and its modification share: the state of a run, the step on two points, and the loop over passes.
+"""Common parts of Platt's SMO and its modification: the state of a run, the step on two points, the loop over passes.
 
 gradient   f_i = F_i + D_i b_i + c_i is cached for the non-bound points only, as in Platt's error cache (E_i = f_i - r,
-           with r the threshold); for all others it is evaluated when asked for: one dot product with the weight vector
+           with r the threshold); for all others it is evaluated when needed: one dot product with the weight vector
            (22) if the kernel is linear, else a sum over the support vectors
 non-bound  a list of points strictly inside their box (and off the kink), with the place of each in it
 passes     over all points; over the rest (the non-bound points, or pairs of them) until that changes nothing; over all
@@ -41,7 +41,7 @@ from widemargin.solvers.reference.working_set import Index
 COUNTS = [(name, np.int64) for name in ("n_free", "work", "up", "low")]
 NUMBERS = [(name, np.float64) for name in ("threshold", "decrease", "worst", "lowest_curvature", "b_up", "b_low")]
 WORK_PER_SLICE = 2**23  # kernel values between two checks of the time: about a tenth of a second
-RETRIES = 3  # times a finished run is taken up again, from gradients computed afresh
+RETRIES = 3  # times a finished run is restarted from recomputed gradients
 
 
 class State(NamedTuple):
@@ -53,7 +53,7 @@ class State(NamedTuple):
     gradient: Vector  # valid for non-bound points
     free: Index
     place: Index  # of each point in `free`; -1 for those at a bound
-    weights: Vector  # w of a linear machine, else empty
+    weights: Vector  # w of a linear model, else empty
     work: Vector
     other_work: Vector
     scalars: Any  # one record of COUNTS and NUMBERS
@@ -61,7 +61,7 @@ class State(NamedTuple):
 
 
 def new_state(run: Run, values: KernelValues, seed: int) -> State:
-    """The state that belongs to the point of a run."""
+    """Return the state at the point of a run."""
     dual, n = run.dual, len(run.dual)
     linear = values.form != MATRIX and values.kernel == LINEAR
     state = State(
@@ -83,7 +83,7 @@ def new_state(run: Run, values: KernelValues, seed: int) -> State:
 
 @jit
 def refresh(values, s, gradient):
-    """Take over gradients computed afresh; rebuild the non-bound list and the weight vector, forget two thresholds."""
+    """Set recomputed gradients; rebuild the non-bound list and the weight vector, reset the two thresholds."""
     s.scalars[0].n_free = 0
     s.scalars[0].up = s.scalars[0].low = -1
     s.scalars[0].b_up, s.scalars[0].b_low = np.inf, -np.inf
@@ -98,7 +98,7 @@ def refresh(values, s, gradient):
 
 @jit
 def note_place(s, i):
-    """Enter point i into the non-bound list or take it out, as its multiplier says."""
+    """Add point i to the non-bound list or remove it, according to its multiplier."""
     inside = is_free(s.beta[i], s.terms[i, 0], s.terms[i, 1], s.terms[i, 2])
     if inside and s.place[i] < 0:
         s.place[i] = s.scalars[0].n_free
@@ -123,7 +123,7 @@ def weighted_row(row, beta):
 
 @jit
 def gradient_at(values, s, i):
-    """f_i from the cache, or evaluated."""
+    """Return f_i from the cache, or evaluate it."""
     if s.place[i] >= 0:
         return s.gradient[i]
     s.scalars[0].work += s.beta.shape[0]
@@ -150,13 +150,13 @@ def slice_is_over(s):
 
 @jit
 def multiplier(s, i, f):
-    """Point i, whose gradient is f."""
+    """Return the Multiplier of point i with gradient f."""
     return Multiplier(s.beta[i], f, s.terms[i, 0], s.terms[i, 1], s.terms[i, 2])
 
 
 @jit
 def take_step(values, s, i, j, f_j, eps):
-    """Optimise a pair and bring weights, cached gradients and non-bound list up to date; whether it moved.
+    """Optimise a pair and update weights, cached gradients and non-bound list; return whether it moved.
 
     eps : smallest relative change of a multiplier that counts as a move
     """
@@ -171,7 +171,7 @@ def take_step(values, s, i, j, f_j, eps):
         s.scalars[0].lowest_curvature = min(s.scalars[0].lowest_curvature, eta)
     one, two = multiplier(s, i, f_i), multiplier(s, j, f_j)
     b_i, b_j, decrease = pair_move(one, two, eta, scale)
-    # The report adds eps inside the bracket, for multipliers of size one; theirs may have any size here.
+    # The report adds eps inside the bracket, for multipliers of size one; here they may have any size.
     moves = decrease > 0.0 and abs(b_j - two.b) >= eps * (abs(b_j) + abs(two.b))
     if moves:
         step_i, step_j = b_i - one.b, b_j - two.b
@@ -188,7 +188,7 @@ def take_step(values, s, i, j, f_j, eps):
 
 @jit
 def add_to_cache(values, s, i, step_i, j, step_j):
-    """Carry a step into the weights and the cached gradients; point i is loaded in `work`."""
+    """Update the weights and the cached gradients by a step; point i is loaded in `work`."""
     s.scalars[0].work += 2 * s.scalars[0].n_free
     if s.weights.shape[0] > 0:
         # The change of w itself is spread over the working vector: one dot product per cached point instead of two.
@@ -220,11 +220,11 @@ class PairSolver(ReferenceSolver):
 
     @abstractmethod
     def rest_of(self, s: State) -> Index:
-        """The points of a pass that is not over all points."""
+        """Return the points of a pass that is not over all points."""
 
     @abstractmethod
     def sweep(self, run: Run, values: KernelValues, s: State, points: Index, first: int) -> tuple[int, int]:
-        """Examine points[first:] until steps or work run out; where to go on, and how many changed."""
+        """Examine points[first:] until steps or work run out; return where to continue, and how many changed."""
 
     def passes(self, run: Run) -> Passes:
         run.point = (run.beta, run.Kb)
@@ -264,6 +264,6 @@ class PairSolver(ReferenceSolver):
 
 
 def middle_of(run: Run) -> float:
-    """The threshold halfway between the two that the conditions leave, where both exist."""
+    """Return the midpoint of the two thresholds allowed by the conditions, if both exist."""
     middle = float(run.table()[0, :2].mean())
     return middle if np.isfinite(middle) else 0.0

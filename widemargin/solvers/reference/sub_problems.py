@@ -1,4 +1,4 @@
-"""Sub-problems on a working set of variables, the part that chunking and decomposition share.
+"""Sub-problems on a working set of variables, for chunking and decomposition.
 
 The variables outside keep their values, and the gradient contains their contribution: the sub-problem is the same
 problem on fewer variables, started from their values. It is solved by
@@ -25,7 +25,7 @@ from widemargin.solvers.reference.working_set import Index, move, repair_sum, sl
 Inner = Literal["conjugate-gradient", "clarabel", "cvxopt"]
 FIRST_THRESHOLD = 3e-10  # smallest relative improvement of a conjugate gradient step (Platt 1998, section 3)
 NEXT_THRESHOLD = 1.0 / 3.0  # factor after a sub-problem that left its non-bound points too far apart (the same)
-LOWEST_THRESHOLD = float(np.finfo(float).eps)  # below, improvements are rounding
+LOWEST_THRESHOLD = float(np.finfo(float).eps)  # smaller improvements are rounding
 
 
 def solve_in_rounds(run: Run, inner: str, choose: Callable[[], Index]) -> Passes:
@@ -45,7 +45,7 @@ def solve_in_rounds(run: Run, inner: str, choose: Callable[[], Index]) -> Passes
 
 
 def solve_sub_problem(run: Run, index: Index, inner: str, threshold: float) -> int:
-    """Optimise some variables and carry the change into F; the number of steps, 0 if nothing moved."""
+    """Optimise some variables and update F; return the number of steps, 0 if nothing moved."""
     dual = run.dual
     at = working_set(run, index)
     Q = at.K.astype(np.float64)
@@ -70,7 +70,7 @@ def solve_sub_problem(run: Run, index: Index, inner: str, threshold: float) -> i
 
 
 def spread_of_thresholds(run: Run) -> float:
-    """Largest difference between the thresholds that the non-bound points of a group propose."""
+    """Return the largest difference between the thresholds given by the non-bound points of a group."""
     free, dual = run.free(), run.dual
     proposed = run.gradient() + dual.epsilon * np.sign(run.beta)
     if dual.n_groups == 0:
@@ -80,7 +80,7 @@ def spread_of_thresholds(run: Run) -> float:
 
 
 def worst_violators(run: Run, count: int, left_out: NDArray[np.bool_] | None = None) -> Index:
-    """The variables that violate the conditions most, outside `left_out`: of every group half from either side."""
+    """Return the worst violators outside `left_out`: of every group half from either side."""
     dual, table = run.dual, run.table()
     rise, fall = slopes_of(run.beta, run.gradient(), dual.terms)
     if left_out is not None:

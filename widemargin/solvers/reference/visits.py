@@ -7,7 +7,7 @@ With omega = 1 this is the exact maximum along the axis: kernel-Adatron with rat
 in the order.
 
 A pass is cut into chunks of the order. Inside a chunk only its own block of K is needed, because the gradients of later
-chunks are brought up to date before they are visited: the iterates are exactly those of the plain loop, for any n.
+chunks are updated before they are visited: the iterates are exactly those of the plain loop, for any n.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from widemargin.solvers.reference.passes import PASS, SLICE, Passes, Run, Turns
 from widemargin.solvers.reference.working_set import Index, improve
 
 WHOLE = 2048  # variables up to which a pass is one chunk
-CHUNK = 512  # variables of a chunk otherwise: its block is a small part of the rows that a pass computes
+CHUNK = 512  # variables of a chunk otherwise: its block is small compared with the rows of a pass
 
 
 @jit
@@ -60,13 +60,13 @@ def visit(at, omega, tol, max_steps):
 
 
 def chunks_of(order: Index) -> list[Index]:
-    """The pieces of an order that are worked on with one block of K."""
+    """Split an order into chunks, each of which uses one block of K."""
     size = WHOLE if len(order) <= WHOLE else CHUNK
     return [order[first : first + size] for first in range(0, len(order), size)]
 
 
 def visit_in_turn(run: Run, order: Index, tol: float = 0.0, omega: float = 1.0) -> Turns:
-    """Visit the variables in order, chunk by chunk; the number of steps."""
+    """Visit the variables in order, chunk by chunk; return the number of steps."""
     steps = 0
     for number, chunk in enumerate(chunks_of(order)):
         if number:
@@ -77,7 +77,7 @@ def visit_in_turn(run: Run, order: Index, tol: float = 0.0, omega: float = 1.0) 
 
 
 def all_then_non_bound(run: Run, omega: float = 1.0) -> Passes:
-    """The first-choice heuristic of SMO: all points, the non-bound ones until they obey within tol, all again, ..."""
+    """The first-choice heuristic of SMO: all points, the non-bound ones until within tol, all again, ..."""
     everything = True
     while True:
         order = np.arange(len(run.dual)) if everything else np.flatnonzero(run.free())

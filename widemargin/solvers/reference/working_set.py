@@ -1,7 +1,7 @@
-"""Some variables of a run, with what a step on them needs: the only place where reference solvers touch K.
+"""Some variables of a run with the data for a step on them: the only place where reference solvers use K.
 
-Several variables may belong to one sample (row), and some machines flip signs (sign). A solver takes the working set of
-the variables it wants to move, changes `beta` (and `f` along with it), and `move` carries the change into F = K b.
+Several variables may belong to one sample (row), and some models flip signs (sign). A solver takes the working set of
+the variables to move, changes `beta` (and `f` with it), and `move` updates F = K b.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class WorkingSet(NamedTuple):
 
 
 def working_set(run: Run, index: Index) -> WorkingSet:
-    """The given variables at the point of the run; f and beta are copies."""
+    """Return the given variables at the point of the run; f and beta are copies."""
     dual = run.dual
     block = run.gram.block(index if dual.row is None else dual.row[index])
     if dual.sign is not None:
@@ -48,7 +48,7 @@ def working_set(run: Run, index: Index) -> WorkingSet:
 
 
 def improve(run: Run, index: Index, step: Callable[..., int], *options: Any) -> int:
-    """Let `step` change the working set of some variables; the number of steps that it returns."""
+    """Apply `step` to the working set of some variables; return its number of steps."""
     chosen = working_set(run, index)
     steps = step(chosen, *options)
     move(run, index, chosen.beta)
@@ -57,9 +57,9 @@ def improve(run: Run, index: Index, step: Callable[..., int], *options: Any) -> 
 
 
 def move(run: Run, index: Index, values: Vector) -> None:
-    """Set some variables to new values and carry the change into F; the point changes at once, at the end.
+    """Set some variables to new values and update F; beta and F are replaced together, at the end.
 
-    Values that overflow are not taken: the run is then marked as run away.
+    Values that overflow are rejected, and the run is marked as run away.
     """
     dual = run.dual
     beta, Kb = run.beta.copy(), run.Kb.copy()
@@ -94,7 +94,7 @@ def repair_sums(dual: SignedDual, beta: Vector) -> Vector:
 
 
 def repair_sum(values: Vector, lower: Vector, upper: Vector, epsilon: Vector, total: float) -> Vector:
-    """Give what rounding left over to free variables, so that the sum is kept to the last bits."""
+    """Add the rounding error of the sum to free variables, so that the sum is kept to the last bits."""
     rest = total - float(values.sum())
     for t in np.flatnonzero(free_of(values, lower, upper, epsilon)):
         if rest == 0.0:

@@ -1,6 +1,6 @@
 """A problem in memory at a point, as the compiled steps take it.
 
-The working set of a large problem, a class pair and a small problem are all of this form: the steps know no other.
+The working set of a large problem, a class pair and a small problem all have this form, the only one steps accept.
 """
 
 from __future__ import annotations
@@ -36,6 +36,6 @@ class Block(NamedTuple):
 def block_of(
     K: NDArray, f: NDArray, diag: NDArray[np.float64], beta: NDArray[np.float64], terms: Terms, dtype: DTypeLike
 ) -> Block:
-    """A block in the given precision; `beta` is copied."""
+    """Return a block in the given precision; `beta` is copied."""
     K, total = K.astype(dtype, copy=False), (diag + terms.diagonal).astype(dtype)
     return Block(K, f.astype(dtype), total, beta.copy(), terms, keys_of(len(beta), np.dtype(dtype)))

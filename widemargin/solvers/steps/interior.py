@@ -1,4 +1,4 @@
-"""An interior-point method on a block: the tool for C K so large that pair steps would need millions.
+"""An interior-point method on a block, for C K so large that pair steps would need millions.
 
 Solves   the signed dual restricted to a block, min 1/2 b'(K + D)b + g'b + e|b|, box and group sums, in b = p - m with
          0 <= p <= upper and 0 <= m <= -lower, so that epsilon |b| is linear.
@@ -8,7 +8,7 @@ How      Mehrotra's predictor-corrector on the parts x = (p, m) with multipliers
          Theta = z/x + y/(upper - x) and tau the sum of 1/Theta over the parts of a variable, one Cholesky factor of
          K + D + diag(1/tau) per iteration serves both steps; the group sums are kept by a Schur complement.
          15-40 iterations whatever the condition of K: along directions in which K is nearly zero, where pair steps
-         are short, the barrier goes straight to the bound.
+         are short, the barrier method goes straight to the bound.
 See      Ferris & Munson (2002), SIAM J. Optim. 13; Fine & Scheinberg (2001), JMLR 2; Mehrotra (1992).
 """
 
@@ -26,9 +26,9 @@ from widemargin.solvers.steps.block import Block
 
 ITERATIONS = 50
 LARGEST = 2048  # variables: a factor of this size takes about 0.2 s
-TO_BOUNDARY = 0.995  # share of the way to the nearest bound that a step may go
+TO_BOUNDARY = 0.995  # share of the distance to the nearest bound that a step may cover
 RESIDUAL = 1e-9  # relative error of sums and gradient at which an iterate counts as feasible
-CLOSE = 1e-13  # complementarity relative to the objective at which it ends
+CLOSE = 1e-13  # complementarity, relative to the objective, at which the iteration ends
 SNAP = 1e-7  # share of a segment below which a part with a larger multiplier is on its bound
 TINY = 1e-300  # keeps divisors away from zero
 
@@ -36,7 +36,7 @@ Vector = NDArray[np.float64]
 
 
 def interior_cost(n: int) -> float:
-    """About how many nanoseconds a solve takes."""
+    """Estimate the nanoseconds that a solve takes."""
     return COSTS.interior_cube * n**3
 
 
@@ -51,7 +51,7 @@ def interior_point(block: Block) -> Vector | None:
     M = block.K.astype(np.float64) / curvature
     M[np.diag_indices(len(M))] += terms.diagonal / curvature
     beta, lower, upper = block.beta / unit, terms.lower / unit, terms.upper / unit
-    with np.errstate(all="ignore"):  # what overflows is caught by the tests for finite numbers
+    with np.errstate(all="ignore"):  # overflow is caught by tests for finite numbers
         split = split_problem(M, block.f.astype(np.float64) / slope - M @ beta, terms.epsilon / slope, lower, upper)
         A = sum_rows(terms)
         total = A @ beta
@@ -116,7 +116,7 @@ class Iterate(NamedTuple):
 
 
 def split_problem(M: NDArray, linear: Vector, epsilon: Vector, lower: Vector, upper: Vector) -> Split:
-    """The problem in its parts; a variable whose box is on one side of zero has one."""
+    """Return the problem in its parts; a variable whose box is on one side of zero has one part."""
     up, down = np.flatnonzero(upper > 0.0), np.flatnonzero(lower < 0.0)
     part_upper = np.concatenate([upper[up], -lower[down]])
     sign = np.concatenate([np.ones(len(up)), -np.ones(len(down))])
@@ -133,7 +133,7 @@ def starting_iterate(split: Split, A: NDArray, beta: Vector) -> Iterate:
 
 
 def minimise(split: Split, A: NDArray, total: Vector, point: Iterate) -> Vector | None:
-    """Iterate until the complementarity is gone: the last b that kept the sums A b, on its bounds where close."""
+    """Iterate until complementarity vanishes; return the last b that kept the sums A b, moved to bounds where close."""
     if not len(split.of):
         return None
     level = float(point.z.max())
@@ -158,7 +158,7 @@ def minimise(split: Split, A: NDArray, total: Vector, point: Iterate) -> Vector 
 
 
 class Residual(NamedTuple):
-    """What is missing from the conditions: of the gradient, per part, and of the sums."""
+    """Residuals of the optimality conditions: of the gradient, per part, and of the sums."""
 
     dual: Vector
     sums: Vector
@@ -176,7 +176,7 @@ class System(NamedTuple):
 
 
 def factorise(split: Split, A: NDArray, point: Iterate) -> System | None:
-    """The system of a Newton direction; None where there is no factor."""
+    """Return the system of a Newton direction; None if there is no Cholesky factor."""
     q = len(split.linear)
     theta = point.z / point.x + np.where(split.bounded, point.y / point.w, 0.0)
     tau = np.bincount(split.of, weights=1.0 / theta, minlength=q)
@@ -191,7 +191,7 @@ def factorise(split: Split, A: NDArray, point: Iterate) -> System | None:
 
 
 def predict_and_correct(split: Split, system: System, point: Iterate, residual: Residual, mu: float) -> Iterate | None:
-    """The iterate after predictor and corrector, by the longest steps that stay inside; None where numbers ran out."""
+    """Return the iterate after predictor and corrector with the longest interior steps; None on overflow."""
     nothing = np.zeros(len(point.x))
     ahead = direction(split, system, point, residual, (nothing, nothing))
     centre = mu * min(1.0, split.complementarity(moved(split, point, ahead, 1.0)) / mu) ** 3
@@ -213,7 +213,7 @@ def direction(
     if len(system.A):
         d_nu = np.linalg.lstsq(system.A @ system.V, residual.sums - system.A @ base, rcond=None)[0]
     d_b = base + system.V @ d_nu
-    h = ((rho - d_b) * system.stiff)[split.of]  # not M d_b - A'd_nu, whose rounding a small theta would blow up
+    h = ((rho - d_b) * system.stiff)[split.of]  # not M d_b - A'd_nu, whose rounding a small theta would amplify
     d_x = (-slack - split.sign * h) / system.theta
     d_z = (targets[0] - z * d_x) / x - z
     d_y = np.where(split.bounded, (targets[1] + y * d_x) / w - y, 0.0)
@@ -221,7 +221,7 @@ def direction(
 
 
 def moved(split: Split, point: Iterate, step: Iterate, share: float) -> Iterate:
-    """The point after a share of the longest steps, at most one, that keep x, w, z and y from becoming negative."""
+    """Return the point after a share of the longest steps, at most one, that keep x, w, z and y nonnegative."""
     rising, falling = split.bounded & (step.x > 0.0), split.bounded & (step.y < 0.0)
     primal = np.concatenate([[1.0], (-point.x / step.x)[step.x < 0.0], (point.w / step.x)[rising]])
     dual = np.concatenate([[1.0], (-point.z / step.z)[step.z < 0.0], (-point.y / step.y)[falling]])
@@ -232,7 +232,7 @@ def moved(split: Split, point: Iterate, step: Iterate, share: float) -> Iterate:
 
 
 def snapped(split: Split, point: Iterate) -> Vector:
-    """b of a point, with parts put on their bounds that are close to them and whose multiplier says so."""
+    """Return b of a point; parts close to a bound are moved to it if their multiplier agrees."""
     x = point.x
     width = np.where(split.bounded, split.upper, max(float(x.max()), TINY))
     room = split.upper - x
@@ -242,7 +242,7 @@ def snapped(split: Split, point: Iterate) -> Vector:
 
 
 def restored(A: NDArray, total: Vector, b: Vector, lower: Vector, upper: Vector) -> Vector | None:
-    """b within its box, with the sums repaired on variables inside it; None where there is no room."""
+    """Return b within its box, with the sums repaired on variables inside it; None if there is no room."""
     for row, target in zip(A > 0, total, strict=True):
         for _ in range(3):
             missing = target - b[row].sum()

@@ -26,16 +26,16 @@ from widemargin.solvers.steps.block import Block
 
 REGULARISATION = {"f": 1e-5, "d": 1e-10}  # of the mean diagonal, by precision; K_FF is often singular
 ROUNDS = 12  # active-set rounds; releases stop four rounds before the end so that it settles
-LARGEST_ACTIVE = 0.25  # share of the free variables on bounds above which pair steps are the better tool
+LARGEST_ACTIVE = 0.25  # share of the free variables at bounds above which pair steps are better
 LARGEST_FREE = 6656  # variables, the largest block: its factor takes about 0.7 s
 SHORTEST = 1e-6  # length of a step that is worth its factor
-SHORTEST_FULL = 0.7  # length of the lowest point from which the full step is made: it puts variables on their bounds,
-# and gains four fifths as much even there
-REPAIRS = 30  # of a group's sum: each puts some variables on a bound
+SHORTEST_FULL = 0.7  # length of the lowest point above which the full step is made: it moves variables to their bounds,
+# and still has four fifths of the gain
+REPAIRS = 30  # repairs of a group's sum: each moves some variables to a bound
 
 
 def newton_cost(n_free: int) -> float:
-    """About how many nanoseconds a step takes."""
+    """Estimate the nanoseconds that a step takes."""
     return COSTS.newton_step + COSTS.newton_cube * n_free**3
 
 
@@ -83,7 +83,7 @@ def newton_step(block: Block, n_threads: int = 1, memory: ThreadMemory | None = 
 def _factor(  # type: ignore[no-untyped-def]
     block: NDArray, free: NDArray[np.int64], diagonal: NDArray[np.float64], n_threads: int, memory: ThreadMemory
 ):
-    """Solver of M x = y by a Cholesky factor of K_FF + D + delta I, or None where there is none."""
+    """Return a solver of M x = y by a Cholesky factor of K_FF + D + delta I, or None if there is no factor."""
     m = len(free)
     M = gather_block_of(block, free, memory.array(m, m, block.dtype), n_threads)
     kind = M.dtype
@@ -97,7 +97,7 @@ def _factor(  # type: ignore[no-untyped-def]
 
 
 def _active_set(solve, g, A, low, high) -> NDArray[np.float64] | None:  # type: ignore[no-untyped-def]
-    """Minimiser of the step within its segments, or None when too many variables want to be on a bound."""
+    """Return the minimiser of the step within its segments, or None if too many variables reach a bound."""
     m, groups = A.shape
     both = solve(np.column_stack([-g, A]))
     u, V = both[:, 0], both[:, 1:]
@@ -134,12 +134,12 @@ def _active_set(solve, g, A, low, high) -> NDArray[np.float64] | None:  # type: 
             W = np.column_stack([W, solve(units)])
             value = np.concatenate([value, np.where(above[joining], high[joining], low[joining])])
             active = np.concatenate([active, joining])
-    d[active] = value  # to the last bit, so that a variable on a bound is not taken for a free one
+    d[active] = value  # exactly, so that a variable at a bound does not count as free
     return d
 
 
 def _onto_segment(d: NDArray, A: NDArray, low: NDArray, high: NDArray) -> NDArray | None:
-    """Clip to the segments and repair each group's sum on the variables left inside; None where there is no room."""
+    """Clip to the segments and repair each group's sum on the variables left inside; None if there is no room."""
     d = np.clip(d, low, high)
     for group in range(A.shape[1]):
         here = np.flatnonzero(A[:, group])

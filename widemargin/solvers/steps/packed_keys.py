@@ -6,7 +6,7 @@ lanes at a time. The value loses its last log2(n) bits, so the *choice* of a pai
 2^-40 (float64); the step that follows is computed exactly. An ordinary argmin takes 15 to 36 times as long.
 
 Numba widens small integers to 64 bits, which halves the lanes; the intrinsics below keep the width of the float.
-With NUMBA_DISABLE_JIT=1 intrinsics cannot run, so each has a twin in plain Python.
+With NUMBA_DISABLE_JIT=1 intrinsics cannot run, so each has an equivalent in plain Python.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Keys(NamedTuple):
 
 @lru_cache(maxsize=64)
 def keys_of(n: int, dtype: np.dtype) -> Keys:
-    """Keys for n values of a float type; not to be written to."""
+    """Return the keys for n values of a float type; they are shared and must not be written to."""
     integer = np.int32 if dtype == np.float32 else np.int64
     low = (1 << max(1, int(n - 1).bit_length())) - 1
     return Keys(np.arange(n, dtype=integer), np.array([np.iinfo(integer).max, ~low, low], integer))

@@ -2,7 +2,7 @@
 
 Solves   the signed dual (problems/dual.py) restricted to q variables whose kernel block K (q x q) is in memory
 Given    a Block: K, the gradient f of these variables less the threshold, their terms
-Returns  beta and f changed in place; number of steps; the largest violation left; the lowest curvature met
+Returns  beta and f changed in place; number of steps; the largest remaining violation; the lowest curvature found
 Step     i = the lowest slope that can rise; j = the partner with the largest gain (slope_j - slope_i)^2 / eta,
          eta = K_ii + K_jj - 2 K_ij; b_i += s, b_j -= s with s = (slope_j - slope_i) / eta cut at the boxes and at
          zero where epsilon > 0. Each group has its own i and j; the better pair of all groups is taken.
@@ -22,7 +22,7 @@ from widemargin.solvers.steps.packed_keys import larger, larger_key, ordered_key
 CLOSED_32, CLOSED_64 = 1e30, 1e300  # penalty of a closed direction; finite, since packed keys hold no infinities
 CURVATURE_FLOOR_32 = 1e-7  # of the mean diagonal: duplicate points leave only rounding noise in eta (Platt 1998, 2.1)
 CURVATURE_FLOOR_64 = 1e-12  # the same in double precision (LIBSVM's TAU)
-NO_PAIR = np.int64(-1)  # a plain -1 would be a literal type of its own to Numba, and compile what it meets once more
+NO_PAIR = np.int64(-1)  # Numba gives a literal -1 its own type, which would compile callees once more
 NEGATIVE_32, NEGATIVE_64 = 1e-2, 1e-8  # of the mean diagonal: a curvature below minus this is not rounding
 SMALLEST_CURVATURE_32, SMALLEST_CURVATURE_64 = 1e-37, 1e-300  # an all-zero kernel matrix still needs a divisor
 
@@ -45,8 +45,7 @@ def lowest_after_step(f, up, step, K, pair, group, keys):
 
 @jit(fastmath=CONTRACT, inner=True)
 def best_partner(f, down, lowest, matrix, i, group, keys):
-    """Packed key of the partner of i in a group with the largest second-order gain, and the highest slope that can
-    fall.
+    """Return the packed key of the partner of i with the largest second-order gain, and the highest falling slope.
 
     matrix : K, its diagonal with D added, and the smallest curvature
     """
@@ -141,7 +140,7 @@ def solve_pairs(block, tol, max_steps):
     lowest_curvature = 0.0
     i = j = NO_PAIR + 1
     while True:
-        for g in range(n_groups):  # carry the last step, of length zero at first, into the gradient
+        for g in range(n_groups):  # update the gradient by the last step, zero at first
             keys[g] = positions.limits[0]
             if starts[g + 1] > starts[g]:
                 keys[g] = lowest_after_step(f, up, scalar[0], K, (i, j), (starts[g], starts[g + 1]), positions)

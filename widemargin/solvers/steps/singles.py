@@ -1,4 +1,4 @@
-"""Coordinate steps inside a block, for machines without an equality constraint (fixed bias, kernel K + tau^2).
+"""Coordinate steps inside a block, for models without an equality constraint (fixed bias, kernel K + tau^2).
 
 Solves   the signed dual restricted to q variables whose kernel block K is in memory, without groups
 Step     i = the largest second-order gain slope_i^2 / K_ii over the open directions; b_i -= slope_i / K_ii, cut at the

@@ -1,4 +1,4 @@
-"""Covariance functions with free parameters: a tree of kernels that knows its derivatives, tile by tile.
+"""Covariance functions with free parameters: a tree of kernels with derivatives, tile by tile.
 
 theta holds the logarithms of the free parameters, from left to right in the tree. Two leaves cover the kernels:
 
@@ -7,8 +7,8 @@ theta holds the logarithms of the free parameters, from left to right in the tre
     White         v = exp(theta) where x and z are one sample, else 0:       dv/dtheta = v
     Still         any kernel without free parameters
 
-The first line is why no distance is ever computed again: the derivative comes from the value. Sums and products of
-trees follow the rules of calculus. Each tile is used as soon as it is made; no n x n derivative is held.
+The derivative of Exponential follows from its value, so no distance is computed again. Sums and products of
+trees follow the rules of calculus. Each tile is used as soon as it is computed; no n x n derivative is stored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from widemargin.kernels import Constant, Kernel
 from widemargin.kernels.algebra import multiply
 from widemargin.linalg.arrays import Vector
 
-Values = NDArray[np.float64] | float  # of a tile; one number where all are equal
+Values = NDArray[np.float64] | float  # values of a tile; one number if all are equal
 Tiles = Callable[[slice, slice], tuple[Values, list[Values]]]
 
 
@@ -50,20 +50,20 @@ class Node(ABC):
         """The kernel between different samples; None where it is zero."""
 
     def white(self, theta: Vector, X: Any) -> Vector | float:
-        """Noise of each sample: what is added on the diagonal."""
+        """Noise of each sample, added to the diagonal."""
         return 0.0
 
     @abstractmethod
     def prepare(self, theta: Vector, X: Any) -> Tiles:
-        """Values and derivatives by free parameters on the samples X, as a function of rows and columns.
+        """Return a function of rows and columns that gives values and derivatives on the samples X.
 
-        Rows and columns of a tile are the same, and white noise is included then, or they have no sample in common.
+        Rows and columns of a tile are either the same, with white noise included, or have no sample in common.
         """
 
 
 @dataclass(frozen=True)
 class Still(Node):
-    """A kernel whose numbers stay as they are."""
+    """A kernel without free parameters."""
 
     given: Kernel
 
@@ -101,7 +101,7 @@ class Leaf(Node):
             return min(self.base * float(np.exp(self.power * theta[0])), float(np.finfo(float).max))
 
     def changes(self, value: Values) -> list[Values]:
-        """The derivative of a value proportional to v, where the parameter is free."""
+        """Return the derivative of a value proportional to v if the parameter is free."""
         return [self.power * value] if self.parameter.bounds else []
 
 
@@ -166,7 +166,7 @@ class Join(Node):
         return self.first.parameters() + self.second.parameters()
 
     def _parts(self, theta: Vector) -> tuple[tuple[Node, Vector], tuple[Node, Vector]]:
-        """Both parts, each with its theta."""
+        """Return both parts, each with its theta."""
         cut = len(self.first.parameters())
         return (self.first, theta[:cut]), (self.second, theta[cut:])
 
@@ -176,7 +176,7 @@ class Join(Node):
             return None if self.product else (one if two is None else two)
         if not self.product:
             return one + two
-        if isinstance(one, Constant):  # a factor costs less than a kernel of its own
+        if isinstance(one, Constant):  # a factor is cheaper than another kernel
             return multiply(two, one.value)
         return multiply(one, two.value) if isinstance(two, Constant) else one * two
 

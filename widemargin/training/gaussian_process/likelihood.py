@@ -4,7 +4,7 @@
     d/dtheta = 1/2 sum_ij W_ij dA_ij/dtheta,                        W = a a' - A^-1,  a = A^-1 y
 
 (Rasmussen & Williams 2006, equations 2.30 and 5.9; several targets add up.) The sum over W is taken tile by tile, with
-each tile of derivatives used as soon as it is made.
+each tile of derivatives used as soon as it is computed.
 
 exact       by a Cholesky factor
 estimated   y'A^-1 y by conjugate gradients; the determinant by stochastic Lanczos quadrature on the preconditioned
@@ -33,16 +33,16 @@ from widemargin.training.gaussian_process.translate import Model
 from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, Rule, Solved
 from widemargin.training.kernel_system.system import ENDED_BY_THE_USER
 
-FACTOR_SAMPLES = 10_000  # up to which "auto" takes a Cholesky factor: determinants are then exact
-FACTOR_COPIES = 4  # matrices held at once while the gradient is computed
-GRADIENT_TILE = 256  # samples per side: values, derivatives and weights of a tile stay in cache
+FACTOR_SAMPLES = 10_000  # samples up to which "auto" uses a Cholesky factor: determinants are then exact
+FACTOR_COPIES = 4  # matrices in memory while the gradient is computed
+GRADIENT_TILE = 256  # samples per side: values, derivatives and weights of a tile fit the cache
 PROBES = 16  # random vectors: the standard error of the determinant falls with their root
-PROBE_GOAL = 1e-10  # of z'M^-1 z: the quadrature error is then far below the standard error
+PROBE_GOAL = 1e-10  # relative to z'M^-1 z: the quadrature error is then far below the standard error
 
 
 @dataclass(frozen=True)
 class Likelihood:
-    """Value, standard error of the value (0 if exact), and gradient (None if not asked for)."""
+    """Value, standard error of the value (0 if exact), and gradient (None if not requested)."""
 
     value: float
     error: float
@@ -72,12 +72,12 @@ class LogLikelihood:
     n_jobs: int | None = None
 
     def __call__(self, theta: Vector, gradient: bool = False) -> Likelihood:
-        """At theta, by the method that suits the number of samples."""
+        """Return the likelihood at theta, by the method that suits the number of samples."""
         by_factor = self.method(FACTOR_COPIES) == "cholesky"
         return self.exact(theta, gradient) if by_factor else self.estimated(theta, gradient)
 
     def method(self, copies: int = 1) -> str:
-        """How to solve: a factor, which also gives the determinant, where `copies` of it fit and it is not too slow."""
+        """Return the method: a factor, which also gives the determinant, if `copies` of it fit in time and memory."""
         if self.solver != "auto":
             return self.solver
         n = len(self.targets)
@@ -85,7 +85,7 @@ class LogLikelihood:
         return "cholesky" if n <= FACTOR_SAMPLES and fits else "cg"
 
     def of_some(self, chosen: NDArray[np.int64]) -> LogLikelihood:
-        """That of some of the samples."""
+        """Return the likelihood of some of the samples."""
         return replace(self, X=safe_indexing(self.X, chosen), targets=self.targets[chosen], noise=self.noise[chosen])
 
     def system(self, theta: Vector) -> KernelSystem:
@@ -97,9 +97,9 @@ class LogLikelihood:
         return self.noise + self.model.noise(theta, self.X)
 
     def exact(self, theta: Vector, gradient: bool) -> Likelihood:
-        """By a Cholesky factor; minus infinity where A is not positive definite, as in scikit-learn."""
+        """Return the likelihood by a Cholesky factor; minus infinity if A is indefinite, as in scikit-learn."""
         model, system, changes = self.model, self.system(theta), None
-        if model.node is None and gradient:  # a kernel that must be called gives its derivatives only all at once
+        if model.node is None and gradient:  # a kernel of scikit-learn returns all derivatives in one array
             A, changes = model.called.clone_with_theta(theta)(self.X, eval_gradient=True)
             A[np.diag_indices_from(A)] += self.noise
         else:
@@ -121,7 +121,7 @@ class LogLikelihood:
         return Likelihood(value, 0.0, self._gradient(theta, lambda rows, columns: W[rows, columns], system.n_threads))
 
     def of_solution(self, theta: Vector, system: KernelSystem, solved: Solved) -> Likelihood:
-        """At theta, from what the solution of the system there already holds."""
+        """Return the likelihood at theta from a solution of the system there."""
         if solved.factor is not None:
             quadratic = float((self.targets * solved.coefficients).sum())
             return Likelihood(self._value(quadratic, log_determinant(solved.factor)), 0.0, None)
@@ -130,7 +130,7 @@ class LogLikelihood:
         return self._estimated(theta, system, solved, False)
 
     def estimated(self, theta: Vector, gradient: bool) -> Likelihood:
-        """By conjugate gradients and random vectors."""
+        """Return the likelihood estimated by conjugate gradients and random vectors."""
         if self.model.node is None and gradient:
             raise ValueError(
                 f"The gradient for {self.model.given} needs the whole matrix of derivatives, which does not fit: use "
@@ -141,10 +141,10 @@ class LogLikelihood:
         return self._estimated(theta, system, solved, gradient)
 
     def _estimated(self, theta: Vector, system: KernelSystem, solved: Solved, gradient: bool) -> Likelihood:
-        """The same from coefficients that are known."""
+        """Return the estimate for known coefficients."""
         a, m = solved.coefficients, self.targets.shape[1]
         A = system.shifted(self.diagonal(theta))
-        probes = A.M.draw(np.random.default_rng(0), PROBES)  # the same in every evaluation: the surface stays smooth
+        probes = A.M.draw(np.random.default_rng(0), PROBES)  # a fixed seed keeps the estimate smooth in theta
         easy_probes = A.precondition(probes)
         sizes = np.einsum("ij,ij->j", probes, easy_probes)
         run = descend(A, probes, PROBE_GOAL * sizes)
@@ -186,7 +186,7 @@ def _log_quadrature(lengths: Vector, turns: Vector) -> float:
     """e_1' log(T) e_1 for the tridiagonal T of conjugate gradients (Golub & Meurant 2010, section 4.1)."""
     used = int(np.argmin(lengths > 0)) if (lengths <= 0).any() else len(lengths)
     if used == 0:
-        return 0.0  # z is an eigenvector of eigenvalue one: nothing was left to do
+        return 0.0  # z is an eigenvector with eigenvalue one: no steps were made
     lengths, turns = lengths[:used], turns[:used]
     diagonal = 1.0 / lengths
     diagonal[1:] += turns[:-1] / lengths[:-1]

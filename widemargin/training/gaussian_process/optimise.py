@@ -22,13 +22,13 @@ def maximise(
 ) -> Vector:
     """The best theta over all starts.
 
-    Each evaluation is a step of the fit, without a half-trained machine: that would take a system to be solved.
+    Each evaluation is reported as a step of the fit, without an intermediate model, which would need another solve.
     """
     start, bounds = likelihood.model.start, likelihood.model.bounds
     seen: list[tuple[float, Vector]] = []
 
     def objective(theta: Vector, eval_gradient: bool = True) -> Any:
-        """Minus the likelihood and its gradient, or the first alone."""
+        """Return minus the likelihood and its gradient, or the value only."""
         found = likelihood(theta, eval_gradient)
         if steps is not None:
             seen.append((found.value, theta.copy()))
@@ -60,7 +60,7 @@ def maximise(
 
 
 def _one_run(objective: Callable[..., Any], start: Vector, bounds: NDArray, optimizer: Any) -> tuple[Vector, float]:
-    """From one start, by L-BFGS-B or by the user's function."""
+    """Maximise from one start, by L-BFGS-B or by the user's function."""
     if callable(optimizer):
         theta, value = optimizer(objective, start, bounds=bounds)
         return np.asarray(theta, float), float(value)

@@ -3,7 +3,7 @@
     cov(x, z) = k(x, z) - k(x)'A^-1 k(z),        A = K + D
 
 (Rasmussen & Williams 2006, equation 2.24.) With a Cholesky factor k'A^-1 k = |L^-1 k|^2. Without one, conjugate
-gradients solve for a few dozen samples at a time and give a lower bound on k'A^-1 k: the variance can come out too
+gradients solve for a few dozen samples at a time and give a lower bound on k'A^-1 k: the variance may be too
 large, by VARIANCE_SHARE of k(x, x) at most, but never too small.
 """
 
@@ -18,9 +18,9 @@ from widemargin.linalg.cholesky import solve_lower
 from widemargin.solvers.kernel_system.conjugate_gradient import ShiftedKernel, descend
 from widemargin.training.kernel_system import KernelSystem
 
-FACTORED_CHUNK = 1024  # new samples at a time with a factor
-DESCENT_CHUNK = 64  # new samples at a time by conjugate gradients
-VARIANCE_SHARE = 1e-6  # of k(x, x): accuracy of variances by conjugate gradients
+FACTORED_CHUNK = 1024  # new samples per batch with a factor
+DESCENT_CHUNK = 64  # new samples per batch by conjugate gradients
+VARIANCE_SHARE = 1e-6  # accuracy of variances by conjugate gradients, relative to k(x, x)
 
 
 class Posterior:
@@ -39,7 +39,7 @@ class Posterior:
         self.system, self.noise, self.factor = system, noise, factor
 
     def explained(self, train: Samples, new: Samples) -> Vector:
-        """k(x)'A^-1 k(x) of each new sample; both sets prepared alike."""
+        """Return k(x)'A^-1 k(x) of each new sample; both sets must be prepared in the same way."""
         out = np.empty(len(new))
         chunk = FACTORED_CHUNK if self.factor is not None else DESCENT_CHUNK
         for start in range(0, len(new), chunk):
@@ -68,7 +68,7 @@ class Posterior:
         return cross_block(self.system.kernel, train, new, self.system.n_threads)
 
     def _descend(self, columns: Matrix) -> tuple[ShiftedKernel, Matrix]:
-        """A, and A^-1 columns by conjugate gradients."""
+        """Return A, and A^-1 times the columns by conjugate gradients."""
         A = self.system.shifted(self.noise)
         goal = np.full(columns.shape[1], VARIANCE_SHARE * float(self.system.diagonal.max()))
         return A, descend(A, columns, goal).solution

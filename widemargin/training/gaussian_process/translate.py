@@ -1,4 +1,4 @@
-"""From kernels, ours or scikit-learn's, to covariances with free parameters, and back.
+"""Translation of kernels, ours or scikit-learn's, to covariances with free parameters, and back.
 
 ours            every gamma of an exponential kernel, every factor and every constant is free; other numbers stay
 scikit-learn's  RBF with one length scale, ConstantKernel, WhiteKernel, DotProduct, Matern with nu=inf, their sums and
@@ -22,7 +22,7 @@ BOUNDS = (float(np.log(1e-5)), float(np.log(1e5)))  # of the parameters of our k
 
 
 class Model:
-    """A covariance, its theta, and the kernel object that the user knows.
+    """A covariance, its theta, and the user's kernel object.
 
     Attributes
     ----------
@@ -45,13 +45,13 @@ class Model:
             self.called = given + WhiteKernel(noise_variance)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Read what the user gave from a pickle, also of version 0.1.0, and make the rest of it."""
+        """Restore the user's arguments from a pickle, also of version 0.1.0, and compute all other attributes."""
         extra = state.get("extra")
         self.__init__(state["given"], state.get("noise_variance", extra and float(np.exp(extra.value))))  # type: ignore[misc]
 
     @property
     def start(self) -> Vector:
-        """Present values of all free parameters; the separate noise variance comes last."""
+        """Current values of all free parameters; the separate noise variance is last."""
         if self.node is None:
             return np.array(self.called.theta, float)
         return np.array([p.value for p in self.node.parameters() if p.bounds is not None])
@@ -83,12 +83,12 @@ class Model:
         return np.maximum(whole - kernel.diag(kernel.prepare(X)), 0.0)
 
     def rebuilt(self, theta: Vector) -> Any:
-        """The user's kernel with its new numbers."""
+        """Return the user's kernel with new parameters."""
         return self.given.clone_with_theta(theta[: len(self.given.theta)]) if self.theirs else self.kernel(theta)
 
 
 class _Called:
-    """scikit-learn's kernel as a function of two sets of samples; a class, so that fitted models can be pickled."""
+    """A kernel of scikit-learn as a function of two sets of samples; a class, so that models can be pickled."""
 
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
@@ -98,7 +98,7 @@ class _Called:
 
 
 def _read_ours(kernel: Kernel) -> Node:
-    """The tree of one of our kernels."""
+    """Return the tree of one of our kernels."""
     if isinstance(kernel, Gaussian | Laplacian | ChiSquared) and kernel.gamma > 0:
         return Exponential(Parameter(float(np.log(kernel.gamma)), BOUNDS), kind=type(kernel))
     if isinstance(kernel, Constant) and kernel.value > 0:
@@ -114,7 +114,7 @@ def _read_ours(kernel: Kernel) -> Node:
 
 
 def _read_theirs(kernel: Any) -> Node | None:
-    """The tree of one of scikit-learn's kernels; None where some part has no counterpart."""
+    """Return the tree of a kernel of scikit-learn, or None if some part has no counterpart."""
     import sklearn.gaussian_process.kernels as theirs
 
     if type(kernel) in (theirs.Sum, theirs.Product):
@@ -136,6 +136,6 @@ def _read_theirs(kernel: Any) -> Node | None:
 
 
 def _parameter(kernel: Any, value: Any) -> Parameter:
-    """The one parameter of a leaf of scikit-learn's."""
+    """Return the parameter of a leaf of scikit-learn's kernel."""
     free = not kernel.hyperparameters[0].fixed
     return Parameter(float(np.log(np.ravel(value)[0])), tuple(kernel.bounds[0]) if free else None)

@@ -1,4 +1,4 @@
-"""The linear system (K + D) a = y behind kernel ridge regression, Gaussian processes and least-squares machines."""
+"""The linear system (K + D) a = y behind kernel ridge regression, Gaussian processes and least-squares SVMs."""
 
 from widemargin.certificate.system_certificate import SystemCertificate
 from widemargin.linalg.cholesky import NotPositiveDefinite

@@ -1,7 +1,7 @@
-"""What is proven about a least-squares machine with a bias, from what is proven about the systems it is made of.
+"""Bounds on a least-squares SVM with a bias, derived from the bounds on its two systems.
 
-The machine (b, a) should solve the bordered system of lssvm.py. Let nu and eta be the computed solutions for the
-targets y and ones, b = 1'nu / 1'eta and a = nu - b eta as stored, r = y - A a - b 1 and s = 1'a. The exact machine
+The model (b, a) should solve the bordered system of lssvm.py. Let nu and eta be the computed solutions for the
+targets y and ones, b = 1'nu / 1'eta and a = nu - b eta as stored, r = y - A a - b 1 and s = 1'a. The exact model
 differs from it by (db, da) with A da + 1 db = r and 1'da = -s. With h = 1'A^-1 1
 
     db = (1'A^-1 r + s) / h,        da = A^-1 r - A^-1 1 db,
@@ -38,7 +38,7 @@ from widemargin.training.kernel_system.checked import largest_of
 def certificate_with_bias(
     system: KernelSystem, noise: Vector, targets: Matrix, solved: Solved, rule: Rule, bias: Vector, coefficients: Matrix
 ) -> SystemCertificate:
-    """Certificate of the machine whose two systems were solved: targets first, ones last.
+    """Certificate of the model whose two systems were solved: targets first, ones last.
 
     bias : (m,); coefficients : (n, m) as stored
     """
@@ -61,7 +61,7 @@ def certificate_with_bias(
         computed = reach * (energies[:-1] + np.abs(bias) * energies[-1]) / scale
         if not found.is_psd:
             computed = over(lengths(residual.value), norms)
-    not_zero = targets.any(axis=0)  # a target of zeros has the machine of zeros
+    not_zero = targets.any(axis=0)  # a zero target has the zero model
     bounds = error, residuals, rounding, certain(computed)
     largest_error, largest_residual, most_rounding, about = (largest_of(bound[not_zero]) for bound in bounds)
     certificate = replace(

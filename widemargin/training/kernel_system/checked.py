@@ -37,14 +37,14 @@ from widemargin.monitor.status import Status
 from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas
 from widemargin.solvers.kernel_system.preconditioner import PartialFactor, Preconditioner
 
-AIM = 0.5  # of tol: where conjugate gradients stop, to leave room for rounding errors in what is proven
+AIM = 0.5  # share of tol at which conjugate gradients stop; the rest allows for rounding in the proof
 
 
 @dataclass(frozen=True)
 class Rule:
     """When to stop: bound on the error of predictions, relative to the targets, and two budgets.
 
-    bias : whether the last target is ones, for a machine with a bias (bias.py)
+    bias : whether the last target is all ones, for a model with a bias (bias.py)
     """
 
     tol: float = 1e-8
@@ -55,7 +55,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Found:
-    """What a method found, before it is certified.
+    """Result of a method before it is certified.
 
     Attributes
     ----------
@@ -81,14 +81,14 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Solved(Found):
-    """What was found with its certificate, and y'A^-1 y of each target as computed."""
+    """A result with its certificate, and y'A^-1 y of each target as computed."""
 
     certificate: SystemCertificate
     quadratic: Vector
 
 
 class CheckedSystem:
-    """K of one set of samples with what a proof needs: bounds on its values, residuals, certificates."""
+    """K of one set of samples with the means of a proof: bounds on its values, residuals, certificates."""
 
     def __init__(self, kernel: Kernel, X: Any, cache_size: float | None = None, n_jobs: int | None = None) -> None:
         self.kernel, self.X = kernel, X
@@ -104,7 +104,7 @@ class CheckedSystem:
         return len(self.samples)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Tiles, factors and bounds can be made again: they are not pickled."""
+        """Return the state without tiles, factors and bounds, which can be recomputed."""
         state = {**self.__dict__, "_tiles": None, "_partial": None}
         state.pop("terms", None)
         return state
@@ -115,7 +115,7 @@ class CheckedSystem:
 
     @cached_property
     def exact(self) -> KernelTiles:
-        """Products in float64 that keep nothing."""
+        """Tiles for products in float64 that store nothing."""
         return KernelTiles(self.kernel, self.samples, np.float64, 0, self.n_threads)
 
     @cached_property
@@ -125,12 +125,12 @@ class CheckedSystem:
 
     @property
     def largest(self) -> float:
-        """Bound on k(x, x) of the samples; of kernels that state none, the largest seen."""
+        """Bound on k(x, x) of the samples; for kernels without a bound, the largest value computed."""
         size = float(np.max(self.terms.size, initial=0.0))
         return size**2 if np.isfinite(size) else max(float(self.diagonal.max(initial=0.0)), 0.0)
 
     def preconditioner(self, noise: Vector) -> Preconditioner:
-        """M of this kernel for a noise; its expensive half is kept, and made anew only for a much smaller noise."""
+        """Return M for a noise; its partial factor is cached, and recomputed only for a much smaller noise."""
         level = float(np.exp(np.log(noise).mean()))
         if self._partial is None or (level < 0.1 * self._partial.noise and self._partial.rest > 0):
             self._partial = PartialFactor(self.kernel, self.samples, self.diagonal, level, self.n_threads)
@@ -140,14 +140,14 @@ class CheckedSystem:
     def goal(self, targets: Matrix, noise: Vector, rule: Rule) -> Vector:
         """r'M^-1 r of each target at which conjugate gradients may stop.
 
-        With a bias the function counts sqrt(1 / h) more (bias.py), and 1 / h <= 1'A 1 / n^2. For kernels
-        not known to be positive semi-definite |r| must be small: |r|^2 <= (largest eigenvalue of M) r'M^-1 r.
+        With a bias the bound on the error has an additional term sqrt(1 / h) (bias.py), and 1 / h <= 1'A 1 / n^2. For
+        kernels not known to be positive semi-definite |r| must be small: |r|^2 <= (largest eigenvalue of M) r'M^-1 r.
         """
         n, aim = len(self), AIM * rule.tol
-        aim *= 0.5 if rule.bias else 1.0  # two solutions make up such a machine, and the second counts |b| times
+        aim *= 0.5 if rule.bias else 1.0  # such a model combines two solutions, and the second counts |b| times
         largest = max(self.largest, np.finfo(float).tiny)
         reach = np.sqrt(largest) + (np.sqrt(largest + noise.mean() / n) if rule.bias else 0.0)
-        with np.errstate(over="ignore"):  # infinite where the kernel is zero: nothing can be predicted wrongly
+        with np.errstate(over="ignore"):  # infinite where the kernel is zero: every prediction is exact
             squares = np.square(targets).sum(axis=0)
             goal = aim**2 * squares / n / reach**2
             if not self.kernel.is_psd:
@@ -158,15 +158,15 @@ class CheckedSystem:
     def residual(
         self, noise: Vector, targets: Matrix, coefficients: Matrix, tiles: KernelTiles | None = None
     ) -> Residual:
-        """y - (K + D) a with its errors, from the tiles given or on values evaluated anew in float64."""
+        """Return y - (K + D) a with its errors, from the given tiles or from recomputed float64 values."""
         tiles = tiles or self.exact
         terms = self.terms if tiles.samples is self.samples else self.kernel.errors(tiles.samples)
         return residual_of(tiles, terms, noise, targets, coefficients)
 
     def energy(self, noise: Vector, residual: Residual, scale: Vector, enough: float) -> Vector:
-        """Proven bounds on r'A^-1 r relative to the squared scale of each target, if K is positive semi-definite.
+        """Return bounds on r'A^-1 r relative to each target's squared scale, proven if K is positive semi-definite.
 
-        enough : value from which on a better bound makes no difference
+        enough : value below which a better bound makes no difference
         """
         energy = energy_by_noise(residual, noise, scale)
         by_rounding = energy_by_noise(residual.of_rounding(), noise, scale)

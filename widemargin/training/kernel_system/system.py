@@ -2,14 +2,14 @@
 
 cholesky        the matrix in float64, factored in place; exact up to rounding, n^3 / 3 operations
 cg              conjugate gradients on tiles of K that are kept as far as the memory budget goes (tiles.py): in float64
-                where all of them fit, else in float32 with the residual computed afresh in float64 round by round
+                where all of them fit, else in float32 with the residual recomputed in float64 after each round
                 (iterative refinement; Golub & Van Loan 2013, section 3.5.3), so that the answer is that of float64
 least squares   by eigenvalues, where the matrix is singular or indefinite
 
 Whatever the method, the certificate comes from the residual of its coefficients (checked.py).
 
-"auto" takes Cholesky for few samples; for more it tries conjugate gradients first, as long as they promise to be done
-in the time of a Cholesky factor, and goes on without limit where a factor does not fit.
+"auto" uses Cholesky for few samples. For more it tries conjugate gradients first, as long as they are expected to
+finish in the time of a Cholesky factor; where a factor does not fit into memory it continues without this limit.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ AS_GOOD_AS_A_FACTOR = (Status.OPTIMAL, Status.UNDECIDED, *ENDED_BY_THE_USER)
 
 @dataclass(frozen=True)
 class SystemTuning:
-    """Numbers that choose a method, and those of refinement: float32 tiles, a float64 residual after each round."""
+    """Constants for the choice of a method and for refinement: float32 tiles, a float64 residual after each round."""
 
     tiny_noise: float = 1e-12  # of the largest diagonal entry: below, the matrix is singular in floating point
     most_for_eigenvalues: int = 5000  # samples up to which a singular system is solved
-    direct: int = 1024  # samples up to which a factor costs less than the preparations of conjugate gradients
+    direct: int = 1024  # samples up to which a factor costs less than the set-up of conjugate gradients
     steps_per_factor: float = 1 / 40  # steps, per sample, that take as long as a factor
-    promise: int = 15  # steps after which the rate so far must promise an end within the steps of a factor ...
+    promise: int = 15  # steps after which the rate must predict convergence within the steps of a factor ...
     lenience: float = 2.0  # ... times this, because conjugate gradients converge faster and faster
-    no_better: float = 100.0  # of tol: stopped by rounding so close to it, a factor has nothing to improve
-    round_factor: float = 1e-8  # of r'M^-1 r per round: four digits, safely above the rounding of the products
-    least_progress: float = 0.25  # of r'M^-1 r: a round that leaves more than this was stopped by rounding
-    safe_share: float = 0.1  # of the least noise: float32 is used while its rounding, as a matrix, stays below
+    no_better: float = 100.0  # multiple of tol: where rounding stops conjugate gradients closer, a factor is no better
+    round_factor: float = 1e-8  # reduction of r'M^-1 r per round: four digits, well above the rounding of products
+    least_progress: float = 0.25  # share of r'M^-1 r: a round that leaves more was stopped by rounding
+    safe_share: float = 0.1  # share of the least noise that the norm of the float32 rounding matrix must not exceed
 
 
 TUNING = SystemTuning()
 
 
 class KernelSystem(CheckedSystem):
-    """K of one set of samples, solved for any noise and targets; what does not depend on them is made once.
+    """K of one set of samples, solved for any noise and targets; everything independent of them is computed once.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class KernelSystem(CheckedSystem):
     """
 
     def release(self) -> None:
-        """Free the memory of the tiles; they are made again when needed."""
+        """Free the memory of the tiles, which are recomputed when needed."""
         self._tiles = None
 
     # ---- pieces
@@ -89,7 +89,7 @@ class KernelSystem(CheckedSystem):
         return symmetric_block(self.kernel, self.samples, np.empty((n, n)), self.n_threads)
 
     def factor_fits(self, copies: int = 1) -> bool:
-        """Whether so many float64 matrices stay within the memory budget."""
+        """Whether this number of float64 matrices fits into the memory budget."""
         return copies * 8 * len(self) ** 2 <= self.budget
 
     def tiles(self, least_noise: float) -> KernelTiles:
@@ -108,7 +108,7 @@ class KernelSystem(CheckedSystem):
         return ShiftedKernel(self.tiles(float(noise.min())), self.preconditioner(noise))
 
     def _float32_is_safe(self, least_noise: float) -> bool:
-        """Whether rounding of the entries, independent of each other, moves eigenvalues by much less than the noise."""
+        """Whether independent rounding of the entries moves eigenvalues by much less than the noise."""
         return 2.0 * self.rounding * np.sqrt(len(self)) <= TUNING.safe_share * least_noise
 
     @cached_property
@@ -139,7 +139,7 @@ class KernelSystem(CheckedSystem):
         return self._factor(noise, targets, rule, started)
 
     def _factor(self, noise: Vector, targets: Matrix, rule: Rule, started: float) -> Solved:
-        """By Cholesky; the certificate comes from the residual on a matrix evaluated anew."""
+        """Solve by Cholesky; the certificate uses the residual on a recomputed matrix."""
         L = self.matrix()
         L[np.diag_indices_from(L)] += noise
         factor_in_place(L, self.blas_threads)
@@ -152,7 +152,7 @@ class KernelSystem(CheckedSystem):
         return self.certify(noise, targets, rule, found, started)
 
     def least_squares(self, noise: Vector, targets: Matrix, rule: Rule, why: NotPositiveDefinite) -> Solved:
-        """The solution of least norm, where the matrix is singular or the kernel indefinite."""
+        """Return the solution of least norm, for a singular matrix or an indefinite kernel."""
         if len(self) > TUNING.most_for_eigenvalues:
             raise NotPositiveDefinite(
                 f"The kernel matrix is singular or indefinite ({why}), and {len(self)} samples are too many for a "
@@ -175,7 +175,7 @@ class KernelSystem(CheckedSystem):
     def _descend(
         self, noise: Vector, targets: Matrix, rule: Rule, started: float, watch: Watch | None, trial: bool
     ) -> Solved:
-        """By conjugate gradients, in rounds from a recomputed residual; a trial ends once a factor is cheaper."""
+        """Solve by conjugate gradients, in rounds from a recomputed residual; a trial ends once a factor is cheaper."""
         deadline = float("inf") if rule.time_limit is None else started + rule.time_limit
         allowed = rule.max_iter if rule.max_iter >= 0 else MOST_STEPS
         bargain = max(TUNING.promise, int(TUNING.steps_per_factor * len(self))) if trial else allowed
@@ -183,13 +183,13 @@ class KernelSystem(CheckedSystem):
         tiles, M = A.tiles, A.M
         coefficients = np.zeros_like(targets)
         rest, error = targets, np.einsum("ij,ij->j", targets, M.solve(targets))
-        # Where k(x, x) is next to nothing any coefficients predict well, but a bias is made of the coefficients.
+        # Where k(x, x) is almost zero any coefficients predict well, but the bias is computed from the coefficients.
         goal = goal_of_round = np.minimum(self.goal(targets, noise, rule), rule.tol * error)
         history: list[tuple[float, float]] = []
         begin, steps = error.copy(), 0
 
         def look(step: int, lower: Vector, errors: Vector, found: Matrix) -> bool:
-            """Report a step; True if the rate of convergence so far needs more steps than a factor is worth."""
+            """Report a step; return True if, at the current rate of convergence, a factor is cheaper."""
             if watch is not None:
                 reached = rule.tol * float(np.sqrt(np.max(errors / np.where(goal > 0, goal, np.inf), initial=0.0)))
                 upper = lower + np.maximum(errors, 0.0)
@@ -224,7 +224,7 @@ class KernelSystem(CheckedSystem):
                 before = error
                 coefficients, status = coefficients + run.solution, run.status
                 if status is Status.INTERRUPTED:
-                    residual = self.residual(noise, targets, coefficients, tiles)  # at once, from what is kept
+                    residual = self.residual(noise, targets, coefficients, tiles)  # immediately, from cached values
                     error = run.error
                     break
                 residual = self.residual(noise, targets, coefficients, None if tiles.dtype == np.float32 else tiles)
