@@ -141,7 +141,7 @@ class _InterpretedFirst(CPUDispatcher):
             return interpreted(self)(*args)
 
     def _load(self, args: tuple) -> bool:
-        """Load the compiled version for these arguments, as `Dispatcher.compile` does; False if there is none on disk."""
+        """Load the compiled version for these arguments, as `Dispatcher.compile` does; False if disk has none."""
         signature = tuple(map(self.typeof_pyval, args))
         with global_compiler_lock:
             if signature not in self.overloads:
@@ -155,7 +155,7 @@ class _InterpretedFirst(CPUDispatcher):
 
 @contextmanager
 def first_fit(n_variables: int) -> Iterator[None]:
-    """Context of a fit with so many variables: small first fits of a process interpret some functions, others compile."""
+    """Context of a fit: the first one of a process interprets some functions, if it has few variables."""
     if n_variables > FEW_VARIABLES:
         compile_at_once()
     yield
