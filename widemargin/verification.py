@@ -124,7 +124,7 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -
 
 @dataclass(frozen=True, eq=False)
 class _Fitted:
-    """A fitted model and the samples that took part in its training.
+    """A fitted model and its training samples of positive weight.
 
     tau2 : tau^2 where the bias is penalised; `kernel` is then K + tau^2, whose model without groups has the bias
         tau^2 sum b

@@ -1,6 +1,6 @@
 """The certificate: proven bounds on an answer, with rounding errors counted, computed outside any solver.
 
-violation      bound on the largest KKT violation (problems/dual.py); the threshold given by the model takes part, so
+violation      bound on the largest KKT violation (problems/dual.py); the threshold given by the model is used, so
                that a wrong bias shows
 gap            bound on (primal - dual) / max(|primal|, |dual|) of this answer, the primal at the best scaling found
                (problems/primal.py)
@@ -36,7 +36,7 @@ FACTS = (
 
 @dataclass(frozen=True)
 class Certificate:
-    """How close an answer is to the optimum; `print` it to see a small table.
+    """Bounds on the distance of an answer from the optimum; `print` shows a small table.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ DIGITS = ".8g"  # LIBSVM prints the features of support vectors with eight digit
 def open_model(path: str, n_features: int | None = None) -> Any:
     """A fitted estimator from a file of ours or of LIBSVM.
 
-    n_features : of the data at hand; LIBSVM's files do not say how many features there were.
+    n_features : of the data; LIBSVM's files do not contain the number of features.
     """
     kind = kind_of_model(path)
     if kind == "libsvm":

@@ -26,8 +26,8 @@ ROWS_PER_BLOCK = 16_384  # samples per block: large enough for full speed
 def command(options: SimpleNamespace, screen: Screen) -> int:
     """Predict each sample of DATA with a saved MODEL, ours or LIBSVM's.
 
-    Labels in DATA are compared with the answers, and the agreement is said on the error stream; where labels are not
-    known, any number will do. Features that the model does not know are ignored, and that is said.
+    Labels in DATA are compared with the answers, and the agreement is written to the error stream; where labels are
+    not known, any number will do. Features that the model does not have are ignored, with a note.
 
     Examples
     --------

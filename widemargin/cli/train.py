@@ -89,7 +89,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
 
 
 def default_output(data: str) -> str:
-    """Where the model goes if nothing is said: the data's name, unpacked, in the current folder, as LIBSVM does.
+    """Return the default path of the model: the data's name, unpacked, in the current folder, as LIBSVM does.
 
     Examples
     --------

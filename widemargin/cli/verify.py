@@ -1,4 +1,4 @@
-"""`widemargin verify`: the certificate of a saved model, computed afresh from its training data."""
+"""`widemargin verify`: recompute the certificate of a saved model from its training data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from widemargin.storage.errors import FileError
 @option("-p", "--epsilon", type=FROM_ZERO, metavar="EPS", heading="For models of LIBSVM", help="Its epsilon.")
 @model_and_data
 def command(options: SimpleNamespace, screen: Screen) -> int:
-    """Compute afresh, from the training DATA, how far a saved MODEL is from the optimum.
+    """Recompute, from the training DATA, how far a saved MODEL is from the optimum.
 
     MODEL may be a file of ours or of LIBSVM; scikit-learn's models come through `widemargin convert`.
 

@@ -1,4 +1,4 @@
-"""What a fitted kernel model holds: its support vectors among samples, its coefficients, and its function from both.
+"""Attributes of a fitted kernel model: its support vectors among samples, its coefficients, and its function.
 
 Attributes may come from a file or from another library, and compiled code does not check sizes and indices, so they
 are checked before the decision function is built.

@@ -283,8 +283,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         Returns
         -------
         mean : array of shape (n_samples,) or (n_samples, n_targets)
-        std : array of the same shape, if asked for
-        cov : array of shape (n_samples, n_samples) or (n_samples, n_samples, n_targets), if asked for
+        std : array of the same shape, if requested
+        cov : array of shape (n_samples, n_samples) or (n_samples, n_samples, n_targets), if requested
         """
         if return_std and return_cov:
             raise RuntimeError("At most one of return_std or return_cov can be requested.")

@@ -44,7 +44,7 @@ def one_of(*words: str) -> StrOptions:
 def estimator(kind: Class) -> Class:
     """Class decorator: generate constructor and scikit-learn's constraints from the fields, complete the docstring.
 
-    A line `... tol, max_iter` in the docstring stands for the paragraphs about these names in the bases' docstrings.
+    A line `... tol, max_iter` in the docstring is replaced by the bases' paragraphs about these names.
     """
     dataclass(kw_only=True, eq=False, repr=False)(kind)  # modifies the class in place
     declared = [vars(base).get("__dataclass_fields__", {}) for base in reversed(kind.__mro__)]

@@ -90,7 +90,7 @@ def matrix_from_text(
     zero_based: bool | None = None,
     n_jobs: int | None = None,
 ) -> tuple[csr_matrix, NDArray[np.float64], bool]:
-    """As `read_libsvm`, for bytes at hand; the third value says whether indices count from 0.
+    """As `read_libsvm`, for bytes in memory; the third value is whether indices count from 0.
 
     A bytearray is used as it is, without a copy, and gets a newline added.
     """

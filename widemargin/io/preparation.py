@@ -28,7 +28,7 @@ MOST_CATEGORIES = 10_000  # categories of one column; a column with more identif
 
 @dataclass(frozen=True)
 class Column:
-    """How one column becomes features."""
+    """The conversion of one column to features."""
 
     name: str
     kind: str = "number"
@@ -39,7 +39,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Preparation:
-    """How a table becomes a matrix and targets.
+    """The conversion of a table to a matrix and targets.
 
     Examples
     --------

@@ -253,7 +253,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _explained(data: bytes | bytearray, separator: str, n_columns: int, name: str, refused: Exception) -> FileError:
-    """Which line of a CSV file is wrong."""
+    """Return the error for the wrong line of a CSV file."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as wrong:

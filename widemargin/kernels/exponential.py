@@ -9,7 +9,7 @@ q           polynomial of least largest relative error on |r| <= ln 2 / 2, fitte
             into the exponent field they are 2^k, without the float-to-integer conversions that AVX2 lacks.
 
 Measured error 0.72 units in the last place in both precisions; results never exceed 1; below the smallest normal number
-the result is 0. Callers must not allow sums to be reordered (fastmath CONTRACT, not REASSOCIATE): k would come out as
+the result is 0. Callers must not allow sums to be reordered (fastmath CONTRACT, not REASSOCIATE): k would become
 x / ln 2.
 """
 

@@ -37,7 +37,7 @@ from widemargin.parallel.tiles import run_tiles
 
 HEIGHT, WIDTH = 128, 512  # rows and columns evaluated at a time: 256 KB of float32, half a second-level cache
 SQUARE_HEIGHT = 64  # rows of a square at a time: enough tasks for several threads in blocks of 1,000
-RIGHT = 32  # right samples that stay in cache while all rows asked for are evaluated on them
+RIGHT = 32  # right samples that stay in cache while all requested rows are evaluated on them
 
 
 class Products(NamedTuple):

@@ -117,7 +117,7 @@ class StepListener:
 
 
 def attributes_set(machine: Any, expose: Callable[[Any], None]) -> Attributes:
-    """What `expose` sets, tried on a copy: the model itself is still being fitted."""
+    """Return the attributes that `expose` sets, computed on a copy: the model itself is still being fitted."""
     shadow = copy.copy(machine)
     expose(shadow)
     own = vars(machine)

@@ -217,7 +217,7 @@ class BoundaryDisplay(Display):
         ax.plot([], [], color=theme.ink, linewidth=1.4, label="boundaries")
 
     def _line(self, values: Vector, levels: list[float], label: str | None, **look: Any) -> None:
-        """Contour lines at the levels that occur; matplotlib warns of the others."""
+        """Draw contour lines at the levels that occur; matplotlib warns about missing levels."""
         occurring = [level for level in levels if values.min() < level < values.max()]
         if occurring:
             styles: dict[str, Any] = {"linestyles": "solid"} | {f"{name}s": value for name, value in look.items()}

@@ -75,7 +75,7 @@ class Conditions:
 
     @property
     def violation(self) -> Vector:
-        """How far each position is from where its multiplier allows it to be."""
+        """Distance of each position from the positions that its multiplier allows."""
         if self.kind == "regressor":
             above = _one_sided(self.corners[1] - self.position, np.maximum(self.multiplier, 0.0), self)
             below = _one_sided(self.corners[1] + self.position, np.maximum(-self.multiplier, 0.0), self)

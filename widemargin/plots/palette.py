@@ -150,7 +150,7 @@ def legend_below(ax: Axes, ncols: int = 3) -> None:
 
 
 def put_note(ax: Axes, *sentences: str) -> None:
-    """Small print above the picture, in as many lines as its width asks for."""
+    """Write small print above the picture, wrapped to its width."""
     text = "; ".join(sentence for sentence in sentences if sentence)
     if text:
         width = max(24, int(LEGIBLE.letters_per_inch * _inches(ax)[0]))
@@ -164,7 +164,7 @@ def _inches(ax: Axes) -> tuple[float, float]:
 
 
 def _enlarging(handles: list[Any]) -> float:
-    """How much larger markers must be in the legend so that small ones can be told apart there."""
+    """Return the factor by which markers are enlarged in the legend so that small ones are legible."""
     areas = [area for handle in handles if hasattr(handle, "get_sizes") for area in handle.get_sizes()]
     return float(np.sqrt(LEGIBLE.marker_area / min(areas))) if areas else 1.0
 

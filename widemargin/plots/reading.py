@@ -54,7 +54,7 @@ def column_of(feature: int | str, names: list[str]) -> int:
 
 
 def section_note(n_others: int, where: str = "the medians") -> str:
-    """What was done with the features that are not drawn."""
+    """Return a note on the treatment of the features that are not drawn."""
     return f"section: {n_others} other feature{'s' * (n_others > 1)} at {where}" if n_others else ""
 
 

@@ -128,7 +128,7 @@ def violation_of(table, n_groups):
 
 
 def thresholds_of(table: NDArray[np.float64], n_groups: int) -> NDArray[np.float64]:
-    """Threshold of each group: the mean slope of its free variables, or the middle of the interval the others leave."""
+    """Return the threshold of each group: the mean slope of free variables, or the middle of the feasible interval."""
     thresholds = np.zeros(n_groups)
     for g in range(n_groups):
         lowest, highest = table[g, LOWEST], table[g, HIGHEST]

@@ -114,7 +114,7 @@ def class_scores(model: Any, X: Any) -> Matrix:
 
 
 def _margins(model: Any, X: Any, labels: NDArray, scores: Matrix) -> Vector:
-    """How clearly each sample lies on the side of its own class: against the other class, or its strongest rival."""
+    """Return the margin of each sample in favour of its own class, against the other or the strongest other class."""
     n_classes = len(model.classes_)
     if n_classes > 2 and getattr(model, "multi_class", "") == "ovo" and hasattr(model, "_decision_values"):
         first, second = np.triu_indices(n_classes, 1)

@@ -1,4 +1,4 @@
-"""How the signed dual is solved: the fast block solver and, by name, the algorithms of the literature (reference/)."""
+"""Solvers of the signed dual: the fast block solver and, by name, the algorithms of the literature (reference/)."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ Index = NDArray[np.int64]
 
 
 class Origin(NamedTuple):
-    """Where a restricted problem began: multipliers, gradient, and the value of the whole problem."""
+    """The start of a restricted problem: multipliers, gradient, and the value of the whole problem."""
 
     beta: Vector
     gradient: Vector

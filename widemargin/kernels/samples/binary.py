@@ -39,7 +39,7 @@ class BinaryRows(SampleRange):
 
     @property
     def squared_step(self) -> float:
-        """How much one differing feature adds to a squared distance."""
+        """The contribution of one differing feature to a squared distance."""
         return (self.values[1] - self.values[0]) ** 2
 
     @property

@@ -61,7 +61,7 @@ def solve_linear(
 
 
 def _at_most(run: LinearRun, passes: int) -> LinearRun:
-    """The same run with fewer passes."""
+    """Return the same run with fewer passes."""
     return run.limited(max_iter=min(passes, run.stopping.max_iter))
 
 

@@ -33,7 +33,7 @@ TINY_CURVATURE = 1e-14  # of the largest diagonal entry: along flat directions a
 
 
 class Face:
-    """Which variables may move, each within one segment of its box, and their slopes there."""
+    """The variables that may move, each within one segment of its box, and their slopes there."""
 
     def __init__(self, at: WorkingSet, n_groups: int) -> None:
         self.at, self.n_groups = at, n_groups

@@ -73,6 +73,6 @@ class Coordinate(ReferenceSolver):
 
 
 def _excess(run: Run) -> Vector:
-    """How far the slope of each open direction is on the wrong side of zero."""
+    """Return how far the slope of each open direction is on the wrong side of zero."""
     rise, fall = slopes_of(run.beta, run.gradient(), run.dual.terms)
     return np.maximum(np.maximum(-rise, fall), 0.0)

@@ -4,7 +4,7 @@ Solves   the signed dual without equality constraint (fixed bias; SVC and SVR us
 Given    a Gram, in blocks and rows
 Returns  a Solution; a step is the exact optimum of one multiplier, clipped to its box:
              alpha_1 <- alpha_1 - y_1 E_1 / K(x_1, x_1)                                                    (23)
-         (the report prints a plus; the minus is what its own E = u - y asks for)
+         (the report prints a plus; the minus follows from its own E = u - y)
 Loop     the first-choice heuristic of SMO: a pass over all points, then passes over the non-bound ones until they meet
          the conditions within tol, then all points again, until none of them changes
 Use      where a penalised bias is acceptable; cheaper per step than SMO, since no partner is needed.

@@ -95,7 +95,7 @@ class Run:
         return scan_groups(self.gradient(), self.beta, d.lower, d.upper, d.epsilon, d.group_starts, d.n_groups)
 
     def free(self) -> NDArray[np.bool_]:
-        """Which variables are strictly inside their box and off the kink."""
+        """Mask of the variables strictly inside their box and off the kink."""
         return free_of(self.beta, self.dual.lower, self.dual.upper, self.dual.epsilon)
 
     def steps_left(self) -> int:
