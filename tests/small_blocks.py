@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from widemargin.solvers.on_demand import tuning
+from widemargin.solvers import tuning
 
 
 def tune(patch: pytest.MonkeyPatch, **values: Any) -> None:

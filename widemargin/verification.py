@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,16 +33,14 @@ from widemargin.kernels import Kernel, make_kernel
 from widemargin.kernels.errors import UNIT
 from widemargin.kernels.kernel import Samples
 from widemargin.kernels.names import is_precomputed, takes_objects
+from widemargin.linalg.arrays import Vector
 from widemargin.models.expansion import Expansion
 from widemargin.models.multiclass import read_out, two_class_problems
-from widemargin.parallel.tiles import available_cores
 from widemargin.problems import SignedDual
-from widemargin.problems.classification import fill_up, largest_nu
+from widemargin.problems.classification import box_of, fill_up, largest_nu
 from widemargin.problems.fixed_bias import safe_tau, without_bias
 from widemargin.problems.warm_start import SAME
 from widemargin.solvers import solver_named
-
-Vector = NDArray[np.float64]
 
 
 def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol: float | None = None) -> Certificate:
@@ -84,8 +81,6 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
         samples = kernel.prepare(data.X, np.float64)
     fitted = _Fitted(machine, model, kernel, data, samples, float(model.tol if tol is None else tol), tau2)
     certificates = fitted.verify_classifier() if machine in ("SVC", "NuSVC") else [fitted.verify_single()]
-    if getattr(model, "stopping", "kkt") == "gap":
-        certificates = [replace(certificate, criterion="gap") for certificate in certificates]
     return combine(certificates)
 
 
@@ -162,7 +157,7 @@ class _Fitted:
             if is_nu:
                 certificates.append(self.verify_nu_pair(problem.sign, own, part, coefficients, bias))
                 continue
-            bound = model.C * own if np.isfinite(model.C) else np.full(len(own), np.inf)
+            bound = box_of(model.C, own)
             squared = getattr(model, "loss", "hinge") == "squared_hinge"
             dual = (problems.squared_hinge if squared else problems.hinge)(problem.sign, bound)
             certificates.append(self.certify(dual, part, coefficients, np.array([-bias])))
@@ -222,7 +217,8 @@ class _Fitted:
             dual = without_bias(dual)
         certificate = certify(
             dual, self.kernel, samples, _on_bounds(dual, beta, self.near), self.tol,
-            thresholds=thresholds if dual.n_groups else None, coefficients=coefficients, n_threads=available_cores(),
+            thresholds=thresholds if dual.n_groups else None, coefficients=coefficients,
+            criterion=getattr(self.model, "stopping", "kkt"),
         )  # fmt: skip
         if self.tau2 is None or thresholds is None:
             return certificate

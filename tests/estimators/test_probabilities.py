@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import brier_score_loss
 from sklearn.preprocessing import StandardScaler
 
@@ -17,6 +18,8 @@ from widemargin import SVC, NuSVC
 from widemargin.calibration import PlattScaling
 from widemargin.calibration.held_out import assign_folds
 from widemargin.calibration.sigmoid import agreeing_with, couple_pairs, fit_sigmoid
+from widemargin.monitor.status import Status
+from widemargin.training.fit import Training
 
 
 def test_sigmoid_against_a_general_optimiser():
@@ -213,6 +216,29 @@ def test_folds_cost_no_kernel_rows_and_few_steps():
     plain, with_folds = SVC().fit(X, y), SVC(probability=True, random_state=0).fit(X, y)
     assert with_folds.certificate_.rows_computed == plain.certificate_.rows_computed
     np.testing.assert_array_equal(plain.dual_coef_, with_folds.dual_coef_)
+
+
+@pytest.mark.parametrize("status", [Status.TIME_LIMIT, Status.INTERRUPTED])
+def test_folds_that_end_early_are_said(status, monkeypatch):
+    """The model is optimal, its probabilities are not: the status of the folds is that of the fit."""
+    X, y = make_classification(300, random_state=0)
+    exact = SVC(probability=True, random_state=0).fit(X, y)
+    train = Training._train_one
+
+    def impatient(self, task, stopping, watch, neighbour, chain):
+        if neighbour is not None:
+            self.cancelled.request(status)
+        return train(self, task, stopping, watch, neighbour, chain)
+
+    monkeypatch.setattr(Training, "_train_one", impatient)
+    model = SVC(probability=True, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="probabilities are rough"):
+        model.fit(X, y)
+    assert (model.status_, model.fit_status_) == (status, 1)
+    assert model.certificate_.holds
+    np.testing.assert_array_equal(model.dual_coef_, exact.dual_coef_)
+    # The folds were left at the answer without their samples, which is near.
+    np.testing.assert_allclose(model.predict_proba(X), exact.predict_proba(X), atol=0.2)
 
 
 def test_nu_that_a_fold_cannot_have():

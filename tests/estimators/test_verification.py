@@ -110,8 +110,25 @@ def test_ours_in_all_its_forms():
         assert certificate.holds
         assert certificate.violation == pytest.approx(model.certificate_.violation, rel=1e-3, abs=1e-9)
         assert certificate.n_free == model.certificate_.n_free  # also where boxes have no end
-    model = widemargin.SVC(stopping="gap", tol=1e-4).fit(X, y)
-    assert verify(model, X, y).criterion == "gap" and verify(model, X, y).holds
+
+
+@pytest.mark.parametrize("stopping", ["gap", "objective"])
+def test_the_criterion_of_the_fit_is_verified(stopping):
+    X, y = load_iris(return_X_y=True)
+    model = widemargin.SVC(stopping=stopping, tol=1e-2, C=100.0).fit(X, y)
+    certificate = verify(model, X, y)
+    assert certificate.criterion == model.certificate_.criterion
+    assert certificate.holds == model.certificate_.holds
+    assert certificate.computed == pytest.approx(model.certificate_.computed, rel=1e-3, abs=1e-9)
+
+
+def test_a_hard_margin_without_one_class():
+    """A class of weight zero has an empty box, also where the others have no bound."""
+    X, y = load_iris(return_X_y=True)
+    model = widemargin.SVC(kernel="linear", C=np.inf, class_weight={2: 0.0})
+    certificate = verify(model.fit(X, y), X, y)
+    assert certificate.holds == model.certificate_.holds
+    assert certificate.violation == pytest.approx(model.certificate_.violation, abs=1e-6)
 
 
 @pytest.mark.parametrize("solver", ["adatron", "coordinate"])

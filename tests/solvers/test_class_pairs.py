@@ -122,6 +122,15 @@ def test_ctrl_c_ends_between_two_slices(data, monkeypatch):
     assert model.predict(X).shape == y.shape
 
 
+def test_hard_margins_have_a_finite_primal(rng):
+    """Pairs with infinite losses are certified one by one, by the scaling that keeps the losses zero."""
+    y = np.repeat(np.arange(12), 3)
+    X = 10.0 * np.eye(12)[y] + rng.normal(size=(36, 12))
+    model = SVC(kernel="linear", C=np.inf).fit(X, y)
+    assert model.certificate_.holds
+    assert model.certificate_.primal < np.inf and model.certificate_.gap < 1e-3
+
+
 def test_a_kernel_that_is_not_positive_semi_definite_is_named(data):
     X, y = data
     with pytest.warns(UserWarning):

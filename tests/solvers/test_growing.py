@@ -18,10 +18,10 @@ from widemargin.problems import hinge, nu_classification
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers.in_memory.rounds import ROUNDS, STEPS, VIOLATION, Rule, new_progress, solve_rounds
 from widemargin.solvers.in_memory.violators import take_largest
-from widemargin.solvers.on_demand.tuning import BlockTuning
 from widemargin.solvers.solve import solve_blocks
 from widemargin.solvers.state import State
 from widemargin.solvers.steps.packed_keys import keys_of
+from widemargin.solvers.tuning import BlockTuning
 
 
 def problem(rng, kernel, sizes=(90, 140), linear_term=1.5, d=6, dtype=np.float64):

@@ -5,8 +5,8 @@ import pytest
 
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import scan_groups, thresholds_of, violation_of
-from widemargin.solvers.on_demand.tuning import BlockTuning
 from widemargin.solvers.on_demand.working_set import Selector, Violators, collect_violators, worst
+from widemargin.solvers.tuning import BlockTuning
 
 
 def boxed(n, group=None, n_groups=1):

@@ -14,8 +14,7 @@ from widemargin.gram import CachedGram, FullGram, cached, source
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
-from widemargin.solvers import solve_blocks
-from widemargin.solvers.on_demand import tuning
+from widemargin.solvers import solve_blocks, tuning
 from widemargin.solvers.on_demand.shrinking import active_variables
 from widemargin.solvers.on_demand.solver import BlockSolver
 from widemargin.solvers.state import Origin, State

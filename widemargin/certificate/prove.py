@@ -36,7 +36,8 @@ from widemargin.certificate.certificate import FACTS, Certificate, certificate_o
 from widemargin.gram.gram import kernel_scores
 from widemargin.gram.scores import Scores
 from widemargin.kernels.kernel import Kernel, Samples
-from widemargin.parallel.tiles import single_threaded_blas
+from widemargin.linalg.arrays import Vector
+from widemargin.parallel.tiles import available_cores, single_threaded_blas
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import FREE, HIGHEST, LOWEST, thresholds_of, violation_of
 from widemargin.problems.primal import hard_primal, soft_primal
@@ -44,7 +45,6 @@ from widemargin.problems.primal import hard_primal, soft_primal
 RECOMPUTED_SHARE = 0.7  # share of samples in doubt above which all are recomputed
 GAP_SHARE = 0.1  # share of the allowed gap that all errors together may add without doubt
 
-Vector = NDArray[np.float64]
 Recomputed = Callable[[NDArray[np.int64] | None], Scores]  # K b at some samples, in float64; None: at all
 
 
@@ -165,7 +165,7 @@ def certify(
     *,
     thresholds: Vector | None = None,
     coefficients: Vector | None = None,
-    n_threads: int = 1,
+    criterion: str = "kkt",
 ) -> Certificate:
     """Certificate of any multipliers beta of a signed dual on raw data X, computed from nothing else, all in float64.
 
@@ -176,6 +176,9 @@ def certify(
     coefficients = dual.per_sample(beta) if coefficients is None else coefficients
     support = np.flatnonzero(coefficients)
     with single_threaded_blas():
-        scores = kernel_scores(kernel, samples, samples.take(support), coefficients[support], n_threads)
+        scores = kernel_scores(kernel, samples, samples.take(support), coefficients[support], available_cores())
     diagonal = float(np.max(kernel.diag(samples), initial=0.0))
-    return certify_function(dual, beta, scores, tol, thresholds=thresholds, is_psd=kernel.is_psd, diagonal=diagonal)
+    return certify_function(
+        dual, beta, scores, tol,
+        thresholds=thresholds, criterion=criterion, is_psd=kernel.is_psd, diagonal=diagonal,
+    )  # fmt: skip

@@ -40,7 +40,7 @@ class Named(click.Choice):
         self.numbered = numbered
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> str:
-        if value.isdigit() and int(value) < len(self.numbered):
+        if value.isdecimal() and int(value) < len(self.numbered):
             return self.numbered[int(value)]
         if value not in self.choices:
             self.fail(f"{value!r} is unknown, expected {self.listed()}", parameter, context)

@@ -210,6 +210,12 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         for (number, fold), answer in zip(folds.left_out, held_out, strict=True):
             margin, bias = self._margin(tasks[number].dual, answer.solution.thresholds)
             folds.take(number, fold, (answer.solution.Kb + bias) / margin)
+        early = [answer.solution.status for answer in held_out if not answer.solution.status.converged]
+        if early and self.fit_status_ == 0:
+            self.status_, self.fit_status_ = early[0], 1
+            self.diagnosis_ = (
+                "The model itself is optimal; the folds behind predict_proba are not, so probabilities are rough."
+            )
         self._probA, self._probB = folds.fit_sigmoids()
         if len(self.classes_) == 2:  # scikit-learn follows LIBSVM, whose positive class is the first
             self._probB = -self._probB

@@ -12,7 +12,7 @@ from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.parameters import POSITIVE_OR_INFINITE, SHARE, estimator, one_of, option
 from widemargin.monitor.stopping import Stopping
 from widemargin.monitor.user_warning import warn_user
-from widemargin.problems.classification import hinge, largest_nu, nu_classification, nu_margin, squared_hinge
+from widemargin.problems.classification import box_of, hinge, largest_nu, nu_classification, nu_margin, squared_hinge
 from widemargin.problems.dual import SignedDual
 
 SMALLEST_MARGIN = 1e-12  # relative to the thresholds: below, the classes are not separated and the model is not scaled
@@ -64,7 +64,7 @@ class SVC(KernelClassifier):
     _builds_by_sample = True
 
     def _build(self, sign: Vector, weight: Vector) -> SignedDual:
-        bound = self.C * weight if np.isfinite(self.C) else np.where(weight > 0, np.inf, 0.0)  # not inf * 0
+        bound = box_of(self.C, weight)
         return squared_hinge(sign, bound) if self.loss == "squared_hinge" else hinge(sign, bound)
 
 

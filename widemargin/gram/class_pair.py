@@ -29,7 +29,8 @@ from widemargin.linalg.row_sums import add_weighted_rows
 class ClassRows:
     """Rows of the kernel matrix within one class, each evaluated when a pair first needs it.
 
-    Threads need no lock: two threads that evaluate the same row write the same values to the same place.
+    Threads need no lock: two threads that evaluate the same row write the same values to the same place, and a row
+    is read only after its flag was published (parallel/atomics.py).
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from widemargin._jit import jit
 from widemargin.gram.accumulate import copy_rows
 from widemargin.kernels.fused_rows import fill_rows
 from widemargin.linalg.arrays import Index, Vector
+from widemargin.parallel.atomics import is_published, publish
 
 ABSENT = -1  # slot of a row that is not in memory
 
@@ -107,7 +108,7 @@ def _evaluate_pair(store, new):
                 inside[count] = new[k] - side * n_first
                 slots[count] = store.slot[new[k]] = store.used[0]
                 store.used[0] += 1
-                if not known[inside[count]]:
+                if not is_published(known, inside[count]):
                     missing[absent] = inside[count]
                     absent += 1
                 count += 1
@@ -117,7 +118,7 @@ def _evaluate_pair(store, new):
             fill_rows(store.source, side, side, missing[:absent], places, finished, np.int64(0))
             copy_rows(finished, places, own, missing[:absent], np.int64(0))
             for k in range(absent):
-                known[missing[k]] = True
+                publish(known, missing[k])
         copy_rows(own, inside[:count], store.rows, slots[:count], side * n_first)
         fill_rows(store.source, side, 1 - side, inside[:count], slots[:count], store.rows, (1 - side) * n_first)
 

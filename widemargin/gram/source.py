@@ -1,6 +1,6 @@
 """The choice of the Gram of a problem and of its precision, and its function F = K b in float64.
 
-up to FULL samples in all     the whole matrix in float64, shared by every problem of the fit
+up to FULL samples in all     the whole matrix in float64, shared by every problem of the fit (class pairs: up to TINY)
 class pairs                   of small classes, or without fused rows: one matrix of all samples, each value computed
                               once in float64, kept in float32 beyond FULL samples; else rows on demand, those within a
                               class shared by all its pairs (gram/class_pair.py), float64 up to FULL samples in all,
@@ -66,7 +66,7 @@ class GramSource:
         self.rows: list[ClassRows] = []  # within each class, where class pairs share them
         self.between = ThreadMemory()
         self._exact: Samples | None = None
-        self._preparing = threading.Lock()  # problems on several threads must share one preparation
+        self._preparing = threading.RLock()  # problems on several threads must share one preparation
         self._fast: Samples | None = None
         self._whole: FullGram | None = None
 
@@ -89,12 +89,13 @@ class GramSource:
     @property
     def fast(self) -> Samples:
         """Samples for float32 rows, or the float64 samples if float32 is not safe."""
-        if self._fast is None:
-            single = self.kernel.prepare(self.X, np.float32)
-            rounding = self.kernel.rounding(single)
-            size = float(np.abs(self.kernel.diag(single)).mean()) if len(single) else 1.0
-            self._fast = single if rounding <= SAFE_ROUNDING * size else self.exact
-        return self._fast
+        with self._preparing:
+            if self._fast is None:
+                single = self.kernel.prepare(self.X, np.float32)
+                rounding = self.kernel.rounding(single)
+                size = float(np.abs(self.kernel.diag(single)).mean()) if len(single) else 1.0
+                self._fast = single if rounding <= SAFE_ROUNDING * size else self.exact
+            return self._fast
 
     def share(self, classes: Sequence[Index]) -> None:
         """Compute what the problems share before they are solved in parallel.
@@ -161,10 +162,11 @@ class GramSource:
         return np.concatenate([self.classes[k] for k in index]) if isinstance(index, ClassPair) else index
 
     def whole(self) -> FullGram:
-        """The full float64 matrix of all samples."""
-        if self._whole is None:
-            self._whole = FullGram.of(self.kernel, self.exact, np.float64, self.n_threads)
-        return self._whole
+        """Return the matrix of all samples, in float64 unless class pairs share one in float32."""
+        with self._preparing:
+            if self._whole is None:
+                self._whole = FullGram.of(self.kernel, self.exact, np.float64, self.n_threads)
+            return self._whole
 
     def gram(self, index: Index | ClassPair | None, double: bool = False, is_kept: bool = False) -> Gram:
         """Return a Gram for the samples of a problem; `double` forces float64.

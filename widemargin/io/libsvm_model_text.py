@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from widemargin.estimators.registry import LIBSVM_TYPES
 from widemargin.io.libsvm_text import quote
 from widemargin.io.raw_bytes import read_bytes
+from widemargin.linalg.arrays import Vector
 from widemargin.storage.errors import FileError
 
 #: Kernels with the parameters that their files have.
@@ -50,8 +51,6 @@ NUMBERS = ONE_NUMBER | {
 }  # fmt: skip
 NEEDED = ("svm_type", "kernel_type", "nr_class", "total_sv", "rho")
 LARGEST_INDEX = np.iinfo(np.int32).max  # of LIBSVM, whose indices are 32-bit integers
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(eq=False)

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._sklearn import ovr_decision_function
+from widemargin.linalg.arrays import Vector
 
 Indices = NDArray[np.int64]
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

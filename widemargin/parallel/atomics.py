@@ -1,6 +1,7 @@
-"""An atomic counter shared by threads inside compiled functions, without the GIL.
+"""Atomic operations shared by threads inside compiled functions, without the GIL.
 
-This needs one call from Python per thread, not one per tile:
+`publish` and `is_published` are flags on data that other threads read: whoever sees the flag sees the data written
+before it, on every processor. The counter `next_turn` needs one call from Python per thread, not one per tile:
 
     while True:
         number = next_turn(turn)    # turn: np.zeros(1, np.int64), the same array in every thread
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import threading
 
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
@@ -31,6 +33,29 @@ def next_turn(typing_context, turn):
     return types.int64(turn), generate
 
 
+@intrinsic
+def publish(typing_context, flags, k):
+    """flags[k] = True, after everything that this thread has written before."""
+
+    def generate(context, builder, signature, arguments):
+        flag = builder.gep(context.make_array(signature.args[0])(context, builder, arguments[0]).data, [arguments[1]])
+        builder.store_atomic(ir.Constant(flag.type.pointee, 1), flag, "release", 1)
+        return context.get_dummy_value()
+
+    return types.void(flags, types.int64), generate
+
+
+@intrinsic
+def is_published(typing_context, flags, k):
+    """flags[k], before anything that this thread reads afterwards."""
+
+    def generate(context, builder, signature, arguments):
+        flag = builder.gep(context.make_array(signature.args[0])(context, builder, arguments[0]).data, [arguments[1]])
+        return builder.trunc(builder.load_atomic(flag, "acquire", 1), ir.IntType(1))
+
+    return types.boolean(flags, types.int64), generate
+
+
 if INTERPRETED:
     _lock = threading.Lock()
 
@@ -38,3 +63,9 @@ if INTERPRETED:
         with _lock:
             turn[0] += 1
             return turn[0] - 1
+
+    def publish(flags, k):  # noqa: F811
+        flags[k] = True
+
+    def is_published(flags, k):  # noqa: F811
+        return flags[k]

@@ -16,6 +16,11 @@ from numpy.typing import NDArray
 from widemargin.problems.dual import SignedDual, Vector
 
 
+def box_of(C: float, weight: Vector) -> Vector:
+    """Return the largest |b| of each sample, C times its weight; samples without weight have none, also for C = inf."""
+    return C * weight if np.isfinite(C) else np.where(weight > 0, np.inf, 0.0)
+
+
 def hinge(y: Vector, C: Vector) -> SignedDual:
     """1-norm soft margin; C = inf gives the hard margin. b = y alpha, so b lies between 0 and y C."""
     bound = y * C

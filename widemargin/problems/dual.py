@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from widemargin.linalg.arrays import Vector
 
 
 class Terms(NamedTuple):

@@ -9,14 +9,12 @@ repaired  each group's sum is restored to the value of the problem, by moving fi
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin._jit import jit
+from widemargin.linalg.arrays import Vector
 from widemargin.problems.dual import SignedDual
 
 SAME = 1e-13  # relative distance due to rounding: a multiplier is at its bound, a sum needs no repair
-
-Vector = NDArray[np.float64]
 
 
 def restart(dual: SignedDual, previous: Vector, scale: float = 1.0) -> Vector | None:

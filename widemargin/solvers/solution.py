@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.gram.scores import Scores
+from widemargin.linalg.arrays import Vector
 from widemargin.monitor.iteration import Iteration
 from widemargin.monitor.status import Status
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import thresholds_of
+from widemargin.solvers import tuning as block_tuning
 from widemargin.solvers.in_memory.rounds import (
     CURVATURE,
     OBJECTIVE,
@@ -34,12 +35,11 @@ from widemargin.solvers.in_memory.rounds import (
     new_progress,
     solve_rounds,
 )
-from widemargin.solvers.on_demand import tuning as block_tuning
 from widemargin.solvers.on_demand.solver import BlockSolver, has_no_margin
-from widemargin.solvers.on_demand.tuning import BlockTuning
 from widemargin.solvers.solution import Solution
 from widemargin.solvers.state import State
 from widemargin.solvers.steps.packed_keys import keys_of
+from widemargin.solvers.tuning import BlockTuning
 
 
 def solve_blocks(
@@ -52,7 +52,7 @@ def solve_blocks(
     tuning: BlockTuning | None = None,
 ) -> Solution:
     """Solve a signed dual; `function` is K b at `start` if the caller knows it, with its error if that is known too."""
-    began, rows_before = time.perf_counter(), gram.rows_computed
+    began, deadline, rows_before = time.perf_counter(), stopping.deadline(), gram.rows_computed
     tuning = block_tuning.DEFAULT if tuning is None else tuning
     state = State.at(dual, gram, start, function)
     aim = stopping.tol if start is not None else exact_aim(dual, gram, stopping, tuning)
@@ -71,7 +71,7 @@ def solve_blocks(
             seconds=time.perf_counter() - began,
         )
         return solution if watch is None else reported(solution, progress, stopping.tol, watch)
-    solver = BlockSolver(state, stopping, tuning, aim=aim)
+    solver = BlockSolver(state, stopping, tuning, deadline, aim)
     solver.began, solver.rows_before = began, rows_before
     if progress is not None:
         solver.iterations, solver.rounds = int(progress.counts[STEPS]), int(progress.counts[ROUNDS])

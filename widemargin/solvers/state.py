@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 
 from widemargin.gram.gram import Gram
 from widemargin.gram.scores import Scores
+from widemargin.linalg.arrays import Index, Vector
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import evaluate_dual
-
-Vector = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 
 class Origin(NamedTuple):

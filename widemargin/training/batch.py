@@ -22,19 +22,18 @@ from widemargin.certificate.in_memory import certify_point
 from widemargin.gram.full import FullGram
 from widemargin.gram.row_store import FullStore, gather_square
 from widemargin.kernels.errors import ErrorTerms
+from widemargin.linalg.arrays import Vector
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.parallel.tiles import run_tiles
 from widemargin.problems.dual import SignedDual, Terms
+from widemargin.solvers import tuning
 from widemargin.solvers.in_memory.rounds import CURVATURE, STEPS, Progress, Rule, solve_rounds
-from widemargin.solvers.on_demand import tuning
 from widemargin.solvers.steps.packed_keys import Keys, keys_of
 from widemargin.training.certified import aiming
 
 CHUNKS_PER_THREAD = 8  # so that threads finish at about the same time
 VIOLATION, INFEASIBILITY, PRIMAL = (FACTS.index(name) for name in ("violation", "infeasibility", "primal"))
-
-Vector = NDArray[np.float64]
 
 
 class Batch(NamedTuple):
@@ -144,7 +143,7 @@ def solve_chunk(matrix, sample, starts, terms, rule, keys, chunk, answers):
             error_terms[0, : q * n_terms].reshape(q, n_terms),
             error_terms[1, : q * n_terms].reshape(q, n_terms),
         )
-        gather_square(store.rows, store.slot, samples, 0, K)
+        gather_square(store.rows, store.slot, samples, np.int64(0), K)
         for k in range(q):
             diag[k], size[k], Kb[k] = store.diag[samples[k]], errors.size[samples[k]], 0.0
             for term in range(n_terms):

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin.certificate import Certificate, certify_function
 from widemargin.certificate.certificate import price
@@ -23,6 +22,7 @@ from widemargin.gram import Gram
 from widemargin.gram.scores import Scores
 from widemargin.gram.source import GramSource
 from widemargin.kernels.errors import UNIT
+from widemargin.linalg.arrays import Vector
 from widemargin.monitor.interrupt import StopSignal, status_of
 from widemargin.monitor.iteration import Watch
 from widemargin.monitor.status import Status
@@ -37,8 +37,6 @@ LEAST_AIM = 0.3  # share of tol that solvers aim at where errors are large, ...
 AIM_SAFETY = 2.2  # ... and how many errors below tol: one on either side, with a margin
 MOST_STEPS = (10_000_000, 1_000)  # limit on steps, and on steps per variable, without max_iter; LIBSVM's is 1e7
 MOST_STEPS_BELOW_ROUNDING = (700_000, 200)  # the same limits where rounding of the gradient alone exceeds tol
-
-Vector = NDArray[np.float64]
 
 
 class CertifiedSolver:
@@ -121,7 +119,9 @@ class CertifiedSolver:
             if certificate.is_undecided and self.tracks_error and has_room:
                 # A few more steps on stored rows cost less than float64 values.
                 aim = aiming(stopping, gram, certificate)
-                solution = self.continue_from(replace(solution, Kb=scores.values), dual, gram, aim, watch)
+                solution = self.continue_from(
+                    replace(solution, Kb=scores.values, error=scores.error), dual, gram, aim, watch
+                )
                 certificate, scores = certify_rows(dual, gram, solution, tol, is_psd)
             if certificate.holds:
                 return with_scores(solution, scores, certificate), certificate
@@ -153,7 +153,7 @@ class CertifiedSolver:
 
 
 def with_scores(solution: Solution, scores: Scores, certificate: Certificate) -> Solution:
-    """Return the solution with the K b, thresholds and objective of its certificate."""
+    """Return the solution with the K b and the thresholds of its certificate."""
     return replace(solution, Kb=scores.values, error=scores.error, thresholds=np.array(certificate.level))
 
 

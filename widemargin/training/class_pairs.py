@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from widemargin.certificate import Certificate
 from widemargin.gram.source import ClassPair
+from widemargin.linalg.arrays import Vector
 from widemargin.models.multiclass import ClassPairs
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
@@ -21,7 +22,6 @@ from widemargin.training.task import Task
 FEWEST_PAIRS = 64  # below, single tasks are cheap, and a first fit need not compile the batch
 SLICE = 1 << 18  # variables of all problems of a batch: their terms take about 20 MB
 
-Vector = NDArray[np.float64]
 Build = Callable[[Vector, NDArray[np.int64]], SignedDual]  # the dual of some variables, by their signs and samples
 
 
@@ -55,9 +55,10 @@ def train_class_pairs(training: Training, pairs: ClassPairs, build: Build, stopp
             break
         variables = pairs.variables(first, last)
         batch = Batch(variables.samples, variables.starts, build(variables.sign, variables.samples))
+        if len(batch.dual.hard):  # infinite losses are certified one by one
+            return None
         part = whole.of(slice(ends[first] - pairs.sizes[first], ends[last - 1]), slice(first, last))
         train_batch(batch, gram, stopping, training.is_psd, part)
-    training.source.close()
     seconds = time.perf_counter() - began
     certificates: Sequence[Certificate] = whole.certificates(stopping.tol, training.is_psd, seconds, gram.rows_computed)
     unproven = np.flatnonzero(~whole.is_proven)
@@ -69,6 +70,8 @@ def train_class_pairs(training: Training, pairs: ClassPairs, build: Build, stopp
         start = whole.beta[starts : ends[number]]
         dual = build(pair.sign, pair.index)
         tasks.append(Task(dual, ClassPair(pair.positive, pair.negative), start if start.any() else None))
+    if not tasks:
+        training.source.close()
     for number, trained in zip(unproven, training.train(tasks, stopping, None, pairs.members) if tasks else ()):
         solution = trained.solution
         whole.beta[ends[number] - pairs.sizes[number] : ends[number]] = solution.beta

@@ -7,14 +7,12 @@ samples, rows of the kernel matrix and threads; a task with a neighbour starts a
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widemargin._jit import first_fit
 from widemargin.certificate import certify_function
@@ -27,59 +25,24 @@ from widemargin.gram.scores import Scores
 from widemargin.gram.source import GramSource, Index
 from widemargin.kernels import FeatureKernel, Linear
 from widemargin.kernels.kernel import Kernel
+from widemargin.linalg.arrays import Vector
 from widemargin.monitor.interrupt import StopSignal, status_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
-from widemargin.parallel.tiles import resolve_n_jobs, run_tiles, single_threaded_blas
+from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.fixed_bias import safe_tau, without_bias
 from widemargin.problems.measure import measure
 from widemargin.problems.warm_start import restart
-from widemargin.solvers import Solution, solver_named
-from widemargin.solvers.on_demand import tuning
+from widemargin.solvers import Solution, solver_named, tuning
 from widemargin.solvers.state import State
 from widemargin.training.certified import CertifiedSolver
+from widemargin.training.chains import Chain, run_chains
 from widemargin.training.task import Task, Trained
 
 if TYPE_CHECKING:
     from widemargin.training.linear_path import LinearPath
-
-Vector = NDArray[np.float64]
-
-
-@dataclass(eq=False)
-class _Chain:
-    """A task and the tasks that start at its answer, run one after another on one Gram."""
-
-    numbers: list[int]
-    done: int = 0
-    gram: Gram | None = None
-
-    @property
-    def is_done(self) -> bool:
-        return self.done == len(self.numbers)
-
-
-def run_chains(run_next: Callable[[_Chain], None], chains: Iterable[_Chain], n_threads: int) -> None:
-    """Run all tasks of all chains; tasks of one chain run one at a time."""
-    waiting = deque(chain for chain in chains if not chain.is_done)
-
-    def work(_: int) -> None:
-        while True:
-            try:
-                chain = waiting.popleft()
-            except IndexError:
-                return
-            run_next(chain)
-            if chain.is_done:
-                chain.gram = None
-            elif len(waiting) < n_threads and chain.gram is not None and chain.gram.store is not None:
-                waiting.append(chain)  # the last few in memory alternate, so that threads finish together
-            else:
-                waiting.appendleft(chain)  # finished before the next chain, which needs memory for its rows
-
-    run_tiles(work, n_threads, n_threads)
 
 
 class Training:
@@ -150,12 +113,12 @@ class Training:
         if self.tau2 is not None:
             tasks = [replace(task, dual=without_bias(task.dual)) for task in tasks]
         results: list[Trained | None] = [None] * len(tasks)
-        chains = {number: _Chain([number]) for number, task in enumerate(tasks) if task.neighbour is None}
+        chains = {number: Chain([number]) for number, task in enumerate(tasks) if task.neighbour is None}
         for number, task in enumerate(tasks):
             if task.neighbour is not None:
                 chains[task.neighbour].numbers.append(number)
 
-        def run_next(chain: _Chain) -> None:
+        def run_next(chain: Chain) -> None:
             first, number = chain.numbers[0], chain.numbers[chain.done]
             rule = stopping if stopping.time_limit is None else stopping.until(deadline)
             begin = None if number == first else results[first]
@@ -216,12 +179,15 @@ class Training:
         return report
 
     def _train_one(
-        self, task: Task, stopping: Stopping, watch: Watch, neighbour: Trained | None, chain: _Chain
+        self, task: Task, stopping: Stopping, watch: Watch, neighbour: Trained | None, chain: Chain
     ) -> Trained:
         """Return the answer to the next task of a chain, on the chain's Gram."""
         if self.cancelled.is_set() or stopping.time_limit == 0.0:
             status = self.cancelled.status if self.cancelled.is_set() else Status.TIME_LIMIT
-            left = self._leave_at_start(task, stopping, status)
+            known = None
+            if neighbour is not None and chain.gram is not None:
+                task, known = begin_at(neighbour.solution, task, chain.gram)
+            left = self._leave_at_start(task, stopping, status, known)
             if left is not None:
                 return left
         if self.linear is not None and task.start is None and not self.cancelled.is_set():
@@ -239,16 +205,20 @@ class Training:
             task, known = begin_at(neighbour.solution, task, gram)
         return self.solver.train(task, gram, stopping, watch, known)
 
-    def _leave_at_start(self, task: Task, stopping: Stopping, status: Status) -> Trained | None:
-        """Return the zero solution of a task that is not solved, without kernel values; None if zero is infeasible."""
-        if task.dual.start.any() or task.start is not None:
+    def _leave_at_start(self, task: Task, stopping: Stopping, status: Status, known: Scores | None) -> Trained | None:
+        """Return a task that is not solved at its start, without kernel values; None where K b is not known there.
+
+        known : K b at the start of the task; at zero it is zero
+        """
+        beta = task.dual.start.copy() if task.start is None else task.start
+        if known is None and beta.any():
             return None
         zero, thresholds = np.zeros(task.dual.n_samples), np.zeros(task.dual.n_groups)
-        solution = Solution(task.dual.start.copy(), zero, thresholds, status, np.inf, 0.0, 0, 0, 0, 0.0)
+        scores = Scores(zero, zero) if known is None else known
+        solution = Solution(beta, scores.values, thresholds, status, np.inf, 0.0, 0, 0, 0, 0.0)
         certificate = certify_function(
-            task.dual, solution.beta, Scores(zero, zero), stopping.tol,
-            criterion=stopping.criterion, is_psd=self.is_psd, diagonal=0.0,
-        )  # fmt: skip
+            task.dual, beta, scores, stopping.tol, criterion=stopping.criterion, is_psd=self.is_psd
+        )
         thresholds = np.array(certificate.level)
         solution = replace(solution, thresholds=thresholds, violation=certificate.violation)
         return Trained(solution, replace(certificate, **price(solution)))

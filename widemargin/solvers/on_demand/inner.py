@@ -14,12 +14,12 @@ import numpy as np
 from widemargin.costs import COSTS
 from widemargin.gram.memory import ThreadMemory
 from widemargin.problems.optimality import free_variables
-from widemargin.solvers.on_demand.tuning import BlockTuning
 from widemargin.solvers.steps.block import Block
 from widemargin.solvers.steps.interior import LARGEST, interior_cost, interior_point
 from widemargin.solvers.steps.newton import newton_cost, newton_step
 from widemargin.solvers.steps.pairs import solve_pairs
 from widemargin.solvers.steps.singles import solve_singles
+from widemargin.solvers.tuning import BlockTuning
 
 
 class InnerSolver:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from widemargin._jit import jit
 from widemargin.problems.optimality import slopes
-from widemargin.solvers.on_demand.tuning import BlockTuning
+from widemargin.solvers.tuning import BlockTuning
 
 
 class Shrinking:

@@ -29,11 +29,11 @@ from widemargin.problems.optimality import thresholds_of, violation_of
 from widemargin.problems.primal import best_primal
 from widemargin.solvers.on_demand.inner import InnerSolver
 from widemargin.solvers.on_demand.shrinking import Shrinking, active_variables
-from widemargin.solvers.on_demand.tuning import BlockTuning
 from widemargin.solvers.on_demand.working_set import Selector, threshold_midpoints
 from widemargin.solvers.solution import Solution
 from widemargin.solvers.state import Origin, State
 from widemargin.solvers.steps.block import block_of
+from widemargin.solvers.tuning import BlockTuning
 
 ROUNDING = 1e-15  # relative growth of the dual in a round that is not progress
 
@@ -45,7 +45,7 @@ class BlockSolver:
     ----------
     state : the problem at its starting point, changed in place
     stopping, deadline : the stop rule; the time at which to end, if another solver has set it
-    tuning : see on_demand/tuning.py
+    tuning : see tuning.py
     aim : violation to which the first working set is solved, if it is the whole problem
     """
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from widemargin._jit import jit
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import free_variables, slopes
-from widemargin.solvers.on_demand.tuning import BlockTuning
+from widemargin.solvers.tuning import BlockTuning
 
 
 class Violators(NamedTuple):

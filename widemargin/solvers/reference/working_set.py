@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
+from widemargin.linalg.arrays import Index
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import free_of
 from widemargin.solvers.reference.pair_move import Multiplier, open_slopes
 from widemargin.solvers.reference.passes import Run, Vector
-
-Index = NDArray[np.int64]
 
 
 class WorkingSet(NamedTuple):

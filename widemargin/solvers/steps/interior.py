@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from widemargin.costs import COSTS
+from widemargin.linalg.arrays import Vector
 from widemargin.problems.dual import Terms
 from widemargin.solvers.steps.block import Block
 
@@ -31,8 +32,6 @@ RESIDUAL = 1e-9  # relative error of sums and gradient at which an iterate count
 CLOSE = 1e-13  # complementarity, relative to the objective, at which the iteration ends
 SNAP = 1e-7  # share of a segment below which a part with a larger multiplier is on its bound
 TINY = 1e-300  # keeps divisors away from zero
-
-Vector = NDArray[np.float64]
 
 
 def interior_cost(n: int) -> float:
