@@ -23,7 +23,7 @@ LAYERS = (
     ("certificate",),
     ("training", "calibration", "models"),
     ("estimators", "_moved"),
-    ("", "verification", "model_selection", "io", "plots", "report", "dask", "sklearn_patch"),
+    ("", "verification", "io", "plots", "report", "sklearn_patch"),
     ("cli", "__main__"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -50,6 +50,9 @@ def estimator(kind: Class) -> Class:
     declared = [vars(base).get("__dataclass_fields__", {}) for base in reversed(kind.__mro__)]
     fields = [(name, each) for base in declared for name, each in base.items() if "allowed" in each.metadata]
     kind._parameter_constraints = {name: list(each.metadata["allowed"]) for name, each in fields}
+    unknown = set(kind.__dataclass_fields__) - set(kind._parameter_constraints)
+    if unknown:
+        raise TypeError(f"{kind.__name__}: every field is a parameter and needs option(...); got {sorted(unknown)}.")
     known: dict[str, str] = {}
     for base in reversed(kind.__mro__[1:]):
         paragraphs = re.finditer(r"^(\w+)(, \w+)*( : .*)?(\n    .*)*$", inspect.cleandoc(base.__doc__ or ""), re.M)

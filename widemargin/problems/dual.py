@@ -19,7 +19,7 @@ The primal  of the same pair, for F = K b' of any b' and any thresholds r, is
                 loss_i(u) = max{ -(u + c_i) b - D_i b^2 / 2 - e_i |b| : lower_i <= b <= upper_i },
             which is the hinge for classification, the eps-insensitive loss for regression, and so on.
 
-See         DESIGN of the pair: Cristianini & Shawe-Taylor (2000), chapters 5-7; nu-SVMs: Schoelkopf et al. (2000).
+See         the pair of problems: Cristianini & Shawe-Taylor (2000), chapters 5-7; nu-SVMs: Schoelkopf et al. (2000).
 """
 
 from __future__ import annotations

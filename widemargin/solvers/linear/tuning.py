@@ -1,4 +1,4 @@
-"""Tuning constants of the linear solvers, in one value. What they were measured on is in docs/decisions."""
+"""Tuning constants of the linear solvers, in one value; `benchmarks/linear.py` measures what they change."""
 
 from __future__ import annotations
 
