@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import dataclass, field
+from dataclasses import fields as dataclass_fields
 from numbers import Integral, Real
 from typing import Any, TypeVar, dataclass_transform
 
@@ -50,7 +51,7 @@ def estimator(kind: Class) -> Class:
     declared = [vars(base).get("__dataclass_fields__", {}) for base in reversed(kind.__mro__)]
     fields = [(name, each) for base in declared for name, each in base.items() if "allowed" in each.metadata]
     kind._parameter_constraints = {name: list(each.metadata["allowed"]) for name, each in fields}
-    unknown = set(kind.__dataclass_fields__) - set(kind._parameter_constraints)
+    unknown = {each.name for each in dataclass_fields(kind)} - set(kind._parameter_constraints)
     if unknown:
         raise TypeError(f"{kind.__name__}: every field is a parameter and needs option(...); got {sorted(unknown)}.")
     known: dict[str, str] = {}
