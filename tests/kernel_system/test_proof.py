@@ -12,7 +12,7 @@ from widemargin import LSSVR, GaussianProcessRegressor, KernelRidge
 from widemargin.certificate.system_bounds import energy_by_noise
 from widemargin.kernels import ChiSquared, Cosine, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from widemargin.monitor.status import Status
-from widemargin.training.kernel_system import Found, KernelSystem, Rule
+from widemargin.training.kernel_system import Found, KernelSystem, SystemRule
 from widemargin.training.kernel_system.bias import certificate_with_bias
 
 pytestmark = pytest.mark.skipif(not extended.IS_EXTENDED, reason="long double is no wider than double here")
@@ -138,11 +138,11 @@ def test_a_spoilt_answer_does_not_hold():
     rng = np.random.default_rng(5)
     X, y, noise = rng.normal(size=(50, 2)), rng.normal(size=(50, 1)), np.full(50, 0.1)
     system = KernelSystem(Gaussian(0.5), X)
-    good = system.solve(noise, y, Rule())
+    good = system.solve(noise, y, SystemRule())
     assert good.certificate.holds
     spoilt = good.coefficients + 1e-6
     residual = system.residual(noise, y, spoilt)
-    found = certify(system, noise, y, spoilt, residual, Rule()).certificate
+    found = certify(system, noise, y, spoilt, residual, SystemRule()).certificate
     wrong = np.abs(Gaussian(0.5)(X).sum(axis=1) * 1e-6).max() / np.sqrt(np.mean(y**2))
     assert not found.holds and found.error >= wrong
 
@@ -162,7 +162,7 @@ def test_errors_of_kernel_values_are_counted():
 def test_a_wrong_bias_is_counted():
     """Samples without any feature: the machine is its bias, and k(x, x) = 0 excuses nothing."""
     y, ones, noise = np.arange(6.0)[:, None], np.ones((6, 1)), np.ones(6)
-    system, rule, both = KernelSystem(Linear(), np.zeros((6, 2))), Rule(bias=True), np.hstack([y, ones])
+    system, rule, both = KernelSystem(Linear(), np.zeros((6, 2))), SystemRule(bias=True), np.hstack([y, ones])
     spoilt = system.solve(noise, both, rule).coefficients
     for by, holds in ((0.0, True), (1e-3, False)):
         spoilt[0, 0] += by
@@ -189,7 +189,7 @@ def test_conjugate_gradients_prove_more_than_the_noise_alone():
     X = rng.normal(size=(400, 3))
     y, noise = np.sin(X[:, :1]) + 0.1 * rng.normal(size=(400, 1)), np.full(400, 0.01)
     system = KernelSystem(Gaussian(0.5), X)
-    solved = system.solve(noise, y, Rule(1e-8, max_iter=0), "cg")
+    solved = system.solve(noise, y, SystemRule(1e-8, max_iter=0), "cg")
     scale = np.ones(1)
     by_noise = energy_by_noise(solved.residual, noise, scale)[0]
     proven = system.energy(noise, solved.residual, scale, 0.5 * by_noise)[0]
@@ -245,7 +245,7 @@ def test_values_that_overflow_prove_nothing():
     y = np.ones((4, 1))
     residual = system.residual(np.ones(4), y, np.full((4, 1), 10.0))
     assert np.isinf(residual.error).all()
-    found = certify(system, np.ones(4), y, np.full((4, 1), 10.0), residual, Rule())
+    found = certify(system, np.ones(4), y, np.full((4, 1), 10.0), residual, SystemRule())
     assert not found.certificate.holds
 
 

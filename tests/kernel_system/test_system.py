@@ -12,7 +12,7 @@ from widemargin.kernels import Gaussian, Laplacian, Linear
 from widemargin.monitor.status import Status
 from widemargin.solvers.kernel_system.conjugate_gradient import descend
 from widemargin.solvers.kernel_system.preconditioner import PartialFactor, Preconditioner
-from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, Rule
+from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, SystemRule
 
 
 def problem(n=200, d=3, m=1, seed=0):
@@ -26,7 +26,7 @@ def problem(n=200, d=3, m=1, seed=0):
 def test_all_ways_reach_the_dense_solution(kernel, solver):
     X, y, noise = problem(m=3)
     tol = 1e-8 if isinstance(kernel, Linear) else 1e-10  # rounding errors of its larger values leave less to prove
-    solved = KernelSystem(kernel, X, n_jobs=2).solve(noise, y, Rule(tol), solver)
+    solved = KernelSystem(kernel, X, n_jobs=2).solve(noise, y, SystemRule(tol), solver)
     A = kernel(X) + np.diag(noise)
     exact = np.linalg.solve(A, y)
     assert solved.certificate.holds
@@ -49,7 +49,7 @@ def test_bounds_hold_at_every_step(seed, n, log_gamma, log_noise, steps):
     noise = noise * np.exp(log_noise)
     kernel = Gaussian(float(np.exp(log_gamma)))
     system = KernelSystem(kernel, X)
-    certificate = (solved := system.solve(noise, y, Rule(1e-12, max_iter=steps), "cg")).certificate
+    certificate = (solved := system.solve(noise, y, SystemRule(1e-12, max_iter=steps), "cg")).certificate
     K = kernel(X)
     exact = np.linalg.solve(K + np.diag(noise), y)
     Q = float(y[:, 0] @ exact[:, 0])
@@ -79,7 +79,7 @@ def test_the_preconditioner_is_below_the_matrix(seed, rank):
 
 def test_the_lower_bound_rises_and_the_bounds_close_in():
     X, y, noise = problem(1500, d=6)
-    history = KernelSystem(Gaussian(0.5), X).solve(noise, y, Rule(1e-10), "cg").certificate.history
+    history = KernelSystem(Gaussian(0.5), X).solve(noise, y, SystemRule(1e-10), "cg").certificate.history
     assert len(history) > 5
     assert (np.diff(history[:, 0]) >= -1e-9 * history[-1, 0]).all()
     width = history[:, 1] - history[:, 0]
@@ -91,7 +91,7 @@ def test_float32_tiles_are_refined_to_the_float64_answer():
     noise = noise + 0.5
     half = 1300 * 2400 * 2 / (1 << 20)  # megabytes in which float32 tiles fit and float64 tiles do not
     system = KernelSystem(Gaussian(0.5), X, cache_size=half)
-    solved = system.solve(noise, y, Rule(1e-10), "cg")
+    solved = system.solve(noise, y, SystemRule(1e-10), "cg")
     assert system.tiles(0.5).dtype == np.float32
     assert solved.certificate.holds
     exact = np.linalg.solve(Gaussian(0.5)(X) + np.diag(noise), y)
@@ -100,18 +100,18 @@ def test_float32_tiles_are_refined_to_the_float64_answer():
 
 def test_auto_gives_up_conjugate_gradients_that_crawl():
     X, y, noise = problem(1300, d=8)
-    solved = KernelSystem(Gaussian(3.0), 0.2 * X).solve(0.0001 * noise, y, Rule(1e-8), "auto")
+    solved = KernelSystem(Gaussian(3.0), 0.2 * X).solve(0.0001 * noise, y, SystemRule(1e-8), "auto")
     assert solved.certificate.method == "cholesky"
-    easy = KernelSystem(Gaussian(0.05), X).solve(noise, y, Rule(1e-8), "auto")
+    easy = KernelSystem(Gaussian(0.05), X).solve(noise, y, SystemRule(1e-8), "auto")
     assert easy.certificate.method == "cg"
 
 
 def test_limits_return_the_best_so_far():
     X, y, noise = problem(1200, d=8)
     system = KernelSystem(Gaussian(0.3), X)
-    few = system.solve(0.01 * noise, y, Rule(1e-12, max_iter=3), "cg").certificate
+    few = system.solve(0.01 * noise, y, SystemRule(1e-12, max_iter=3), "cg").certificate
     assert few.status is Status.MAX_ITER and few.iterations == 3 and not few.holds and 0 < few.error < np.inf
-    short = system.solve(0.01 * noise, y, Rule(1e-12, time_limit=1e-9), "cg").certificate
+    short = system.solve(0.01 * noise, y, SystemRule(1e-12, time_limit=1e-9), "cg").certificate
     assert short.status is Status.TIME_LIMIT
     assert "DOES NOT HOLD" in str(short)
 
@@ -124,7 +124,7 @@ def test_ctrl_c_returns_the_best_so_far():
         if info.iterations == 2:
             raise KeyboardInterrupt
 
-    answer = KernelSystem(Gaussian(0.3), X).solve(0.01 * noise, y, Rule(1e-12), "cg", impatient)
+    answer = KernelSystem(Gaussian(0.3), X).solve(0.01 * noise, y, SystemRule(1e-12), "cg", impatient)
     assert answer.certificate.status is Status.INTERRUPTED
     assert answer.certificate.iterations == 2
     exact = float(y[:, 0] @ np.linalg.solve(Gaussian(0.3)(X) + np.diag(0.01 * noise), y)[:, 0])
@@ -135,7 +135,7 @@ def test_an_indefinite_kernel_is_found_out():
     K = np.diag([1.0, -2.0, 1.0])
     noise = np.full(3, 0.1)
     with pytest.raises(NotPositiveDefinite):
-        KernelSystem(GivenMatrix(K), np.arange(3)[:, None]).solve(noise, np.ones((3, 1)), Rule(), "cholesky")
+        KernelSystem(GivenMatrix(K), np.arange(3)[:, None]).solve(noise, np.ones((3, 1)), SystemRule(), "cholesky")
     A = SimpleNamespace(multiply=lambda V: (K + np.diag(noise)) @ V, precondition=lambda R: R)
     run = descend(A, np.ones((3, 1)), np.zeros(1), max_iter=10)
     assert run.status is Status.INDEFINITE
@@ -143,11 +143,11 @@ def test_an_indefinite_kernel_is_found_out():
 
 def test_no_noise_is_no_work_for_conjugate_gradients():
     with pytest.raises(NotPositiveDefinite, match="noise"):
-        KernelSystem(Gaussian(1.0), np.eye(3)).solve(np.zeros(3), np.ones((3, 1)), Rule(), "cg")
+        KernelSystem(Gaussian(1.0), np.eye(3)).solve(np.zeros(3), np.ones((3, 1)), SystemRule(), "cg")
 
 
 def test_targets_of_zero():
-    solved = KernelSystem(Gaussian(1.0), np.eye(3)).solve(np.ones(3), np.zeros((3, 1)), Rule(), "cg")
+    solved = KernelSystem(Gaussian(1.0), np.eye(3)).solve(np.ones(3), np.zeros((3, 1)), SystemRule(), "cg")
     assert solved.certificate.holds and not solved.coefficients.any()
 
 
@@ -172,6 +172,6 @@ def test_every_step_comes_closer_even_where_the_bound_grows():
     exact = np.linalg.solve(A, y)
     distances = []
     for steps in range(6):
-        wrong = system.solve(0.01 * noise, y, Rule(1e-12, max_iter=steps), "cg").coefficients - exact
+        wrong = system.solve(0.01 * noise, y, SystemRule(1e-12, max_iter=steps), "cg").coefficients - exact
         distances.append(float(wrong[:, 0] @ A @ wrong[:, 0]))
     assert (np.diff(distances) < 0).all()

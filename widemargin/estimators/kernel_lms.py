@@ -22,7 +22,7 @@ from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Vector
 from widemargin.monitor.status import Status
 from widemargin.monitor.user_warning import warn_user
-from widemargin.training.kernel_system import KernelSystem, Rule
+from widemargin.training.kernel_system import KernelSystem, SystemRule
 from widemargin.training.least_mean_squares import safe_rate, sweep, walk
 
 
@@ -110,7 +110,7 @@ class KernelLMS(RegressorMixin, NamedKernel, LimitedFit):
             safe = safe_rate(system, self.noise_variance, single)
             self.learning_rate_ = safe if self.learning_rate == "auto" else float(self.learning_rate)
             self.X_fit_ = data.X
-            rule = Rule(self.tol, self.max_iter, self.time_limit)
+            rule = SystemRule(self.tol, self.max_iter, self.time_limit)
             rng = check_random_state(self.random_state) if single else None
             with self._watching(steps, lambda shadow, found: setattr(shadow, "dual_coef_", found[0])) as watch:
                 found = walk(system, y, self.learning_rate_, float(self.noise_variance), rule, rng, watch)

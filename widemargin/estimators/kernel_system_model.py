@@ -22,7 +22,7 @@ from widemargin.linalg.arrays import Matrix
 from widemargin.monitor.callbacks import Steps
 from widemargin.monitor.status import Status
 from widemargin.monitor.user_warning import warn_user
-from widemargin.training.kernel_system import SOLVERS, KernelSystem, Rule, Solved, SystemCertificate
+from widemargin.training.kernel_system import SOLVERS, KernelSystem, Solved, SystemCertificate, SystemRule
 
 #: sets the fitted attributes of a model for coefficients of its system
 Expose = Callable[[Any, Matrix], None]
@@ -40,8 +40,8 @@ class KernelSystemModel(LimitedFit):
         data = self._read(X, y, sample_weight, are_plain_targets, y_numeric=True, multi_output=True)
         return data, as_targets(data.y), np.ndim(data.y) == 1
 
-    def _rule(self) -> Rule:
-        return Rule(self.tol, self.max_iter, self.time_limit)
+    def _rule(self) -> SystemRule:
+        return SystemRule(self.tol, self.max_iter, self.time_limit)
 
     def _solve(
         self, system: KernelSystem, noise: Vector, targets: Matrix, steps: Steps | None, expose: Expose, solver: str

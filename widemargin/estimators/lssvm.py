@@ -32,7 +32,7 @@ from widemargin.kernels import Kernel
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.callbacks import Steps
-from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, Rule
+from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, SystemRule
 from widemargin.training.kernel_system.bias import certificate_with_bias
 
 
@@ -61,7 +61,7 @@ class LeastSquaresMachine(NamedKernel, KernelSystemModel):
 
     _kept_private: ClassVar = ("_gamma", "_fitted_kernel", "_vectors", "_coefficients", "_columns", "_single")
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> SystemRule:
         return replace(super()._rule(), bias=True)
 
     def _fit_columns(self, data: TrainingSet, weight: Vector, targets: Matrix, steps: Steps | None) -> None:

@@ -78,7 +78,7 @@ class CachedGram(Gram):
         run_tiles(lambda number: gather_rows(*groups[number], index, out), len(groups), n_threads)
         if len(new):
             among = self._evaluate(index[new], self.memory.corners.array(len(new), len(new), self.dtype))
-            fill_up(among, new, old, out)
+            complete_block(among, new, old, out)
         return out
 
     def part(self, index: Index, n_rows: int) -> Gram | None:
@@ -230,7 +230,7 @@ class RowCache:
 
 
 @jit
-def fill_up(among, new, old, out):
+def complete_block(among, new, old, out):
     """The rows `new` of a symmetric block: their values among themselves, and those that the old rows hold."""
     for a in range(new.shape[0]):
         row = out[new[a]]

@@ -28,7 +28,7 @@ from widemargin.estimators.base import KernelMachine
 from widemargin.estimators.single_problem import ON_THE_BOUNDARY
 from widemargin.io.onnx_kernels import Graph, Tensor, kernel_matrix
 from widemargin.kernels import Linear, Precomputed
-from widemargin.models.expansion import combine
+from widemargin.models.expansion import sum_by_problem
 from widemargin.storage.atomic import replacing
 
 OPSET = 15  # old enough for runtimes of 2021, new enough for every operator used
@@ -119,8 +119,8 @@ def _values(model: Any, X: Tensor) -> Tensor:
         if not isinstance(vectors, np.ndarray) or vectors.dtype.kind != "f":
             raise ValueError("ONNX export needs support vectors of numbers; this model was trained on other objects.")
         block = kernel_matrix(kernel, X, vectors.astype(np.float64))
-    per_machine = combine(expansion.coefficients, sp.identity(len(vectors), format="csr"), expansion.class_starts)
-    return block @ per_machine.T + expansion.intercept
+    totals = sum_by_problem(expansion.coefficients, sp.identity(len(vectors), format="csr"), expansion.class_starts)
+    return block @ totals.T + expansion.intercept
 
 
 # ---- answers ---------------------------------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ class Expansion:
 
     def weights(self) -> Matrix:
         """w of a model linear in explicit features, shape (n_outputs, n_features) or (n_pairs, n_features)."""
-        return self.once("weights", lambda: combine(self.coefficients, self._features(), self.class_starts))
+        return self.once("weights", lambda: sum_by_problem(self.coefficients, self._features(), self.class_starts))
 
     def _features(self, X: Any = None) -> Any:
         """Return explicit features of X, or of the support vectors, which are computed once."""
@@ -272,7 +272,7 @@ def warn_not_finite(rows: NDArray[np.intp]) -> None:
     )
 
 
-def combine(coefficients: Matrix, vectors: Any, class_starts: Any = None) -> Matrix:
+def sum_by_problem(coefficients: Matrix, vectors: Any, class_starts: Any = None) -> Matrix:
     """The vectors w = coefficients @ vectors, dense; pair by pair when `class_starts` is given."""
     if class_starts is None:
         return np.asarray(_product(coefficients, vectors))

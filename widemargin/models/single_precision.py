@@ -27,7 +27,7 @@ from widemargin.kernels.errors import SECOND_ORDER, rounding_of_sum
 from widemargin.kernels.kernel import Samples
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.linalg.arrays import Matrix
-from widemargin.models.expansion import Expansion, Piece, combine, rows_not_finite
+from widemargin.models.expansion import Expansion, Piece, rows_not_finite, sum_by_problem
 from widemargin.parallel.tiles import single_threaded_blas
 
 WORTH_SINGLE = 1024  # rows and support vectors from which float32 blocks save more than their proof costs
@@ -117,7 +117,7 @@ def _bounds(f: Expansion, right: Samples, general: bool | None) -> Matrix:
         sizes = np.abs(f.coefficients)
         with np.errstate(over="ignore", invalid="ignore"):
             terms = f.kernel.errors(right)
-            totals = combine(sizes, np.column_stack([terms.right, terms.size]), f.class_starts)
+            totals = sum_by_problem(sizes, np.column_stack([terms.right, terms.size]), f.class_starts)
             totals[:, -1] *= rounding_of_sum(sizes.shape[1] + 5)
             return SECOND_ORDER * totals
 

@@ -26,7 +26,7 @@ from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.solvers.lms_steps import step_along
-from widemargin.training.kernel_system import KernelSystem, Rule
+from widemargin.training.kernel_system import KernelSystem, SystemRule
 
 DIVERGED = 1e6  # multiple of the first error beyond which the learning rate is too large for the data
 
@@ -57,7 +57,7 @@ def walk(
     y: Vector,
     rate: float,
     noise: float,
-    rule: Rule,
+    rule: SystemRule,
     rng: np.random.RandomState | None = None,
     watch: Watch | None = None,
 ) -> tuple[Vector, list[float], Status]:

@@ -140,7 +140,7 @@ def minimise(split: Split, A: NDArray, total: Vector, point: Iterate) -> Vector 
     for _ in range(ITERATIONS):
         b = split.assemble(point.x)
         slope = split.sign * (split.M @ b + split.linear - A.T @ point.nu)[split.of] + split.epsilon[split.of]
-        residual = Residual(slope - point.z + point.y, total - A @ b)
+        residual = BarrierResidual(slope - point.z + point.y, total - A @ b)
         inside = np.abs(residual.sums).max(initial=0.0) <= RESIDUAL * max(np.abs(b).sum(), TINY)
         flat = np.abs(residual.dual).max() <= RESIDUAL * level
         mu = split.complementarity(point)
@@ -156,7 +156,7 @@ def minimise(split: Split, A: NDArray, total: Vector, point: Iterate) -> Vector 
     return None if best is None else snapped(split, best)
 
 
-class Residual(NamedTuple):
+class BarrierResidual(NamedTuple):
     """Residuals of the optimality conditions: of the gradient, per part, and of the sums."""
 
     dual: Vector
@@ -189,7 +189,9 @@ def factorise(split: Split, A: NDArray, point: Iterate) -> System | None:
     return System(factor, A, cho_solve(factor, A.T, check_finite=False), theta, stiff, tau > 0.0)
 
 
-def predict_and_correct(split: Split, system: System, point: Iterate, residual: Residual, mu: float) -> Iterate | None:
+def predict_and_correct(
+    split: Split, system: System, point: Iterate, residual: BarrierResidual, mu: float
+) -> Iterate | None:
     """Return the iterate after predictor and corrector with the longest interior steps; None on overflow."""
     nothing = np.zeros(len(point.x))
     ahead = direction(split, system, point, residual, (nothing, nothing))
@@ -200,7 +202,7 @@ def predict_and_correct(split: Split, system: System, point: Iterate, residual: 
 
 
 def direction(
-    split: Split, system: System, point: Iterate, residual: Residual, targets: tuple[Vector, Vector]
+    split: Split, system: System, point: Iterate, residual: BarrierResidual, targets: tuple[Vector, Vector]
 ) -> Iterate:
     """Newton direction towards x z = targets[0] and w y = targets[1]."""
     x, w, z, y, _ = point

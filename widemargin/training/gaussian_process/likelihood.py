@@ -30,7 +30,7 @@ from widemargin.linalg.cholesky import factor_in_place, inverse, log_determinant
 from widemargin.parallel.tiles import run_tiles
 from widemargin.solvers.kernel_system.conjugate_gradient import descend
 from widemargin.training.gaussian_process.translate import Model
-from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, Rule, Solved
+from widemargin.training.kernel_system import KernelSystem, NotPositiveDefinite, Solved, SystemRule
 from widemargin.training.kernel_system.system import ENDED_BY_THE_USER
 
 FACTOR_SAMPLES = 10_000  # samples up to which "auto" uses a Cholesky factor: determinants are then exact
@@ -66,7 +66,7 @@ class LogLikelihood:
     X: Any
     targets: Matrix
     noise: Vector
-    rule: Rule
+    rule: SystemRule
     solver: str = "auto"
     cache_size: float | None = None
     n_jobs: int | None = None

@@ -2,6 +2,6 @@
 
 from widemargin.certificate.system_certificate import SystemCertificate
 from widemargin.linalg.cholesky import NotPositiveDefinite
-from widemargin.training.kernel_system.system import SOLVERS, Found, KernelSystem, Rule, Solved
+from widemargin.training.kernel_system.system import SOLVERS, Found, KernelSystem, Solved, SystemRule
 
-__all__ = ["SOLVERS", "Found", "KernelSystem", "NotPositiveDefinite", "Rule", "Solved", "SystemCertificate"]
+__all__ = ["SOLVERS", "Found", "KernelSystem", "NotPositiveDefinite", "SystemRule", "Solved", "SystemCertificate"]

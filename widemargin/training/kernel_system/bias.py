@@ -31,12 +31,18 @@ from widemargin.certificate.system_certificate import verdict
 from widemargin.kernels.errors import SECOND_ORDER, UNIT
 from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.status import Status
-from widemargin.training.kernel_system import KernelSystem, Rule, Solved, SystemCertificate
+from widemargin.training.kernel_system import KernelSystem, Solved, SystemCertificate, SystemRule
 from widemargin.training.kernel_system.checked import largest_of
 
 
 def certificate_with_bias(
-    system: KernelSystem, noise: Vector, targets: Matrix, solved: Solved, rule: Rule, bias: Vector, coefficients: Matrix
+    system: KernelSystem,
+    noise: Vector,
+    targets: Matrix,
+    solved: Solved,
+    rule: SystemRule,
+    bias: Vector,
+    coefficients: Matrix,
 ) -> SystemCertificate:
     """Certificate of the model whose two systems were solved: targets first, ones last.
 

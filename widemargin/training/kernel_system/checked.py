@@ -41,7 +41,7 @@ AIM = 0.5  # share of tol at which conjugate gradients stop; the rest allows for
 
 
 @dataclass(frozen=True)
-class Rule:
+class SystemRule:
     """When to stop: bound on the error of predictions, relative to the targets, and two budgets.
 
     bias : whether the last target is all ones, for a model with a bias (bias.py)
@@ -137,7 +137,7 @@ class CheckedSystem:
         with single_threaded_blas():
             return Preconditioner(self._partial, noise)
 
-    def goal(self, targets: Matrix, noise: Vector, rule: Rule) -> Vector:
+    def goal(self, targets: Matrix, noise: Vector, rule: SystemRule) -> Vector:
         """r'M^-1 r of each target at which conjugate gradients may stop.
 
         With a bias the bound on the error has an additional term sqrt(1 / h) (bias.py), and 1 / h <= 1'A 1 / n^2. For
@@ -181,7 +181,7 @@ class CheckedSystem:
             )
         return np.minimum(energy, energy_by_trial(residual, noise, scale, self.terms, pivots, trial, *products))
 
-    def certify(self, noise: Vector, targets: Matrix, rule: Rule, found: Found, started: float) -> Solved:
+    def certify(self, noise: Vector, targets: Matrix, rule: SystemRule, found: Found, started: float) -> Solved:
         """The solution with its certificate."""
         scale, norms = root_mean_squares(targets), lengths(targets)
         residual, is_psd = found.residual, self.kernel.is_psd

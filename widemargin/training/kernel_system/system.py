@@ -28,7 +28,7 @@ from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.parallel.tiles import single_threaded_blas
 from widemargin.solvers.kernel_system.conjugate_gradient import MOST_STEPS, ShiftedKernel, descend
-from widemargin.training.kernel_system.checked import CheckedSystem, Found, Rule, Solved
+from widemargin.training.kernel_system.checked import CheckedSystem, Found, Solved, SystemRule
 
 SOLVERS = ("auto", "cholesky", "cg")
 ENDED_BY_THE_USER = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED)
@@ -69,10 +69,10 @@ class KernelSystem(CheckedSystem):
     --------
     >>> import numpy as np
     >>> from widemargin.kernels import Gaussian
-    >>> from widemargin.training.kernel_system import KernelSystem, Rule
+    >>> from widemargin.training.kernel_system import KernelSystem, SystemRule
     >>> X = np.linspace(0.0, 1.0, 50)[:, None]
     >>> system = KernelSystem(Gaussian(10.0), X)
-    >>> answer = system.solve(np.full(50, 0.1), np.sin(X), Rule(tol=1e-10), solver="cg")
+    >>> answer = system.solve(np.full(50, 0.1), np.sin(X), SystemRule(tol=1e-10), solver="cg")
     >>> answer.certificate.holds, answer.certificate.error < 1e-10
     (True, True)
     """
@@ -119,7 +119,7 @@ class KernelSystem(CheckedSystem):
     # ---- solving
 
     def solve(
-        self, noise: Vector, targets: Matrix, rule: Rule, solver: str = "auto", watch: Watch | None = None
+        self, noise: Vector, targets: Matrix, rule: SystemRule, solver: str = "auto", watch: Watch | None = None
     ) -> Solved:
         """Solve for the targets (n, m); a singular or indefinite matrix raises NotPositiveDefinite."""
         started = time.perf_counter()
@@ -138,7 +138,7 @@ class KernelSystem(CheckedSystem):
             self.release()
         return self._factor(noise, targets, rule, started)
 
-    def _factor(self, noise: Vector, targets: Matrix, rule: Rule, started: float) -> Solved:
+    def _factor(self, noise: Vector, targets: Matrix, rule: SystemRule, started: float) -> Solved:
         """Solve by Cholesky; the certificate uses the residual on a recomputed matrix."""
         L = self.matrix()
         L[np.diag_indices_from(L)] += noise
@@ -151,7 +151,7 @@ class KernelSystem(CheckedSystem):
         found = Found("cholesky", coefficients, residual, energy, factor=L)
         return self.certify(noise, targets, rule, found, started)
 
-    def least_squares(self, noise: Vector, targets: Matrix, rule: Rule, why: NotPositiveDefinite) -> Solved:
+    def least_squares(self, noise: Vector, targets: Matrix, rule: SystemRule, why: NotPositiveDefinite) -> Solved:
         """Return the solution of least norm, for a singular matrix or an indefinite kernel."""
         if len(self) > TUNING.most_for_eigenvalues:
             raise NotPositiveDefinite(
@@ -173,7 +173,7 @@ class KernelSystem(CheckedSystem):
         return self.certify(noise, targets, rule, found, started)
 
     def _descend(
-        self, noise: Vector, targets: Matrix, rule: Rule, started: float, watch: Watch | None, trial: bool
+        self, noise: Vector, targets: Matrix, rule: SystemRule, started: float, watch: Watch | None, trial: bool
     ) -> Solved:
         """Solve by conjugate gradients, in rounds from a recomputed residual; a trial ends once a factor is cheaper."""
         deadline = float("inf") if rule.time_limit is None else started + rule.time_limit
