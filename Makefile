@@ -44,10 +44,15 @@ $(VENV)/stamp-dev: pyproject.toml
 	@$(PIP) --editable '.[plots,dev]'
 	@touch $@ $(VENV)/stamp-plots $(VENV)/stamp-test
 
+# LIBSVM itself, to compare with, comes as source only. Where it cannot be compiled, the tests that need it are skipped.
+$(VENV)/stamp-libsvm: pyproject.toml | $(VENV)/stamp-test
+	@if ! command -v $(CXX) > /dev/null; then echo "left out: libsvm-official: no compiler"; \
+	elif $(PIP) 'libsvm-official>=3.31'; then touch $@; else echo "left out: libsvm-official: could not be built"; fi
+
 demo: $(VENV)/stamp-plots  ## train, certify, time against scikit-learn, draw a boundary
 	@$(RUN) examples/demo.py
 
-test: $(VENV)/stamp-test  ## the whole test suite
+test: $(VENV)/stamp-test $(VENV)/stamp-libsvm  ## the whole test suite
 	$(call run_tests,,)
 
 lint: $(VENV)/stamp-dev  ## linter, format, types
@@ -55,7 +60,7 @@ lint: $(VENV)/stamp-dev  ## linter, format, types
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
 
-check: lint  ## lint, and the fast tests, in about a minute
+check: lint $(VENV)/stamp-libsvm  ## lint, and the fast tests, in about a minute
 	$(call run_tests, and not slow,-q --ignore=tests/reference --ignore=tests/examples --ignore=tests/benchmarks)
 
 cover: $(VENV)/stamp-dev  ## coverage, with compiled functions run as plain Python for half a second per test

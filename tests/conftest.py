@@ -43,6 +43,12 @@ def compile_at_once() -> None:
 
 
 @pytest.fixture
+def array_api(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let scikit-learn's checks switch `array_api_dispatch` on; without this variable they skip themselves."""
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+
+
+@pytest.fixture
 def rng() -> np.random.Generator:
     """A seeded source of random numbers, new for every test."""
     return np.random.default_rng(20240517)

@@ -110,6 +110,14 @@ def test_strings_reach_string_kernels(folder, capsys):
     [
         (["train", "people.csv"], "say which column is to be predicted, --target COLUMN; its columns are age, town"),
         (["train", "people.csv", "--target", "income"], "has no column 'income': its columns are age, town, rich"),
+        (["train", "people.csv", "--target", "Ritch"], "no column 'Ritch': did you mean 'rich'? Its columns are age"),
+        (["train", "wide.csv"], "c28, c29, diagnosis."),
+        (["train", "wide.csv", "--target", "y"], "c28, c29, diagnosis."),
+        (["train", "real.csv", "--target", "y"], "real.csv has targets such as 0.5, which are no classes: this looks"),
+        (["train", "hollow.csv", "--target", "y", "--impute"], "'x' is empty throughout: leave it out with --drop 'x'"),
+        (["train", "hollow.csv", "--target", "y", "--drop-missing"], "hollow.csv has an empty cell in every row"),
+        (["train", "torn.csv", "--target", "y", "--impute"], "torn.csv, line 3: no target in column 'y': fill it in"),
+        (["train", "people.csv", "-f", "libsvm", "--impute"], "--impute, --drop-missing and --scale are for tables"),
         (["train", "people.csv", "--target", "rich", "-s", "svr"], "texts such as 'yes'"),
         (["train", "slip.csv", "--target", "y"], "slip.csv, line 21, column 'x': '1O' is not a number, as 19 of 20"),
         (["train", "gap.csv", "--target", "y"], "gap.csv, line 3, column 'x' is empty, expected a number"),
@@ -126,6 +134,11 @@ def test_strings_reach_string_kernels(folder, capsys):
 )
 def test_wrong_data_is_a_sentence(people, folder, arguments, message, capsys):
     (folder / "slip.csv").write_text("x,y\n" + "1,0\n2,1\n" * 9 + "3,0\n1O,1\n")
+    names = [*(f"c{place}" for place in range(30)), "diagnosis"]
+    (folder / "wide.csv").write_text(",".join(names) + "\n" + "1," * 30 + "1\n")
+    (folder / "real.csv").write_text("x,y\n1,0\n2,0.5\n")
+    (folder / "hollow.csv").write_text("x,y\n,0\n,1\n")
+    (folder / "torn.csv").write_text("x,y\n1,0\n2,\n")
     (folder / "gap.csv").write_text("x,y\n1,0\n,1\n")
     (folder / "ragged.csv").write_text("x,y\n1,0\n1,2,3\n")
     (folder / "empty.csv").write_text("")

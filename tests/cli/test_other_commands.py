@@ -26,6 +26,15 @@ def test_convert_to_libsvm_and_back(cancer, capsys):
     )
 
 
+def test_convert_to_an_unknown_ending_is_refused_unless_the_format_is_given(cancer, folder, capsys):
+    assert main(["train", "cancer", "-q"]) == 0
+    for name in ("cancer.onx", "cancer2"):
+        assert main(["convert", "cancer.model", name]) == 2
+        assert ".model (widemargin), .libsvm (libsvm), .onnx (onnx), .pkl (sklearn)" in capsys.readouterr().err
+        assert not (folder / name).exists()
+    assert main(["convert", "cancer.model", "cancer2", "--to", "libsvm"]) == 0
+
+
 def test_convert_a_pickle_only_if_trusted(cancer, capsys):
     import joblib
 

@@ -149,6 +149,15 @@ def test_errors_are_one_sentence_and_exit_code_two(cancer, arguments, message, c
     assert said.splitlines()[-1].startswith("widemargin: ")
 
 
+def test_a_model_in_the_place_of_its_data_is_said(cancer, capsys):
+    main(["train", "cancer", "-q"])
+    main(["convert", "cancer.model", "cancer.libsvm", "-q"])
+    for model in ("cancer.model", "cancer.libsvm"):
+        for swapped in (["verify", "cancer", model], ["report", "cancer", model], ["predict", model, "cancer"]):
+            assert main(swapped) == 2
+            assert f"{model} is a model and cancer is not: they are the wrong way round" in capsys.readouterr().err
+
+
 def test_verify_wants_the_training_data(cancer, capsys):
     X, y = cancer
     main(["train", "cancer", "-q"])
@@ -161,8 +170,10 @@ def test_bugs_do_not_show_a_traceback_unless_asked(cancer, monkeypatch, capsys):
     monkeypatch.setattr(widemargin.SVC, "fit", lambda *_: 1 / 0)
     assert main(["train", "cancer", "-q"]) == 3
     assert "ZeroDivisionError: division by zero. This should not happen; --debug shows where" in capsys.readouterr().err
-    with pytest.raises(ZeroDivisionError):
-        main(["train", "cancer", "-q", "--debug"])
+    assert main(["train", "cancer", "-q", "--debug"]) == 3
+    assert "Traceback" in capsys.readouterr().err
+    assert main(["train", "missing", "--debug"]) == 2
+    assert "FileError: missing does not exist" in capsys.readouterr().err
 
 
 # ---- more ways to say it ----

@@ -12,6 +12,7 @@ from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
 
 
+@pytest.mark.usefixtures("array_api")
 @parametrize_with_checks(
     [
         SVC(),

@@ -9,6 +9,7 @@ from widemargin.kernels import Gaussian
 pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
 
 
+@pytest.mark.usefixtures("array_api")
 @parametrize_with_checks(
     [
         GaussianProcessRegressor(),

@@ -8,6 +8,7 @@ from widemargin import LSSVC, LSSVR, KernelLMS, KernelRidge
 pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
 
 
+@pytest.mark.usefixtures("array_api")
 @parametrize_with_checks(
     [
         KernelRidge(kernel="rbf", alpha=0.1),

@@ -8,6 +8,7 @@ from widemargin import LinearSVC, LinearSVR
 pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
 
 
+@pytest.mark.usefixtures("array_api")
 @parametrize_with_checks(
     [
         LinearSVC(),

@@ -15,6 +15,7 @@ from widemargin.training.mistake_bound import MistakeBound
 pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
 
 
+@pytest.mark.usefixtures("array_api")
 @parametrize_with_checks([KernelPerceptron(), KernelPerceptron(variant="voted", kernel="linear")])
 def test_contract_of_scikit_learn(estimator, check):
     check(estimator)

@@ -8,6 +8,7 @@ from widemargin import RVC, RVR
 pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
 
 
+@pytest.mark.usefixtures("array_api")
 @parametrize_with_checks([RVC(max_iter=30), RVR(max_iter=30)])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learn_checks(estimator, check):

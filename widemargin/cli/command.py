@@ -46,7 +46,7 @@ class Command(click.Command):
     """
 
     def __init__(self, name: str, help: str | None = None, **settings: Any) -> None:
-        settings.setdefault("context_settings", {})["help_option_names"] = ["--help"]  # -h is LIBSVM's shrinking
+        settings.setdefault("context_settings", {})["help_option_names"] = ["--help"]  # -h 0 is LIBSVM's shrinking
         text, _, self.examples = inspect.cleandoc(help or "").partition("\nExamples\n--------\n")
         super().__init__(name, help=text, **settings)
 

@@ -15,13 +15,20 @@ from widemargin.storage.atomic import check_writable
 from widemargin.storage.errors import FileError
 
 FORMATS = ("widemargin", "libsvm", "onnx", "sklearn")
-BY_ENDING = {".onnx": "onnx", ".libsvm": "libsvm", ".pkl": "sklearn", ".pickle": "sklearn", ".joblib": "sklearn"}
+BY_ENDING = {
+    ".model": "widemargin",
+    ".libsvm": "libsvm",
+    ".onnx": "onnx",
+    ".pkl": "sklearn",
+    ".pickle": "sklearn",
+    ".joblib": "sklearn",
+}
 
 
 @new_command("convert")
 @click.argument("source", type=FILE, metavar="FROM")
 @click.argument("destination", type=FILE, metavar="TO")
-@option("--to", "to", type=click.Choice(FORMATS), help="Format of TO.  [by its ending; widemargin]")
+@option("--to", "to", type=click.Choice(FORMATS), help="Format of TO.  [by its ending]")
 @option("--trust-pickle", is_flag=True, help="FROM is a pickle and may run code: read it all the same.")
 def command(options: SimpleNamespace, screen: Screen) -> int:
     """Convert a model FROM one format TO another.
@@ -40,7 +47,12 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         A fitted sklearn.svm estimator; afterwards it can be verified.
     """
     source, destination = options.source, options.destination
-    to = options.to or BY_ENDING.get(Path(destination).suffix.lower(), "widemargin")
+    to = options.to or BY_ENDING.get(Path(destination).suffix.lower())
+    if to is None:
+        endings = ", ".join(f"{ending} ({kind})" for ending, kind in BY_ENDING.items())
+        raise ValueError(
+            f"{destination} does not end in a way that says its format: expected {endings}, or --to FORMAT."
+        )
     check_writable(destination)
     model = _read(options)
     _write(model, destination, to)

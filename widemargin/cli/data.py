@@ -46,14 +46,24 @@ def read_training(options: SimpleNamespace, screen: Screen) -> Data:
             f"{path} is read as {kind}, but the kernel is {options.kernel}: strings need one of "
             f"{', '.join(STRING_KERNELS)}, and those need strings (--format fasta or strings)."
         )
-    if kind not in TABLES and (options.categorical or options.drop or options.scale != "none"):
+    given = (options.categorical, options.drop, options.impute, options.drop_missing, options.scale != "none")
+    if kind not in TABLES and any(given):
         advice = "use `widemargin scale` before" if options.scale != "none" else "leave them out"
-        raise FileError(f"--categorical, --drop and --scale are for tables (CSV, TSV, Parquet, Arrow): {advice}.")
-    return _read(kind, options, screen)
+        raise FileError(
+            "--categorical, --drop, --impute, --drop-missing and --scale are for tables (CSV, TSV, Parquet, Arrow): "
+            f"{advice}."
+        )
+    data = _read(kind, options, screen)
+    for note in data.notes:
+        screen.note(note)
+    return data
 
 
-def read_like(model: Any, options: SimpleNamespace, screen: Screen) -> Data:
-    """Return data for a trained model, with features in the columns that it expects."""
+def read_like(model: Any, options: SimpleNamespace, screen: Screen, *, every_row: bool = False) -> Data:
+    """Return data for a trained model, with features in the columns that it expects.
+
+    every_row : whether rows with empty cells are kept, which only `--impute` can, even if training left them out.
+    """
     path = options.data
     learned = getattr(model, "preparation_", None) or {}
     trained_on = "csv" if learned.get("format") == "table" else learned.get("format", "libsvm")
@@ -64,7 +74,7 @@ def read_like(model: Any, options: SimpleNamespace, screen: Screen) -> Data:
             f"{'a ' * (family(trained_on) != 'strings')}{family(trained_on)}: give data of the same kind, or say its "
             "--format."
         )
-    return _read(kind, options, screen, model)
+    return _read(kind, options, screen, model, every_row)
 
 
 def described(data: Data, y: Any, classifies: bool) -> str:
@@ -120,13 +130,13 @@ def labels_as_written(y: Any) -> Any:
     return whole if np.array_equal(whole, y) else y
 
 
-def _read(kind: str, options: SimpleNamespace, screen: Screen, model: Any = None) -> Data:
+def _read(kind: str, options: SimpleNamespace, screen: Screen, model: Any = None, every_row: bool = False) -> Data:
     """A file of some kind, to learn from or for a model."""
     path = options.data
     learned = getattr(model, "preparation_", None) or {}
     with screen.progress(f"reading {path}", 1.0) as steps:
         if kind in TABLES:
-            return _read_table(kind, options, learned, steps.reach)
+            return _read_table(kind, options, learned, every_row, steps.reach)
         if kind in STRINGS:
             strings, labels = (read_fasta if kind == "fasta" else read_strings)(path, steps.reach)
             return Data(strings, labels, {"format": kind})
@@ -140,7 +150,7 @@ def _read(kind: str, options: SimpleNamespace, screen: Screen, model: Any = None
         return _read_libsvm(options, precomputed, n_features, learned.get("zero_based"), steps.reach)
 
 
-def _read_table(kind: str, options: SimpleNamespace, learned: dict[str, Any], report: Report) -> Data:
+def _read_table(kind: str, options: SimpleNamespace, learned: dict[str, Any], every_row: bool, report: Report) -> Data:
     """Return a table, prepared like that of the model, or according to the options for training."""
     header = learned.get("header", True) and not options.no_header
     if learned:
@@ -153,10 +163,20 @@ def _read_table(kind: str, options: SimpleNamespace, learned: dict[str, Any], re
         if options.target is None and options.machine != "oneclass":
             raise FileError(
                 f"{table.name} is a table: say which column is to be predicted, --target COLUMN; its columns are "
-                f"{', '.join(list(table.columns)[:20])}."
+                f"{table.listed()}."
             )
-        preparation = Preparation.fit(table, options.target, options.scale, options.categorical, options.drop)
+        wanted = (options.target, options.scale, options.categorical, options.drop, options.impute)
+        preparation = Preparation.fit(table, *wanted, options.drop_missing)
+    n_rows = len(table)
+    if not every_row:
+        table = preparation.complete(table)
     X, notes = preparation.matrix(table)
+    notes = notes if learned else []  # they are about differences from the training table
+    n_filled = preparation.count_filled(table)
+    if n_filled:
+        notes.append(f"{table.name}: {plural(n_filled, 'empty cell')} filled in.")
+    if len(table) < n_rows:
+        notes.append(f"{table.name}: {n_rows - len(table):,} of {plural(n_rows, 'row')} left out, with empty cells.")
     return Data(X, preparation.targets(table), {**preparation.as_plain(), "header": header}, notes)
 
 

@@ -45,6 +45,11 @@ def prepared_machine(options: SimpleNamespace, data: Data, *, verbose: bool | in
     if options.machine == "oneclass":
         return model, None
     y = targets_for(model, data, options.data)
+    if is_classifier(options.machine) and y.dtype.kind == "f":
+        raise ValueError(
+            f"{options.data} has targets such as {y[np.argmax(y % 1 != 0)]:g}, which are no classes: this looks like "
+            "regression, -s svr."
+        )
     if options.weight:
         set_class_weight(model, options.weight, np.unique(y).tolist())
     return model, y

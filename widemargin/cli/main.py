@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 import click
@@ -46,6 +47,8 @@ def widemargin() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[-1:] == ["-h"]:  # with a value it is LIBSVM's shrinking
+        given[-1] = "--help"
     try:
         code = widemargin.main(given, prog_name="widemargin", standalone_mode=False)
         return code if isinstance(code, int) else FINE
@@ -55,8 +58,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.UsageError as error:
         command = f"widemargin {given[0]}" if given[0] in COMMANDS else "widemargin"
         message = error.format_message().rstrip(".")
-        if given[-1] == "-h":
-            message += ", 0 or 1: it is LIBSVM's shrinking"
         return _complain(f"{message}. `{command} --help` shows what is possible.", given, UNUSABLE)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; nothing was saved.", given, INTERRUPTED)
@@ -65,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FINE
     except Exception as error:
         if "--debug" in given:
-            raise
+            traceback.print_exc()
         message = str(error) or type(error).__name__
         if isinstance(error, ValueError | OSError | MemoryError | ImportError):
             return _complain(message, given, UNUSABLE)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from widemargin.cli.data import Data, labels_as_written, read_like, targets_for
 from widemargin.cli.screen import Screen
+from widemargin.storage.archive import is_archive
 from widemargin.storage.errors import FileError
 
 PICKLES = (b"\x80", b"(", b"ccopy_reg", b"\x78\x9c")  # first bytes; the last is joblib's zlib
@@ -44,9 +45,25 @@ def open_model(path: str, n_features: int | None = None) -> Any:
 
 def open_with_data(options: SimpleNamespace, screen: Screen) -> tuple[Any, Data, Any]:
     """Return the model of a command, its data, and the targets as the model needs them."""
+    check_order(options)
     model = open_model(options.model)
     data = read_like(model, options, screen)
+    for note in data.notes:
+        screen.note(note)
     return model, data, targets_for(model, data, options.data)
+
+
+def check_order(options: SimpleNamespace) -> None:
+    """FileError if data were given where a model belongs, and the model where the data belong."""
+    if is_model(options.data) and not is_model(options.model):
+        raise FileError(
+            f"{options.data} is a model and {options.model} is not: they are the wrong way round, swap them."
+        )
+
+
+def is_model(path: str) -> bool:
+    """Whether a file is a model, of ours or of LIBSVM."""
+    return os.path.isfile(path) and (kind_of_model(path) == "libsvm" or is_archive(path))
 
 
 def kind_of_model(path: str) -> str:

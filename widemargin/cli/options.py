@@ -160,6 +160,8 @@ data_options = together(
     _data("--categorical", metavar="COLUMN", multiple=True,
           help="Column of numbers that are names of something; repeat for more."),
     _data("--drop", metavar="COLUMN", multiple=True, help="Column to leave out; repeat for more."),
+    _data("--impute", is_flag=True, help="Fill empty cells of a table: a column's median, or most frequent text."),
+    _data("--drop-missing", is_flag=True, help="Leave out the rows of a table that have an empty cell."),
     _data("--scale", type=click.Choice(["none", "standard", "minmax"]), default="none",
           help="Bring the numbers of a table to mean 0 and deviation 1, or to [0, 1].  [none]"),
     _data("--features", type=Whole(1), metavar="N", help="Number of features of LIBSVM text.  [the largest index]"),

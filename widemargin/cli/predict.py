@@ -39,11 +39,12 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         Answers and accuracy as JSON.
     """
     from widemargin.cli.data import read_like
-    from widemargin.cli.models import agreement, open_model
+    from widemargin.cli.models import agreement, check_order, open_model
 
     output = options.output or options.answers
+    check_order(options)
     model = open_model(options.model)
-    data = read_like(model, options, screen)
+    data = read_like(model, options, screen, every_row=True)
     for note in data.notes:
         screen.note(note)
     answers = in_blocks(model.predict, data.X, screen)

@@ -50,6 +50,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         from widemargin.cli.cv import cross_validate
 
         return cross_validate(options, screen)
+    from widemargin.cli.advice import looks_like_regression, remarks
     from widemargin.cli.data import described, read_training
     from widemargin.cli.machines import fit, is_classifier, prepared_machine
     from widemargin.io.model_file import save
@@ -63,6 +64,8 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     data = read_training(options, screen)
     model, y = prepared_machine(options, data, verbose=0 if screen.quiet else 2)
     screen.say(f"{shown_name(Path(options.data).name)}: {described(data, y, is_classifier(options.machine))}")
+    if suspicion := looks_like_regression(model, y):
+        screen.note(suspicion)  # before a fit that may take long
     with screen.compiling():
         seconds, notes = fit(model, data.X, y)
     model.set_params(verbose=False)  # set for this fit only
@@ -73,6 +76,10 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     for note in notes:
         screen.note(note)
     screen.say(f"trained in {seconds:.2f} s, saved as {output}")
+    unseen = screen.quiet and not screen.as_json
+    lines, remarked = ([], {}) if unseen else remarks(model, data, y, options)
+    for line in lines:
+        screen.say(line)
     if options.report:
         write_report(model, data.X, y, options.report)
         screen.say(f"report written to {options.report}")
@@ -84,6 +91,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         features=None if isinstance(data.X, list) else data.X.shape[1],
         seconds=seconds,
         certificate=certificate_facts(model.certificate_),
+        **remarked,
     )
     return FINE if model.certificate_.holds else NOT_CERTIFIED
 

@@ -5,12 +5,14 @@ plain data, so that new tables become the same features in the same places.
 
     number     (x - shift) / unit, one feature; standard: mean and standard deviation; minmax: to [0, 1]
     category   one 0/1 feature per category, in alphabetical order; an unknown one is all zeros
+    empty      on request the median of the numbers, the most frequent category; else an error
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from scipy.sparse import csr_matrix, hstack
 from sklearn.preprocessing import OneHotEncoder
 
 from widemargin.io.libsvm_text import shortest
-from widemargin.io.tables import Table
+from widemargin.io.tables import Table, is_empty
 from widemargin.storage.errors import FileError
 
 DENSE_FROM = 0.25  # share of features that are not zero from which on the matrix is dense
@@ -35,6 +37,13 @@ class Column:
     shift: float = 0.0
     unit: float = 1.0
     categories: list[str] = field(default_factory=list)
+    filling: float | str | None = None  # of empty cells; None: there may be none
+
+    def filled(self, cells: NDArray) -> NDArray:
+        """The cells, with the empty ones filled in where that was asked for."""
+        if self.filling is None:
+            return cells
+        return np.where(is_empty(cells), self.filling if cells.dtype == object else float(self.filling), cells)
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,7 @@ class Preparation:
 
     target: str | None
     columns: list[Column]
+    drop_missing: bool = False
 
     @classmethod
     def fit(
@@ -60,26 +70,42 @@ class Preparation:
         scaling: str = "none",
         categorical: Collection[str] = (),
         drop: Collection[str] = (),
+        impute: bool = False,
+        drop_missing: bool = False,
     ) -> Preparation:
         """Learn from the training table.
 
         target : name or place of the column to predict; None if there is none.
         categorical : columns of numbers that are names of something. drop : columns to leave out.
+        impute : whether empty cells are filled in, here and in later tables.
+        drop_missing : whether rows with other empty cells are left out, here and in later tables.
         """
         target = None if target is None else table.resolve(target)
         as_names = {table.resolve(name) for name in categorical}
         left_out = {table.resolve(name) for name in drop} | {target}
+        used = [name for name in table.columns if name not in left_out]
+        if drop_missing:
+            table = table.complete(([] if target is None else [target]) + ([] if impute else used))
         columns = []
-        for name, cells in table.columns.items():
-            if name in left_out:
-                continue
+        for name in used:
+            cells = table.columns[name]
             if cells.dtype != object and name not in as_names:
-                columns.append(_number_column(name, cells, scaling, table))
+                columns.append(_number_column(name, cells, scaling, impute, table))
             else:
-                columns.append(_category_column(name, cells, table))
+                columns.append(_category_column(name, cells, impute, table))
         if not columns:
             raise FileError(f"{table.name} has no columns beside the target: there is nothing to learn from.")
-        return cls(target, columns)
+        return cls(target, columns, drop_missing)
+
+    def complete(self, table: Table) -> Table:
+        """The table without the rows that training leaves out."""
+        needed = [self.target, *(column.name for column in self.columns if column.filling is None)]
+        return table.complete(name for name in needed if name in table.columns) if self.drop_missing else table
+
+    def count_filled(self, table: Table) -> int:
+        """How many empty cells of a table are filled in."""
+        filled = [column.name for column in self.columns if column.filling is not None]
+        return int(sum(is_empty(table.columns[name]).sum() for name in filled))
 
     @property
     def feature_names(self) -> list[str]:
@@ -105,7 +131,7 @@ class Preparation:
             notes.append(f"{table.name} has columns the model does not use, ignored: {', '.join(extra[:10])}.")
         blocks = []
         for column in self.columns:
-            cells = table.columns[column.name]
+            cells = column.filled(table.columns[column.name])
             if column.kind == "number":
                 scaled = (_numbers(cells, column.name, table) - column.shift) / column.unit
                 blocks.append(csr_matrix(scaled[:, None]))
@@ -127,10 +153,11 @@ class Preparation:
         if self.target is None or self.target not in table.columns:
             return None
         cells = table.columns[self.target]
-        empty = np.array([cell is None for cell in cells]) if cells.dtype == object else np.isnan(cells)
-        if empty.any():
-            where = table.place(int(np.argmax(empty)))
-            raise FileError(f"{table.name}, {where}: no target in column {self.target!r}: fill it in or leave it out.")
+        if is_empty(cells).any():
+            where = table.place(int(np.argmax(is_empty(cells))))
+            raise FileError(
+                f"{table.name}, {where}: no target in column {self.target!r}: fill it in, or train with --drop-missing."
+            )
         return cells.astype(np.str_) if cells.dtype == object else cells
 
     def as_plain(self) -> dict[str, Any]:
@@ -140,27 +167,39 @@ class Preparation:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Preparation:
         """The preparation of a model file."""
-        return cls(plain["target"], [Column(**column) for column in plain["columns"]])
+        columns = [Column(**column) for column in plain["columns"]]
+        return cls(plain["target"], columns, plain.get("drop_missing", False))
 
 
-def _number_column(name: str, cells: NDArray, scaling: str, table: Table) -> Column:
+def _number_column(name: str, cells: NDArray, scaling: str, impute: bool, table: Table) -> Column:
     """Shift and unit of a column of numbers; a constant column keeps its unit."""
-    numbers = _numbers(cells, name, table)
+    column = Column(name, filling=float(np.median(_known(cells, name, table))) if impute else None)
+    numbers = _numbers(column.filled(cells), name, table)
     if scaling == "none":
-        return Column(name)
+        return column
     low, spread = (numbers.mean(), numbers.std()) if scaling == "standard" else (numbers.min(), np.ptp(numbers))
-    return Column(name, shift=float(low), unit=float(spread) if spread > 0 else 1.0)
+    return replace(column, shift=float(low), unit=float(spread) if spread > 0 else 1.0)
 
 
-def _category_column(name: str, cells: NDArray, table: Table) -> Column:
+def _category_column(name: str, cells: NDArray, impute: bool, table: Table) -> Column:
     """The categories of a column."""
-    categories = sorted(set(_words(cells, name, table)))
+    words = Counter(_words(_known(cells, name, table) if impute else cells, name, table))
+    categories = sorted(words)
     if len(categories) > MOST_CATEGORIES:
         raise FileError(
             f"{table.name}, column {name!r} has {len(categories):,} different texts, more than {MOST_CATEGORIES:,}: it "
             f"looks like a name of each row; leave it out with --drop {name!r}."
         )
-    return Column(name, kind="category", categories=categories)
+    filling = words.most_common(1)[0][0] if impute else None
+    return Column(name, kind="category", categories=categories, filling=filling)
+
+
+def _known(cells: NDArray, name: str, table: Table) -> NDArray:
+    """The cells that are not empty."""
+    known = cells[~is_empty(cells)]
+    if not len(known):
+        raise FileError(f"{table.name}, column {name!r} is empty throughout: leave it out with --drop {name!r}.")
+    return known
 
 
 def _numbers(cells: NDArray, name: str, table: Table) -> NDArray[np.float64]:
@@ -183,11 +222,11 @@ def _words(cells: NDArray, name: str, table: Table) -> list[str]:
 
 def _check_filled(cells: NDArray, name: str, table: Table, expected: str) -> None:
     """FileError for the first cell that is empty or infinite."""
-    usable = np.array([cell is not None for cell in cells]) if cells.dtype == object else np.isfinite(cells)
+    empty = is_empty(cells)
+    usable = ~empty if cells.dtype == object else np.isfinite(cells)
     if not usable.all():
         row = int(np.argmin(usable))
-        what = "is empty" if cells[row] is None or np.isnan(cells[row]) else "is infinite"
-        raise FileError(
-            f"{table.name}, {table.place(row)}, column {name!r} {what}, expected a {expected}: fill it in, or leave "
-            "the row out."
-        )
+        what, advice = "is infinite", "correct it, or leave the row out"
+        if empty[row]:
+            what, advice = "is empty", "fill it in, or train with --impute (fills it) or --drop-missing (no such rows)"
+        raise FileError(f"{table.name}, {table.place(row)}, column {name!r} {what}, expected a {expected}: {advice}.")

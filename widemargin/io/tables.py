@@ -9,12 +9,13 @@ than a list of categories, and is reported with the line and the cell.
 from __future__ import annotations
 
 import csv
+import difflib
 import io
 import itertools
 import os
 import re
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from widemargin.storage.errors import FileError
 
 MOSTLY = 0.9  # share of numbers above which other cells of a column count as errors
 SEPARATORS = ",;\t|"  # tried on the first line of a CSV file, the most frequent one is taken
+MOST_NAMES = 60  # columns that a message lists; of more, the first and the last, where the target often is
 EMPTY_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")  # values of empty cells
 
 
@@ -37,12 +39,14 @@ class Table:
     text: bytes | bytearray | None = field(default=None, repr=False)  # of a CSV file, to find lines again
     separator: str = ","
     has_header: bool = True
+    rows: NDArray | None = field(default=None, repr=False)  # of the file, where some were left out
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()))) if self.columns else 0
 
     def place(self, row: int) -> str:
         """Location of a row: its line in a text file, its number elsewhere."""
+        row = row if self.rows is None else int(self.rows[row])
         if self.text is None:
             return f"row {row + 1}"
         records = csv.reader(io.StringIO(self.text.decode("utf-8", "replace"), newline=""), delimiter=self.separator)
@@ -60,8 +64,30 @@ class Table:
         place = place_of(column, len(names))
         if place is not None:
             return names[place]
-        shown = ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")
-        raise FileError(f"{self.name} has no column {column!r}: its columns are {shown}.")
+        lower = {name.lower(): name for name in names}
+        near = difflib.get_close_matches(column.lower(), lower, 1)
+        advice = f"did you mean {lower[near[0]]!r}? Its" if near else "its"
+        raise FileError(f"{self.name} has no column {column!r}: {advice} columns are {self.listed()}.")
+
+    def listed(self) -> str:
+        """The names of the columns, for messages."""
+        names = list(self.columns)
+        if len(names) > MOST_NAMES:
+            names[MOST_NAMES // 2 : -MOST_NAMES // 2] = ["..."]
+        return ", ".join(names)
+
+    def complete(self, names: Iterable[str]) -> Table:
+        """The rows in which none of these columns is empty."""
+        gaps = np.any([is_empty(self.columns[name]) for name in names], axis=0)
+        kept = np.flatnonzero(~gaps & np.ones(len(self), bool))  # of no columns, every row
+        if not len(kept):
+            raise FileError(f"{self.name} has an empty cell in every row: leave columns out with --drop, or --impute.")
+        return replace(self, columns={name: cells[kept] for name, cells in self.columns.items()}, rows=kept)
+
+
+def is_empty(cells: NDArray) -> NDArray[np.bool_]:
+    """Which cells of a column are empty."""
+    return np.array([cell is None for cell in cells], bool) if cells.dtype == object else np.isnan(cells)
 
 
 def place_of(column: str, width: int) -> int | None:

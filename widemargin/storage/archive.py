@@ -45,6 +45,15 @@ def write_archive(path: str | os.PathLike, header: Mapping[str, Any], arrays: Ma
             archive.writestr(zipfile.ZipInfo(name), data)  # dated 1980: the same model gives the same bytes on any day
 
 
+def is_archive(path: str | os.PathLike) -> bool:
+    """Whether a file looks as if `write_archive` had written it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return {HEADER, CHECKSUM} <= set(archive.namelist())
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
 def read_archive(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, NDArray]]:
     """Return header and arrays of a file written by `write_archive`; raise FileError for any damage."""
     members = _members(path)
