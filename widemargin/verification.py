@@ -86,7 +86,7 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
     certificates = fitted.verify_classifier() if machine in ("SVC", "NuSVC") else [fitted.verify_single()]
     if getattr(model, "stopping", "kkt") == "gap":
         certificates = [replace(certificate, criterion="gap") for certificate in certificates]
-    return combine(certificates)
+    return combine(certificates, len(model.support_))
 
 
 def _machine_of(model: Any) -> str:

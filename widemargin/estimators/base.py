@@ -203,17 +203,17 @@ class KernelMachine(NamedKernel, LimitedFit):
         if history is not None:
             self.history_ = history.table()
         trained = answers[: len(tasks)]
-        self._note_certificates(run, [answer.certificate for answer in trained], duals)
         if self.warm_start:
             self._multipliers = [answer.solution.beta for answer in trained]
             self._multipliers_C = getattr(self, "C", 1.0)
         show(self, [(answer.solution.beta, answer.solution.thresholds) for answer in trained])
+        self._note_certificates(run, [answer.certificate for answer in trained], duals)
         return answers
 
     def _note_certificates(self, run: Run, certificates: Sequence[Certificate], duals: Sequence[SignedDual]) -> None:
-        """Set the attributes that describe how the fit ended."""
+        """Set the attributes that describe how the fit ended; the answer is exposed already."""
         self.certificates_ = certificates
-        self.certificate_ = combine_certificates(certificates)
+        self.certificate_ = combine_certificates(certificates, len(self.support_))
         self.status_: Status = self.certificate_.status or Status.OPTIMAL
         self.fit_status_ = 0 if self.status_.converged else 1
         names = getattr(self, "feature_names_in_", None)

@@ -119,6 +119,7 @@ class LinearMachine(ReadsData):
         """Solve and certify every task and set the fitted attributes; warn if the tolerance is not proven."""
         weights = [np.zeros(rows.d + 1)] * len(tasks)
         certificates: list[Any] = [None] * len(tasks)
+        support: list[Any] = [None] * len(tasks)
 
         def expose(machine: LinearMachine, found: Sequence[Vector]) -> None:
             machine._expose(np.array(found), rows)
@@ -140,11 +141,12 @@ class LinearMachine(ReadsData):
                     if other.gap < certificate.gap:
                         answer, certificate = again, other
                 weights[number], certificates[number] = answer.weights, certificate
+                support[number] = np.flatnonzero(answer.beta)
 
             one_pass = COSTS.linear_entry * rows.entries * len(tasks)
             run_tiles(solve, len(tasks), threads_for(one_pass, resolve_n_jobs(self.n_jobs)))
         self.certificates_: list[Certificate] = certificates
-        self.certificate_ = combine(certificates)
+        self.certificate_ = combine(certificates, len(np.unique(np.concatenate(support))))
         self.status_: Status = self.certificate_.status or Status.OPTIMAL
         self.fit_status_ = 0 if self.status_.converged and self.certificate_.holds else 1
         self.n_iter_ = max(certificate.iterations for certificate in certificates)
