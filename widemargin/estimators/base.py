@@ -93,7 +93,8 @@ class KernelMachine(NamedKernel, LimitedFit):
         Largest number of steps, -1 for no limit.
     solver : str or solver, default "auto"
         "auto" is the fast block solver; "platt", "keerthi", "chunking", "qp" and others are those of the literature,
-        by name or as an object with options (`widemargin.solvers.reference`).
+        by name or as an object with options (`widemargin.solvers.reference`). A function of your own is called as
+        solve(dual, gram, stopping, start=, function=, watch=) and returns a `widemargin.solvers.Solution`.
     stopping : {"kkt", "gap", "objective"}, default "kkt"
         What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth
         of the dual objective. Kernels not known to be positive semi-definite are trained by the first in any case.

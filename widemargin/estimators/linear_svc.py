@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import RegressorMixin
+from sklearn.svm import l1_min_c as l1_min_c  # the smallest C with weights other than zero, the same for our LinearSVC
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
