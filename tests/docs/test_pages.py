@@ -29,7 +29,9 @@ def run_page(page):
 
 @pytest.mark.needs_compiler
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page) and page.name != "tour.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks_of(page) and page.name != "tour.md"], ids=lambda page: page.name
+)
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     for package in ("onnx", "pandas"):
         pytest.importorskip(package)

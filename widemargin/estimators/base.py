@@ -90,7 +90,8 @@ class KernelMachine(NamedKernel, LimitedFit):
     verbose : bool, default False
         Show a progress bar.
     max_iter : int, default -1
-        Largest number of steps, -1 for no limit.
+        Largest number of steps. -1 means no limit, except that a fit which takes far more steps than such problems
+        need ends with a warning (`Status.TOO_SLOW`); it can be resumed.
     solver : str or solver, default "auto"
         "auto" is the fast block solver; "platt", "keerthi", "chunking", "qp" and others are those of the literature,
         by name or as an object with options (`widemargin.solvers.reference`). A function of your own is called as

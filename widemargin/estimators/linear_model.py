@@ -59,7 +59,7 @@ class LinearMachine(ReadsData):
     verbose : bool or int, default 0
         Show a progress bar.
     random_state : int, RandomState instance or None, default None
-        Order in which coordinate descent visits the samples; None always uses the same order.
+        Order in which coordinate descent visits the samples; None always uses the same order (scikit-learn: a new one).
     max_iter : int, default 1000
         Largest number of Newton steps or passes over the data.
     time_limit : float or None, default None

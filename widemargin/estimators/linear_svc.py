@@ -52,14 +52,15 @@ class LinearSVC(OneAgainstRest, LinearMachine):
         max_k(1 - delta_k,y_i + (w_k - w_y_i)'x_i); `loss` and `penalty` are then ignored.
     ... fit_intercept, intercept_scaling
     class_weight : dict, "balanced" or None, default None
-        Factor on C of each class. "balanced" is n_samples / (n_classes * count of the class), with weights.
+        Factor on C of each class. "balanced" is n_samples / (n_classes * count of the class), where a
+        sample counts with its weight (scikit-learn: as one).
     ... verbose, random_state, max_iter
     penalize_intercept : bool, default True
         False leaves the intercept out of |w|^2: then loss="hinge" gives exactly the model of SVC(kernel="linear"),
         and the answer does not change when a constant is added to a feature.
     ... time_limit
     n_jobs : int or None, default None
-        Threads for several classes; None means all cores.
+        Threads for several classes; None means all cores this process may use. Fits in several threads share one pool.
 
     Attributes
     ----------
