@@ -52,8 +52,8 @@ class ReadsData(CallbackMixin, BaseEstimator):
 
     def __copy__(self) -> Any:
         """Return a second estimator with the same attributes, not made by way of a pickle."""
-        twin = object.__new__(type(self))
-        vars(twin).update(vars(self))
+        twin: Any = object.__new__(type(self))
+        twin.__dict__.update(vars(self))
         return twin
 
     def _html_repr(self) -> str:
