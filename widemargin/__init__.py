@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from widemargin.estimators.gaussian_process import GaussianProcessRegressor
     from widemargin.estimators.kernel_lms import KernelLMS
     from widemargin.estimators.kernel_ridge import KernelRidge
-    from widemargin.estimators.linear_svc import LinearSVC, LinearSVR
+    from widemargin.estimators.linear_svc import LinearSVC, LinearSVR, l1_min_c
     from widemargin.estimators.lssvm import LSSVC, LSSVR
     from widemargin.estimators.perceptron import KernelPerceptron
     from widemargin.estimators.relevance import RVC, RVR
@@ -47,6 +47,7 @@ __all__ = [
     "Status",
     "__version__",
     "check_kernel",
+    "l1_min_c",
     "margins",
     "patch_sklearn",
     "unpatch_sklearn",
@@ -60,6 +61,7 @@ _HOME = {
     "KernelCheck": "kernels.validity",
     "Status": "monitor.status",
     "check_kernel": "kernels.validity",
+    "l1_min_c": "estimators.linear_svc",
     "margins": "models.margins",
     "patch_sklearn": "sklearn_patch",
     "unpatch_sklearn": "sklearn_patch",
@@ -67,6 +69,8 @@ _HOME = {
     **{name: f"estimators.{entry.module}" for name, entry in ESTIMATORS.items()},
 }
 
+#: Modules with public names of their own, imported when first used.
+_PUBLIC_MODULES = ("calibration", "io", "kernels", "plots", "report", "solvers", "training")
 
 _moved.install()
 
@@ -87,4 +91,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *_PUBLIC_MODULES})

@@ -57,6 +57,8 @@ def patch_sklearn(names: Iterable[str] | None = None) -> Patch:
     Notes
     -----
     Call it first of all: a module that imports `SVC` from scikit-learn while the patch is on keeps ours afterwards.
+    Parameters mean what they mean in this package, `tol` of `LinearSVC` too, and models pickled meanwhile are
+    widemargin's, which is needed to load them; docs/coming-from-scikit-learn.md lists all differences.
 
     Examples
     --------

@@ -81,7 +81,7 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
         samples = kernel.prepare(data.X, np.float64)
     fitted = _Fitted(machine, model, kernel, data, samples, float(model.tol if tol is None else tol), tau2)
     certificates = fitted.verify_classifier() if machine in ("SVC", "NuSVC") else [fitted.verify_single()]
-    return combine(certificates)
+    return combine(certificates, len(model.support_))
 
 
 def _machine_of(model: Any) -> str:

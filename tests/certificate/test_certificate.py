@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from sklearn.exceptions import ConvergenceWarning
 
 from tests.oracles import (
     DATA,
@@ -18,6 +19,7 @@ from tests.oracles import (
     values_at,
 )
 from tests.samples import overlapping, problem_of, train_one
+from widemargin import SVC, LinearSVC, verify
 from widemargin.certificate import certify, certify_function, combine
 from widemargin.gram.scores import Scores
 from widemargin.monitor.status import Status
@@ -209,6 +211,43 @@ def test_printed_facts(rng):
     ):  # fmt: skip
         assert fact in text
     assert "DOES NOT" not in text
+
+
+def test_printed_facts_of_many_problems_say_what_they_are_about(rng):
+    X, y = rng.normal(size=(90, 3)), np.repeat(np.arange(3), 30)
+    for model in (SVC().fit(X, y), SVC(multi_class="ovr", verbose=False, trace=True).fit(X, y), LinearSVC().fit(X, y)):
+        c = model.certificate_
+        rows = {line[:22].strip(): line[23:] for line in str(c).splitlines()}
+        assert max(map(len, str(c).splitlines())) <= 80
+        assert rows["certificate"] == "holds for all 3 problems"
+        assert "worst problem" in rows["relative gap"] and "worst problem" in rows["largest KKT violation"]
+        assert all(rows[name].endswith("(sum)") for name in ("objective", "primal, at most", "dual, at least"))
+        assert rows["support vectors"].startswith(f"{c.n_distinct} samples, {c.n_support} multipliers")
+        assert c.n_distinct == len(getattr(model, "support_", range(c.n_distinct))) <= len(X) < c.n_support
+    assert verify(SVC().fit(X, y), X, y).n_distinct == len(SVC().fit(X, y).support_)
+    with pytest.warns(ConvergenceWarning):
+        model = SVC(max_iter=1).fit(X, y)
+    assert "DOES NOT HOLD for 3 of 3 problems" in str(model.certificate_)
+
+
+def test_tol_stands_beside_the_quantity_it_limits(rng):
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    for model, name in (
+        (SVC(), "largest KKT violation"),
+        (SVC(stopping="gap"), "relative gap"),
+        (LinearSVC(), "relative gap"),
+    ):
+        line = str(model.fit(X, y).certificate_).splitlines()[1]
+        assert line.startswith(name) and "tol" in line
+        assert f"{name} {model.certificate_.bound:.3e}" in model._repr_html_()  # the badge
+
+
+def test_a_large_gap_beside_a_small_violation_is_explained(rng):
+    c = solved("hinge", rng)[3].certificate
+    assert "large gap" not in str(c)
+    large = str(dataclasses.replace(c, gap=0.2))
+    assert 'stopping="gap"' in large and max(map(len, large.splitlines())) <= 80
+    assert "large gap" not in str(dataclasses.replace(c, gap=0.2, criterion="gap"))  # then it does not hold
 
 
 @pytest.mark.parametrize("status", [s for s in Status if s is not Status.OPTIMAL])

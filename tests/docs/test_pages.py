@@ -1,9 +1,10 @@
-"""Every page of the documentation: the tour runs, links lead somewhere, paths in the text exist."""
+"""Every page of the documentation: its code runs as pasted, links lead somewhere, paths in the text exist."""
 
 import re
 from pathlib import Path
 
 import matplotlib
+import matplotlib.pyplot as plt
 import pytest
 
 matplotlib.use("Agg")
@@ -13,15 +14,38 @@ PAGES = sorted((ROOT / "docs").rglob("*.md")) + [ROOT / name for name in ("CONTR
 TOP = {path.name for path in ROOT.iterdir()} | {path.name for path in (ROOT / "widemargin").iterdir()}
 
 
+def blocks_of(page):
+    """The Python of a page, block by block."""
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S)
+
+
+def run_page(page):
+    """Run the blocks of a page one after the other, as a reader who pastes them does; return their variables."""
+    names: dict = {}
+    for block in blocks_of(page):
+        exec(compile(block, str(page), "exec"), names)
+    return names
+
+
+@pytest.mark.needs_compiler
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks_of(page) and page.name != "tour.md"], ids=lambda page: page.name
+)
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    for package in ("onnx", "pandas"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    run_page(page)
+    plt.close("all")
+
+
 @pytest.mark.needs_compiler
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # one example stops before the end
 def test_the_tour_runs(capsys, tmp_path, monkeypatch):
     pytest.importorskip("onnx")
     monkeypatch.chdir(tmp_path)
-    page = ROOT / "docs" / "tour.md"
-    names: dict = {}
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.S):
-        exec(compile(block, str(page), "exec"), names)
+    names = run_page(ROOT / "docs" / "tour.md")
     assert capsys.readouterr().out.count("certificate") == 2
     assert names["model"].certificate_.holds and names["quick"].certificate_.holds
     assert names["fruit"].predict(["bandana", "sherry"]).tolist() == ["a", "e"]

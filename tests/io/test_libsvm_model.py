@@ -291,7 +291,7 @@ def test_kernel_objects_are_written_where_libsvm_has_them(tmp_path):
         ("coef0 1", "coef0", "line 5: expected coef0"),
         ("coef0 1", "coef1 1", "line 5: expected one of svm_type, kernel_type, degree"),
         ("nr_class 2", "nr_class 1", "nr_class 1, .* expected at least 2 classes"),
-        ("nr_class 2", "nr_class 3", "1 values of rho; a machine with 3 classes has 3"),
+        ("nr_class 2", "nr_class 3", "1 values of rho; a model with 3 classes has 3"),
         ("total_sv 3", "total_sv 4", "nr_sv must sum to total_sv 4"),
         ("-1\n", "", "2 lines of support vectors, but total_sv says 3"),
         ("rho 0.25\n", "", "has no line rho"),

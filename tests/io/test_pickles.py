@@ -4,11 +4,13 @@ golden/fitted-0.1.0.pickle holds one fitted estimator of each kind, pickled befo
 predictions at that time.
 """
 
+import copy
 import importlib
 import pickle
 import warnings
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 
@@ -40,3 +42,16 @@ def test_an_old_module_name_is_the_new_module(old):
     new = importlib.import_module(PREFIX + MOVED[old])
     assert importlib.import_module(PREFIX + old) is new
     assert new.__name__ == new.__spec__.name == PREFIX + MOVED[old]
+
+
+@pytest.mark.parametrize("name", [n for n in widemargin.__all__ if hasattr(getattr(widemargin, n), "fit")])
+def test_joblib_dumps_are_as_small_as_pickles(name, tmp_path):
+    """joblib writes an array as often as it is met, pickle once."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 40)), rng.integers(0, 2, 120)
+    parameters = {"noise_variance": 0.1} if name == "GaussianProcessRegressor" else {}
+    model = getattr(widemargin, name)(**parameters).fit(X, y)
+    joblib.dump(model, tmp_path / "model")
+    assert (tmp_path / "model").stat().st_size <= 1.03 * len(pickle.dumps(model)) + 1000
+    for again in (joblib.load(tmp_path / "model"), pickle.loads(pickle.dumps(model)), copy.copy(model)):
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))

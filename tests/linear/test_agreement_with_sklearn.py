@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.preprocessing import StandardScaler
 
-from widemargin import LinearSVC, LinearSVR
+from widemargin import LinearSVC, LinearSVR, l1_min_c
 
 CLASSES = make_classification(200, 8, n_informative=5, flip_y=0.1, random_state=3)
 TARGETS = make_regression(200, 8, noise=10.0, random_state=3)
@@ -99,3 +99,13 @@ def test_the_same_parameters_exist():
         own, expected = ours().get_params(), theirs().get_params()
         assert {name: own[name] for name in expected} == expected
         assert clone(ours(C=3.0)).get_params()["C"] == 3.0
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_l1_min_c_is_where_weights_begin(fit_intercept):
+    X, y = make_classification(200, 10, n_classes=3, n_informative=6, random_state=1)
+    smallest = l1_min_c(X, y, fit_intercept=fit_intercept)
+    assert smallest == sklearn.svm.l1_min_c(X, y, fit_intercept=fit_intercept)
+    machine = LinearSVC(penalty="l1", fit_intercept=fit_intercept, tol=1e-9)
+    assert not machine.set_params(C=0.999 * smallest).fit(X, y).coef_.any()
+    assert np.any(machine.set_params(C=1.01 * smallest).fit(X, y).coef_) or np.any(machine.intercept_)

@@ -5,7 +5,7 @@ import pytest
 import sklearn.svm
 
 import widemargin
-from widemargin import SVC, Status
+from widemargin import RVC, SVC, LinearSVC, Status
 from widemargin.kernels import Polynomial
 
 SQUARE = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
@@ -92,3 +92,16 @@ def test_refusals():
     machine = SVC(kernel="precomputed").fit(np.eye(3), [0, 1, 1])
     with pytest.raises(ValueError, match="square matrix of the fit"):
         widemargin.margins(machine, np.eye(3)[:2], [0, 1])
+
+
+@pytest.mark.parametrize("machine", [LinearSVC(loss="hinge", C=10.0, fit_intercept=False), sklearn.svm.LinearSVC()])
+def test_margins_of_a_linear_machine(machine):
+    X, y = SQUARE + [0.5, 0.0], np.array([1, 1, 0, 0])
+    found = widemargin.margins(machine.fit(X, y), X, y)
+    assert found.weight_norm == pytest.approx(np.linalg.norm(machine.coef_), rel=1e-12)
+    np.testing.assert_allclose(found.functional, np.where(y == 1, 1, -1) * machine.decision_function(X))
+
+
+def test_margins_without_weights_are_refused_with_a_sentence():
+    with pytest.raises(TypeError, match="which RVC does not have: give it a fitted SVC, NuSVC or LinearSVC"):
+        widemargin.margins(RVC().fit(SQUARE, [1, 1, 0, 0]), SQUARE, [1, 1, 0, 0])

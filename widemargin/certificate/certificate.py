@@ -33,6 +33,8 @@ FACTS = (
     "n_free",
 )  # fmt: skip
 
+LARGE_GAP = 0.01  # relative gap from which a certificate of the violation says what such a gap means
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -67,13 +69,24 @@ class Certificate:
     status : Status or None
         How the solver ended; None for models trained elsewhere.
     n_support, n_free : int
+        Nonzero multipliers, and those strictly inside their box; with `parts` a sample counts once for each problem.
+    n_distinct : int
+        Samples that are support vectors of any of the `parts`; 0 where that is not known or there are no parts.
     iterations, rows_computed : int
         Steps of the solver, and kernel rows it evaluated; rows for some of the samples count by their length.
     seconds : float
     level : tuple of float
         The thresholds (minus the bias, for models with one group) at which the primal was taken.
     parts : sequence of Certificate
-        The certificates of the problems of a many-class model; empty for a single problem.
+        The certificates of the problems of a many-class model; empty for a single problem. With them, objectives and
+        costs are sums, all other numbers are those of the worst problem.
+
+    Notes
+    -----
+    A certificate of the violation can hold beside a large gap: `tol` limits by how much any single sample misses its
+    optimality condition, while the gap adds up what all samples miss, each times C, relative to the objective. At
+    C = 1e4, a thousand samples that miss 1e-4 each add up to 1,000. Train with `stopping="gap"` if the objective
+    matters, not the conditions.
     """
 
     primal: float
@@ -91,6 +104,7 @@ class Certificate:
     status: Status | None = None
     n_support: int = 0
     n_free: int = 0
+    n_distinct: int = 0
     iterations: int = 0
     rows_computed: int = 0
     seconds: float = float("nan")
@@ -111,7 +125,11 @@ class Certificate:
     @property
     def bound(self) -> float:
         """Return the quantity that has to be at most tol: the violation, or the gap for "gap" and "objective"."""
-        return self.violation if self.criterion == "kkt" or not self.is_psd else self.gap
+        return self.violation if self._limits_violation else self.gap
+
+    @property
+    def _limits_violation(self) -> bool:
+        return self.criterion == "kkt" or not self.is_psd
 
     @property
     def is_undecided(self) -> bool:
@@ -121,24 +139,48 @@ class Certificate:
         return not self.holds and self.computed <= self.tol < self.bound
 
     def __str__(self) -> str:
+        many = len(self.parts)
+        worst, total = ("   (worst problem)", "   (sum)") if many else ("", "")
         condition = "" if self.is_psd else "   (if the kernel is positive semi-definite)"
+        limits = ("worst problem; " if many else "") + f"tol {self.tol:.1e}, criterion {self.criterion}"
+        violation = ("largest KKT violation", f"{self.violation:.3e}")
+        gap = ("relative gap", f"{self.gap:.3e}")
+        first, second = (violation, gap) if self._limits_violation else (gap, violation)
         rows = [
-            ("certificate", "holds" if self.holds else "DOES NOT HOLD"),
-            ("largest KKT violation", f"{self.violation:.3e}   (tol {self.tol:.1e}, criterion {self.criterion})"),
-            ("relative gap", f"{self.gap:.3e}{condition}"),
-            ("objective", f"{self.objective:.10g}"),
-            ("primal, at most", f"{self.primal:.10g}{condition}"),
-            ("dual, at least", f"{self.dual:.10g}{condition}"),
-            ("infeasibility", f"{self.infeasibility:.1e}"),
-            ("rounding, at most", f"{self.rounding:.1e}"),
-            ("gradient drift", "not measured" if np.isnan(self.drift) else f"{self.drift:.1e}"),
-            ("support vectors", f"{self.n_support} ({self.n_free} free)"),
-            ("steps / kernel rows", f"{self.iterations} / {self.rows_computed}"),
-            ("seconds", f"{self.seconds:.3g}"),
+            ("certificate", self._verdict()),
+            (first[0], f"{first[1]}   ({limits})"),
+            (second[0], f"{second[1]}{worst}{condition if second is gap else ''}"),
+            ("objective", f"{self.objective:.10g}{total}"),
+            ("primal, at most", f"{self.primal:.10g}{total}{condition}"),
+            ("dual, at least", f"{self.dual:.10g}{total}{condition}"),
+            ("infeasibility", f"{self.infeasibility:.1e}{worst}"),
+            ("rounding, at most", f"{self.rounding:.1e}{worst}"),
+            ("gradient drift", "not measured" if np.isnan(self.drift) else f"{self.drift:.1e}{worst}"),
+            ("support vectors", self._support()),
+            ("steps / kernel rows", f"{self.iterations} / {self.rows_computed}{total}"),
+            ("seconds", f"{self.seconds:.3g}{'' if np.isnan(self.seconds) else total}"),
         ]
+        if self.holds and self.gap > LARGE_GAP:
+            rows.insert(3, ("a large gap means", "what samples miss, each within tol, times C, adds up"))
+            rows.insert(4, ("to make it small", 'stopping="gap", or a smaller C'))
         if self.status is not None and self.status is not Status.OPTIMAL:
             rows.append(("status", self.status.value))
         return "\n".join(f"{name:<22} {value}" for name, value in rows)
+
+    def _verdict(self) -> str:
+        """Whether the certificate holds, and for how many problems it does not."""
+        many = len(self.parts)
+        if self.holds:
+            return f"holds for all {many} problems" if many else "holds"
+        failed = sum(not part.holds for part in self.parts)
+        return f"DOES NOT HOLD for {failed} of {many} problems" if many else "DOES NOT HOLD"
+
+    def _support(self) -> str:
+        """The number of support vectors: samples, and the multipliers that they have in all problems."""
+        if not len(self.parts):
+            return f"{self.n_support} ({self.n_free} free)"
+        samples = f"{self.n_distinct} samples, " if self.n_distinct else ""
+        return f"{samples}{self.n_support} multipliers ({self.n_free} free)"
 
 
 def price(solution: Solution) -> dict[str, Any]:
@@ -194,8 +236,11 @@ class CertificateTable(Sequence[Certificate]):
         return self.iterations if name == "iterations" else np.full(len(self), self.about[name])
 
 
-def combine(certificates: Sequence[Certificate]) -> Certificate:
-    """Combine the certificates of a many-class model: sums of objectives and costs, the worst of all other fields."""
+def combine(certificates: Sequence[Certificate], n_distinct: int = 0) -> Certificate:
+    """Combine the certificates of a many-class model: sums of objectives and costs, the worst of all other fields.
+
+    n_distinct : samples that are support vectors of any problem; 0 if not known
+    """
     if len(certificates) == 1:
         return certificates[0]
     if isinstance(certificates, CertificateTable):
@@ -218,6 +263,7 @@ def combine(certificates: Sequence[Certificate]) -> Certificate:
         **sums,
         **counts,
         **worst,
+        n_distinct=n_distinct,
         drift=max(drift[~np.isnan(drift)].tolist(), default=float("nan")),
         is_psd=bool(column("is_psd").all()),
         status=status,

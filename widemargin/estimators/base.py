@@ -90,10 +90,12 @@ class KernelMachine(NamedKernel, LimitedFit):
     verbose : bool, default False
         Show a progress bar.
     max_iter : int, default -1
-        Largest number of steps, -1 for no limit.
+        Largest number of steps. -1 means no limit, except that a fit which takes far more steps than such problems
+        need ends with a warning (`Status.TOO_SLOW`); it can be resumed.
     solver : str or solver, default "auto"
         "auto" is the fast block solver; "platt", "keerthi", "chunking", "qp" and others are those of the literature,
-        by name or as an object with options (`widemargin.solvers.reference`).
+        by name or as an object with options (`widemargin.solvers.reference`). A function of your own is called as
+        solve(dual, gram, stopping, start=, function=, watch=) and returns a `widemargin.solvers.Solution`.
     stopping : {"kkt", "gap", "objective"}, default "kkt"
         What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth
         of the dual objective. Kernels not known to be positive semi-definite are trained by the first in any case.
@@ -203,17 +205,17 @@ class KernelMachine(NamedKernel, LimitedFit):
         if history is not None:
             self.history_ = history.table()
         trained = answers[: len(tasks)]
-        self._note_certificates(run, [answer.certificate for answer in trained], duals)
         if self.warm_start:
             self._multipliers = [answer.solution.beta for answer in trained]
             self._multipliers_C = getattr(self, "C", 1.0)
         show(self, [(answer.solution.beta, answer.solution.thresholds) for answer in trained])
+        self._note_certificates(run, [answer.certificate for answer in trained], duals)
         return answers
 
     def _note_certificates(self, run: Run, certificates: Sequence[Certificate], duals: Sequence[SignedDual]) -> None:
-        """Set the attributes that describe how the fit ended."""
+        """Set the attributes that describe how the fit ended; the answer is exposed already."""
         self.certificates_ = certificates
-        self.certificate_ = combine_certificates(certificates)
+        self.certificate_ = combine_certificates(certificates, len(self.support_))
         self.status_: Status = self.certificate_.status or Status.OPTIMAL
         self.fit_status_ = 0 if self.status_.converged else 1
         names = getattr(self, "feature_names_in_", None)

@@ -173,9 +173,9 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         if answers is None:
             return False
         boxes = self._build(np.ones(len(weight)), weight)  # of all samples, for the diagnosis
-        self._note_certificates(run, answers.certificates, [boxes])
         layout = multiclass.lay_out(pairs, answers.beta, data.y, len(self.classes_))
         self._expose(run, data, layout, -answers.thresholds)
+        self._note_certificates(run, answers.certificates, [boxes])
         self.n_iter_ = answers.iterations.astype(np.int32)
         self._probA, self._probB = np.empty(0), np.empty(0)
         return True

@@ -39,7 +39,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
     """Gaussian process regression: the parameters of scikit-learn's GaussianProcessRegressor, and some more.
 
     Up to 10,000 samples are solved exactly by a Cholesky factor; more samples, or `solver="cg"`, by conjugate gradients
-    with converging bounds on y'A^-1 y and the kernel matrix stored only as far as the memory budget allows.
+    with converging bounds on y'A^-1 y and the kernel matrix stored only as far as the memory budget allows. It can be
+    pickled, but `widemargin.io.save` has no file for it.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class KernelEstimator(ReadsData):
         A `Kernel` carries its own parameters. A callable is a function of two sets of samples, m and n of them,
         that returns an array of shape (m, n). With "precomputed" X is the kernel matrix itself.
     n_jobs : int or None, default None
-        Threads; None means all cores.
+        Threads; None means all cores this process may use. Fits in several threads share one pool.
     n_features_in_, feature_names_in_, shape_fit_
         As in scikit-learn.
     """

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from widemargin._sklearn import fit_context
 from widemargin.certificate import Certificate, combine
 from widemargin.certificate.linear import prove_linear
 from widemargin.certificate.linear_judge import Judge
@@ -35,6 +38,9 @@ from widemargin.problems.dual import SignedDual
 from widemargin.problems.linear import LinearAnswer, LinearRun, linear_problem
 from widemargin.solvers.linear.solve import SMALL_PROBLEM, solve_from_zero, solve_linear
 
+LIMITS = (Status.MAX_ITER, Status.TIME_LIMIT, Status.INTERRUPTED)
+GOES_ON = " resume(X, y) continues from here."
+
 
 class LinearTask(NamedTuple):
     """One problem of a fit: its solver, the proof of an answer, and what is tried if the solver stalls."""
@@ -42,6 +48,13 @@ class LinearTask(NamedTuple):
     solve: Callable[[LinearRun], LinearAnswer]
     prove: Callable[[LinearAnswer], Certificate]
     retry: Callable[[LinearRun, int], LinearAnswer] | None = None
+
+
+class Present(NamedTuple):
+    """Where `resume` starts: the answer of a fitted model, and its certificate."""
+
+    answer: LinearAnswer
+    certificate: Certificate
 
 
 @estimator
@@ -59,7 +72,7 @@ class LinearMachine(ReadsData):
     verbose : bool or int, default 0
         Show a progress bar.
     random_state : int, RandomState instance or None, default None
-        Order in which coordinate descent visits the samples; None always uses the same order.
+        Order in which coordinate descent visits the samples; None always uses the same order (scikit-learn: a new one).
     max_iter : int, default 1000
         Largest number of Newton steps or passes over the data.
     time_limit : float or None, default None
@@ -82,6 +95,8 @@ class LinearMachine(ReadsData):
     penalize_intercept: bool = option(True, "boolean")
     time_limit: float | None = option(None, POSITIVE, None)
     n_jobs: int | None = option(None, Integral, None)
+
+    _kept_private: ClassVar = ("_multipliers",)
 
     # ---- training
 
@@ -106,32 +121,114 @@ class LinearMachine(ReadsData):
         self.coef_: Any = np.ascontiguousarray(weights[:, :-1])
         self.intercept_ = rows.column * weights[:, -1] if self.fit_intercept else 0.0  # as in scikit-learn
 
-    def _task(self, rows: Design, dual: SignedDual) -> LinearTask:
+    @abstractmethod
+    def _tasks(self, X: Any, y: Any, sample_weight: Any, tol: float) -> tuple[Design, list[LinearTask]]:
+        """Read the data and return the rows and the problems of a fit."""
+
+    def _run(self, X: Any, y: Any, sample_weight: Any, before: Any = None, **budget: Any) -> None:
+        """Run `fit` or, given the fitted model `before`, `resume`; limits in `budget` replace ours unless None."""
+        own = Stopping(float(self.tol), "gap", int(self.max_iter), self.time_limit)
+        stopping = replace(own, **{name: value for name, value in budget.items() if value is not None})
+        with self._reporting(X, y, sample_weight) as steps:
+            rows, tasks = self._tasks(X, y, sample_weight, stopping.tol)
+            starts = [None] * len(tasks) if before is None else before._present(self, rows)
+            self._train(rows, tasks, steps, stopping, starts)
+        if before is not None:
+            self.n_iter_ += before.n_iter_
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def resume(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        tol: float | None = None,
+        max_iter: int | None = None,
+        time_limit: float | None = None,
+    ) -> Any:
+        """Continue training from the present answer, after a limit or for a smaller tolerance.
+
+        A model does not store its training data, so they must be passed again; the model may have been pickled or saved
+        in between. The answer never gets worse: what a limit leaves further from the optimum is discarded. Multipliers
+        are kept only after fits that ended early; others continue from their weights, a joint problem
+        (multi_class="crammer_singer") from zero.
+
+        Parameters
+        ----------
+        X, y, sample_weight : the data on which the model was fitted
+        tol, max_iter, time_limit : number or None, default None
+            Stop rule of this call; None takes the model's own. `max_iter` and `time_limit` count from now.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        before = copy.copy(self)
+        try:
+            self._run(X, y, sample_weight, before, tol=tol, max_iter=max_iter, time_limit=time_limit)
+        except BaseException:  # a model that cannot continue is left unchanged
+            to_tear_down = {name: value for name, value in vars(self).items() if "callback" in name}
+            self.__dict__ = {**vars(before), **to_tear_down}
+            raise
+        return self
+
+    def _present(self, now: Any, rows: Design) -> list[Present]:
+        """Return the answers of this fitted model to its problems; raise ValueError if `now` reads other data."""
+        multipliers = getattr(self, "_multipliers", None)
+        n_samples = rows.n if multipliers is None else multipliers[0].shape[0]
+        same_classes = np.array_equal(getattr(self, "classes_", ()), getattr(now, "classes_", ()))
+        if rows.d != self.n_features_in_ or rows.n != n_samples or not same_classes:
+            raise ValueError(
+                f"resume needs the data of the fit, {n_samples} samples of positive weight with {self.n_features_in_} "
+                f"features and the same classes; got {rows.n} samples with {rows.d} features: use fit for other data."
+            )
+        weights = self._weights(rows)
+        multipliers = [np.empty(0)] * len(weights) if multipliers is None else multipliers
+        answers = [LinearAnswer(w, beta) for w, beta in zip(weights, multipliers, strict=True)]
+        return [Present(*pair) for pair in zip(answers, self.certificates_, strict=True)]
+
+    def _weights(self, rows: Design) -> Any:
+        """Return one row of weights per model, the constant column's last: what `_expose` was given."""
+        coef = self.coef_.toarray() if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
+        last = np.broadcast_to(self.intercept_ / rows.column if self.fit_intercept else 0.0, len(coef))
+        return np.column_stack([coef, last])
+
+    def _task(self, rows: Design, dual: SignedDual, tol: float) -> LinearTask:
         """Return the task of one signed dual; with an unpenalised intercept the multipliers sum to zero."""
         problem = linear_problem(rows, replace(dual, n_groups=int(self.fit_intercept and not self.penalize_intercept)))
         return LinearTask(
             partial(solve_linear, problem, to_rounding=True),
-            partial(prove_linear, problem, self.tol),
+            partial(prove_linear, problem, tol),
             None if problem.squared else partial(solve_from_zero, problem),
         )
 
-    def _train(self, rows: Design, tasks: Sequence[LinearTask], steps: Steps | None) -> None:
+    def _train(
+        self,
+        rows: Design,
+        tasks: Sequence[LinearTask],
+        steps: Steps | None,
+        stopping: Stopping,
+        starts: Sequence[Present | None],
+    ) -> None:
         """Solve and certify every task and set the fitted attributes; warn if the tolerance is not proven."""
         weights = [np.zeros(rows.d + 1)] * len(tasks)
         certificates: list[Any] = [None] * len(tasks)
+        multipliers: list[Any] = [None] * len(tasks)
 
         def expose(machine: LinearMachine, found: Sequence[Vector]) -> None:
             machine._expose(np.array(found), rows)
 
-        stopping = Stopping(float(self.tol), "gap", int(self.max_iter), self.time_limit)
         seed, start = self._seed(), time.perf_counter()
         limits = nullcontext() if rows.entries <= SMALL_PROBLEM else single_threaded_blas()
         with self._watching(steps, expose, weights) as watch, limits:
 
             def solve(number: int) -> None:
                 began, task = time.perf_counter(), tasks[number]
-                judge = Judge(task.prove, stopping.tol)
-                run = LinearRun(stopping, of_problem(watch, number, len(tasks)), judge, seed, start)
+                judge, at = Judge(task.prove, stopping.tol), starts[number]
+                listener = of_problem(watch, number, len(tasks))
+                run = LinearRun(stopping, listener, judge, seed, None if at is None else at.answer, start)
                 answer = task.solve(run)
                 certificate = judge.certificate(answer, time.perf_counter() - began)
                 if task.retry is not None and certificate.status is Status.STALLED:
@@ -139,20 +236,29 @@ class LinearMachine(ReadsData):
                     other = judge.certificate(again, time.perf_counter() - began)
                     if other.gap < certificate.gap:
                         answer, certificate = again, other
+                if at is not None and not certificate.holds and at.certificate.gap < certificate.gap:
+                    status = Status.OPTIMAL if at.certificate.gap <= stopping.tol else certificate.status
+                    answer, certificate = at.answer, replace(at.certificate, tol=stopping.tol, status=status)
                 weights[number], certificates[number] = answer.weights, certificate
+                multipliers[number] = answer.beta
 
             one_pass = COSTS.linear_entry * rows.entries * len(tasks)
             run_tiles(solve, len(tasks), threads_for(one_pass, resolve_n_jobs(self.n_jobs)))
         self.certificates_: list[Certificate] = certificates
-        self.certificate_ = combine(certificates)
+        known = all(beta.size for beta in multipliers)
+        self.certificate_ = combine(certificates, int(np.any(multipliers, axis=0).sum()) if known else 0)
         self.status_: Status = self.certificate_.status or Status.OPTIMAL
         self.fit_status_ = 0 if self.status_.converged and self.certificate_.holds else 1
+        self.__dict__.pop("_multipliers", None)
+        if self.fit_status_ and known:
+            self._multipliers = multipliers  # from which resume continues
         self.n_iter_ = max(certificate.iterations for certificate in certificates)
         expose(self, weights)
         if self.fit_status_ and self.status_ is not Status.STOPPED:
             warn_user(
-                f"{self.status_.value} Reached: relative duality gap {self.certificate_.gap:.3g} (tol={self.tol:g}): "
-                "no model can have an objective lower than this one's by more than that share; see certificate_.",
+                f"{self.status_.value} Reached: relative duality gap {self.certificate_.gap:.3g} "
+                f"(tol={stopping.tol:g}): no model can have an objective lower than this one's by more than that "
+                f"share; see certificate_.{GOES_ON if self.status_ in LIMITS else ''}",
                 ConvergenceWarning,
             )
 

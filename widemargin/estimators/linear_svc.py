@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import RegressorMixin
+from sklearn.svm import l1_min_c as l1_min_c  # the smallest C with weights other than zero, the same for our LinearSVC
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
@@ -51,14 +52,15 @@ class LinearSVC(OneAgainstRest, LinearMachine):
         max_k(1 - delta_k,y_i + (w_k - w_y_i)'x_i); `loss` and `penalty` are then ignored.
     ... fit_intercept, intercept_scaling
     class_weight : dict, "balanced" or None, default None
-        Factor on C of each class. "balanced" is n_samples / (n_classes * count of the class), with weights.
+        Factor on C of each class. "balanced" is n_samples / (n_classes * count of the class), where a
+        sample counts with its weight (scikit-learn: as one).
     ... verbose, random_state, max_iter
     penalize_intercept : bool, default True
         False leaves the intercept out of |w|^2: then loss="hinge" gives exactly the model of SVC(kernel="linear"),
         and the answer does not change when a constant is added to a feature.
     ... time_limit
     n_jobs : int or None, default None
-        Threads for several classes; None means all cores.
+        Threads for several classes; None means all cores this process may use. Fits in several threads share one pool.
 
     Attributes
     ----------
@@ -105,35 +107,42 @@ class LinearSVC(OneAgainstRest, LinearMachine):
         -------
         self
         """
-        self._check_combination()
-        with self._reporting(X, y, sample_weight) as steps:
-            data = self._read(X, y, sample_weight, are_plain_labels)
-            labels, weight = self._read_labels(data)
-            rows, cost = self._rows(data.X), self.C * weight
-            if not cost.min() > 0.0:
-                raise ValueError("class_weight must give every class a positive weight: leave the class out instead.")
-            if self.multi_class == "crammer_singer":
-                solve = partial(solve_crammer_singer, rows, labels, len(self.classes_), cost)
-                tasks = [LinearTask(solve, partial(prove_joint, rows.as_sparse(), labels, cost))]
-            else:
-                signs = np.ascontiguousarray(self._signs(labels).T)
-                tasks = [self._two_class_task(rows, sign, cost) for sign in signs]
-            self._train(rows, tasks, steps)
+        self._run(X, y, sample_weight)
         return self
 
-    def _two_class_task(self, rows: Design, sign: Vector, cost: Vector) -> LinearTask:
+    def _tasks(self, X: Any, y: Any, sample_weight: Any, tol: float) -> tuple[Design, list[LinearTask]]:
+        self._check_combination()
+        data = self._read(X, y, sample_weight, are_plain_labels)
+        labels, weight = self._read_labels(data)
+        rows, cost = self._rows(data.X), self.C * weight
+        if not cost.min() > 0.0:
+            raise ValueError("class_weight must give every class a positive weight: leave the class out instead.")
+        if self.multi_class == "crammer_singer":
+            solve = partial(solve_crammer_singer, rows, labels, len(self.classes_), cost)
+            return rows, [LinearTask(solve, partial(prove_joint, rows.as_sparse(), labels, cost))]
+        signs = np.ascontiguousarray(self._signs(labels).T)
+        return rows, [self._two_class_task(rows, sign, cost, tol) for sign in signs]
+
+    def _two_class_task(self, rows: Design, sign: Vector, cost: Vector, tol: float) -> LinearTask:
         """The task of one class against the rest."""
         if self.penalty == "l1":
             return LinearTask(partial(solve_l1, rows, sign, cost), partial(prove_l1, rows, sign, cost))
         if self.loss == "hinge":
-            return self._task(rows, hinge(sign, cost))
-        return self._task(rows, squared_hinge(sign, 2.0 * cost))  # LIBLINEAR charges C xi^2, not half of it
+            return self._task(rows, hinge(sign, cost), tol)
+        return self._task(rows, squared_hinge(sign, 2.0 * cost), tol)  # LIBLINEAR charges C xi^2, not half of it
 
     def _expose(self, weights: Vector, rows: Design) -> None:
         if self.multi_class == "crammer_singer":  # one column per class; for two classes their difference is equivalent
             joint = weights[0].T
             weights = joint[1:] - joint[:1] if len(joint) == 2 else joint
         super()._expose(weights, rows)
+
+    def _weights(self, rows: Design) -> Any:
+        weights = super()._weights(rows)
+        if self.multi_class != "crammer_singer":
+            return weights
+        joint = weights if len(weights) > 1 else np.concatenate([-0.5 * weights, 0.5 * weights])
+        return [np.ascontiguousarray(joint.T)]
 
     def _check_combination(self) -> None:
         """Reject combinations without a solver in LIBLINEAR, as scikit-learn does, and meaningless ones."""
@@ -251,21 +260,23 @@ class LinearSVR(RegressorMixin, LinearMachine):
         -------
         self
         """
+        self._run(X, y, sample_weight)
+        return self
+
+    def _tasks(self, X: Any, y: Any, sample_weight: Any, tol: float) -> tuple[Design, list[LinearTask]]:
         if self.loss == "epsilon_insensitive" and self.dual is False:
             raise ValueError(
                 f"Unsupported set of arguments: penalty='l2', loss={self.loss!r}, dual=False. Use dual=True or "
                 "dual='auto' with this loss, or loss='squared_epsilon_insensitive'."
             )
-        with self._reporting(X, y, sample_weight) as steps:
-            data = self._read(X, y, sample_weight, are_plain_targets, y_numeric=True)
-            targets = column_or_1d(data.y, warn=True).astype(np.float64, copy=False)
-            rows, cost = self._rows(data.X), self.C * data.weights()
-            if self.loss == "epsilon_insensitive":
-                problem = epsilon_insensitive(targets, cost, self.epsilon)
-            else:  # LIBLINEAR charges C times the square, not half of it
-                problem = squared_epsilon_insensitive(targets, 2.0 * cost, self.epsilon)
-            self._train(rows, [self._task(rows, problem)], steps)
-        return self
+        data = self._read(X, y, sample_weight, are_plain_targets, y_numeric=True)
+        targets = column_or_1d(data.y, warn=True).astype(np.float64, copy=False)
+        rows, cost = self._rows(data.X), self.C * data.weights()
+        if self.loss == "epsilon_insensitive":
+            problem = epsilon_insensitive(targets, cost, self.epsilon)
+        else:  # LIBLINEAR charges C times the square, not half of it
+            problem = squared_epsilon_insensitive(targets, 2.0 * cost, self.epsilon)
+        return rows, [self._task(rows, problem, tol)]
 
     def _expose(self, weights: Vector, rows: Design) -> None:
         super()._expose(weights, rows)

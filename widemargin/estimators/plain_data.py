@@ -18,6 +18,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from widemargin.estimators import shared_arrays
 from widemargin.estimators.notebook import certificate_block
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps, iterate_of
 from widemargin.monitor.iteration import Iteration, Watch
@@ -42,6 +43,18 @@ class ReadsData(CallbackMixin, BaseEstimator):
     def _get_param_names(cls) -> list[str]:
         """Cache the parameter names per class: inspecting the signature takes a tenth of a small fit."""
         return super()._get_param_names()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return shared_arrays.cut(super().__getstate__())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(shared_arrays.join(state))
+
+    def __copy__(self) -> Any:
+        """Return a second estimator with the same attributes, not made by way of a pickle."""
+        twin: Any = object.__new__(type(self))
+        twin.__dict__.update(vars(self))
+        return twin
 
     def _html_repr(self) -> str:
         """scikit-learn's diagram, and the certificate of a fitted estimator."""

@@ -31,7 +31,8 @@ class SVC(KernelClassifier):
         only for separable data.
     ... kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size
     class_weight : dict, "balanced" or None, default None
-        Factor on C of each class. "balanced" is n_samples / (n_classes * count of the class), with weights.
+        Factor on C of each class. "balanced" is n_samples / (n_classes * count of the class), where a
+        sample counts with its weight (scikit-learn: as one).
     ... verbose, max_iter, decision_function_shape, break_ties, random_state
     loss : {"hinge", "squared_hinge"}, default "hinge"
         "squared_hinge" charges C xi_i^2 / 2 instead (2-norm soft margin).
@@ -82,7 +83,8 @@ class NuSVC(KernelClassifier):
         Upper bound on the share of margin errors and lower bound on the share of support vectors.
     ... kernel, degree, gamma, coef0, shrinking, probability, tol, cache_size
     class_weight : dict, "balanced" or None, default None
-        Factor on the weight of each class. "balanced" is n_samples / (n_classes * count of the class), with weights.
+        Factor on the weight of each class. "balanced" is n_samples / (n_classes * count of the class), where a
+        sample counts with its weight (scikit-learn: as one).
         Where the factors make `nu` infeasible, the largest feasible value is used, with a warning, and the lighter
         class gives way to the heavier one. scikit-learn ignores this parameter.
     ... verbose, max_iter, decision_function_shape, break_ties, random_state

@@ -55,7 +55,8 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
 
     Parameters
     ----------
-    model : fitted SVC or NuSVC with two classes, of widemargin or of scikit-learn
+    model : fitted classifier with two classes, of widemargin or of scikit-learn
+        SVC, NuSVC, LinearSVC, or another with `support_vectors_` or `coef_`.
     X : samples of shape (n_samples, n_features); for a precomputed kernel, the square training matrix
     y : their classes, shape (n_samples,)
 
@@ -83,6 +84,11 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
     sign = np.where(np.asarray(y) == classes[1], 1.0, -1.0)
     if not np.isin(np.asarray(y), classes).all():
         raise ValueError(f"y must hold the classes of the model, {classes[0]!r} and {classes[1]!r}, only.")
+    if not (hasattr(model, "support_vectors_") or hasattr(model, "coef_")):
+        raise TypeError(
+            f"margins needs the weights of a boundary, support_vectors_ or coef_, which {type(model).__name__} does "
+            "not have: give it a fitted SVC, NuSVC or LinearSVC."
+        )
     functional = sign * model.decision_function(X)
     norm = float(np.sqrt(max(0.0, _squared_norm(model, X))))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -91,7 +97,10 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
 
 
 def _squared_norm(model: Any, X: Any) -> float:
-    """|w|^2 = b'Kb over the support vectors."""
+    """|w|^2, of a kernel model b'Kb over the support vectors."""
+    if not hasattr(model, "support_vectors_"):
+        w = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_, np.float64)
+        return float(np.vdot(w, w))
     coefficients = model.dual_coef_
     b = np.asarray(coefficients.toarray() if sp.issparse(coefficients) else coefficients, np.float64).ravel()
     if is_precomputed(model.kernel):

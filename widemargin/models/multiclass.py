@@ -128,7 +128,7 @@ def lay_out(problems: Sequence[TwoClass], beta: Vector, labels: Indices, n_class
     support = used[np.argsort(labels[used], kind="stable")]
     n_support = np.bincount(labels[support], minlength=n_classes).astype(np.int32)
     starts = np.concatenate([[0], np.cumsum(n_support)]) if isinstance(problems, ClassPairs) else None
-    return Layout(support, n_support, given[:, support], starts)
+    return Layout(support, n_support, np.ascontiguousarray(given[:, support]), starts)
 
 
 def read_out(problems: Sequence[TwoClass], support: Indices, coefficients: Vector, labels: Indices) -> list[Vector]:

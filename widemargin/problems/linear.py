@@ -108,6 +108,7 @@ class LinearRun:
     stopping : tol is the relative gap (P - D) / P to reach, max_iter limits Newton steps and passes together
     watch : called once per step or pass (monitor/iteration.py)
     decide : called when the gap meets the tolerance, and again whenever it has shrunk by NEXT
+    start : the answer from which to continue; its multipliers have no entries where only the weights are known
     seed : of the random order of visits
     began : on time.perf_counter()
     """
@@ -116,6 +117,7 @@ class LinearRun:
     watch: Watch | None = None
     decide: Decide | None = None
     seed: int = 0
+    start: LinearAnswer | None = None
     began: float = field(default_factory=time.perf_counter)
 
     def limited(self, **limits: Any) -> LinearRun:

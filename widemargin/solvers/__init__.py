@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -30,10 +31,11 @@ def solver_named(solver: str | Callable[..., Solution] | Any) -> Callable[..., S
     """Return the solver with this name, or the argument itself if it is a function or an object with `solve`."""
     if not isinstance(solver, str):
         solve = solver if callable(solver) else getattr(solver, "solve", None)
-        if solve is None:
+        if solve is None or not _takes_what_a_fit_gives(solve):
             raise TypeError(
-                f"solver must be a name or a function like widemargin.solvers.solve_blocks; got "
-                f"{type(solver).__name__}."
+                "solver must be a name, a solver of widemargin.solvers.reference, or a function solve(dual, gram, "
+                "stopping, start=None, function=None, watch=None) that returns a widemargin.solvers.Solution, such as "
+                f"widemargin.solvers.solve_blocks; got {solver!r}."
             )
         return solve
     if solver in SOLVERS:
@@ -43,6 +45,15 @@ def solver_named(solver: str | Callable[..., Solution] | Any) -> Callable[..., S
     from widemargin.solvers import reference
 
     return getattr(reference, REFERENCE[solver])()
+
+
+def _takes_what_a_fit_gives(solve: Callable[..., Any]) -> bool:
+    """Whether a solver can be called as training/certified.py does."""
+    try:
+        inspect.signature(solve).bind("dual", "gram", "stopping", start=None, function=None, watch=None)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 __all__ = ["REFERENCE", "SOLVERS", "Solution", "solve_blocks", "solver_named"]

@@ -131,4 +131,7 @@ def solve_crammer_singer(
     rows: Design, labels: NDArray[np.int64], n_classes: int, cost: Vector, run: LinearRun
 ) -> LinearAnswer:
     """Make passes over the samples until the relative gap is met or the run ends; return a LinearAnswer."""
-    return descent.run_passes(JointDescent(rows, labels, n_classes, cost), rows.n, run)
+    method = JointDescent(rows, labels, n_classes, cost)
+    if run.start is not None and run.start.beta.size:
+        method.alpha, method.w = run.start.beta.copy(), run.start.weights.copy()
+    return descent.run_passes(method, rows.n, run)

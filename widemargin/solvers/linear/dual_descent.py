@@ -156,12 +156,17 @@ class DualDescent(descent.CoordinateDescent):
 
     estimates = True
 
-    def __init__(self, problem: LinearProblem, rival: Callable[[Vector], float], tuning: LinearTuning) -> None:
+    def __init__(
+        self, problem: LinearProblem, rival: Callable[[Vector], float], tuning: LinearTuning, beta: Vector | None
+    ) -> None:
         self.problem, self.rival, self.tuning = problem, rival, tuning
         self.rows = problem.rows.as_sparse()
         self.records, self.w = records_of(problem, self.rows), np.zeros(self.rows.d + 1)
         self.frozen, self.met, self.ratio, self.work = 0.0, np.inf, tuning.first_ratio, 0.0
         self.looked = 0, np.inf
+        if beta is not None:
+            self.records[:, BETA] = beta
+            self.refresh()
 
     @property
     def beta(self) -> Vector:
@@ -232,7 +237,14 @@ def no_rival(beta: Vector) -> float:
 
 
 def solve_coordinates(
-    problem: LinearProblem, run: LinearRun, rival: Callable[[Vector], float] = no_rival, tuning: LinearTuning = DEFAULT
+    problem: LinearProblem,
+    run: LinearRun,
+    rival: Callable[[Vector], float] = no_rival,
+    tuning: LinearTuning = DEFAULT,
+    beta: Vector | None = None,
 ) -> LinearAnswer:
-    """Make passes until the relative gap is met, the run ends, or the rival would be faster; return a LinearAnswer."""
-    return descent.run_passes(DualDescent(problem, rival, tuning), problem.rows.n, run)
+    """Make passes until the relative gap is met, the run ends, or the rival would be faster; return a LinearAnswer.
+
+    beta : multipliers to start from; None means zero
+    """
+    return descent.run_passes(DualDescent(problem, rival, tuning, beta), problem.rows.n, run)

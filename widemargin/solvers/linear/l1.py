@@ -195,4 +195,8 @@ class L1Descent(descent.CoordinateDescent):
 
 def solve_l1(rows: Design, sign: Vector, cost: Vector, run: LinearRun) -> LinearAnswer:
     """Make passes over the weights until the relative gap is met or the run ends; return a LinearAnswer."""
-    return descent.run_passes(L1Descent(rows, sign, cost), rows.d + 1, run)
+    method = L1Descent(rows, sign, cost)
+    if run.start is not None:
+        method.w = run.start.weights.copy()
+        method.refresh()
+    return descent.run_passes(method, rows.d + 1, run)

@@ -7,6 +7,7 @@ few features (d <= most_features)
     others              Newton; where d > few_features a few passes of coordinate descent first, which make the free set
                         small
     many samples        Newton starts from the optimum of a subsample
+an earlier answer       (run.start) the method that would end the fit, from its weights and multipliers
 many features           coordinate descent; Newton continues when the remaining passes are predicted to take longer
 unpenalised bias        Newton, for many features from a few passes on the model with penalised bias
 
@@ -22,7 +23,7 @@ from functools import partial
 import numpy as np
 
 from widemargin.monitor.status import Status
-from widemargin.problems.linear import LinearAnswer, LinearProblem, LinearRun
+from widemargin.problems.linear import LinearAnswer, LinearProblem, LinearRun, Vector
 from widemargin.solvers.linear.dual_descent import solve_coordinates
 from widemargin.solvers.linear.proximal_newton import newton_cost, solve_newton
 from widemargin.solvers.linear.responses import respond, smoothed_losses
@@ -30,6 +31,7 @@ from widemargin.solvers.linear.tuning import DEFAULT, LinearTuning
 
 SMALL_PROBLEM = 20_000  # entries
 GO_ON = (Status.MAX_ITER, Status.OWN_RULE)  # after which Newton continues from the multipliers of coordinate descent
+FIRST_S = 10.0  # proximal parameter of Newton's method, in units of 1 / margin, from nearly optimal weights
 SMALLEST_GAP = 1e-13  # relative gap to which small problems are solved
 
 
@@ -46,6 +48,8 @@ def solve_linear(
     rows = problem.rows
     if to_rounding and rows.entries <= SMALL_PROBLEM:
         return _to_rounding(problem, replace(run, decide=None))
+    if run.start is not None:
+        return _from_answer(problem, run, run.start, tuning)
     if rows.d > tuning.most_features:
         return (_free_bias_of_many if problem.free_bias else _passes)(problem, run, tuning)
     hard = float(problem.rate.mean()) * (0.5 if problem.squared else 1.0) * (rows.mean_square() + 1.0)
@@ -107,11 +111,20 @@ def _free_bias_of_many(problem: LinearProblem, run: LinearRun, tuning: LinearTun
     return solve_newton(problem, run, found, s=2.0, tuning=tuning)
 
 
-def _passes(problem: LinearProblem, run: LinearRun, tuning: LinearTuning) -> LinearAnswer:
+def _from_answer(problem: LinearProblem, run: LinearRun, start: LinearAnswer, tuning: LinearTuning) -> LinearAnswer:
+    """Continue from an earlier answer; where only its weights are known, from the multipliers that respond to them."""
+    if start.beta.size == 0:
+        start = replace(start, beta=_response(problem, start.weights))
+    if problem.rows.d > tuning.most_features and not problem.free_bias:
+        return _passes(problem, run, tuning, start.beta)
+    return solve_newton(problem, run, start, s=FIRST_S, growth=6.0, tuning=tuning)
+
+
+def _passes(problem: LinearProblem, run: LinearRun, tuning: LinearTuning, beta: Vector | None = None) -> LinearAnswer:
     """Solve by coordinate descent; where that is slow, Newton continues from a nearly optimal point."""
     half = max(1, run.stopping.max_iter // 2)  # share of the allowed iterations; the rest is for Newton
     rival = partial(newton_cost, problem, tuning=tuning)
-    found = solve_coordinates(problem, _at_most(run, half), rival, tuning)
+    found = solve_coordinates(problem, _at_most(run, half), rival, tuning, beta)
     if found.status not in GO_ON:
         return found
     s = min(max((0.03 / max(found.gap, 1e-9)) ** 0.5, 1.0), 1000.0)  # large near the optimum, to stay there
@@ -127,7 +140,13 @@ def _from_subsample(problem: LinearProblem, run: LinearRun, tuning: LinearTuning
     few = solve_newton(some, replace(loose, watch=None, decide=None), tuning=tuning)
     if problem.squared:
         return solve_newton(problem, run, few, tuning=tuning)
-    dual, s = problem.dual, 10.0
-    middle = smoothed_losses(dual, 0.5 * (dual.lower + dual.upper), 0.5 * s / problem.scale * problem.rate)
-    centre = respond(middle, problem.rows.times(few.weights), problem.squared)[0]
-    return solve_newton(problem, run, replace(few, beta=centre), s=s, growth=6.0, tuning=tuning)
+    start = replace(few, beta=_response(problem, few.weights))
+    return solve_newton(problem, run, start, s=FIRST_S, growth=6.0, tuning=tuning)
+
+
+def _response(problem: LinearProblem, weights: Vector) -> Vector:
+    """Return multipliers for given weights: those of the losses, smoothed about the middle of the box if linear."""
+    dual, s = problem.dual, 0.5 * FIRST_S / problem.scale
+    centre = np.zeros(len(dual)) if problem.squared else 0.5 * (dual.lower + dual.upper)
+    smoothed = smoothed_losses(dual, centre, (1.0 if problem.squared else s) * problem.rate)
+    return respond(smoothed, problem.rows.times(weights), problem.squared)[0]

@@ -51,6 +51,11 @@ class Gradient(ReferenceSolver):
     rate: float | None = None
     max_passes: int = field(default=20_000, kw_only=True)
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rate is not None and not 0.0 < self.rate < np.inf:
+            raise ValueError(f"rate must be a positive number, or None to compute it; got {self.rate!r}.")
+
     def passes(self, run: Run) -> Passes:
         dual = run.dual
         everything = np.arange(len(dual))

@@ -29,7 +29,7 @@ from widemargin._jit import jit
 from widemargin.gram.kernel_values import KernelValues, add_point, kernel_value, unload
 from widemargin.solvers.reference.pair_move import ETA_FLOOR, open_slopes
 from widemargin.solvers.reference.passes import Run
-from widemargin.solvers.reference.smo import PairSolver, State, gradient_at, multiplier, slice_is_over, take_step
+from widemargin.solvers.reference.smo import Form, PairSolver, State, gradient_at, multiplier, slice_is_over, take_step
 from widemargin.solvers.reference.working_set import Index
 
 
@@ -137,7 +137,7 @@ class Keerthi(PairSolver):
     """
 
     second_choice: Literal["violation", "gain"] = "violation"
-    form: str = "auto"
+    form: Form = "auto"
 
     def rest_of(self, s: State) -> Index:
         return s.free[:0]  # pairs of the two thresholds, no list of points

@@ -29,7 +29,7 @@ from widemargin._jit import jit
 from widemargin.gram.kernel_values import KernelValues
 from widemargin.solvers.reference.pair_move import open_slopes, threshold_between
 from widemargin.solvers.reference.passes import Run
-from widemargin.solvers.reference.smo import PairSolver, State, gradient_at, multiplier, slice_is_over, take_step
+from widemargin.solvers.reference.smo import Form, PairSolver, State, gradient_at, multiplier, slice_is_over, take_step
 from widemargin.solvers.reference.working_set import Index
 
 
@@ -119,7 +119,7 @@ class Platt(PairSolver):
     [[0.5, 0.5]]
     """
 
-    form: str = "auto"
+    form: Form = "auto"
     eps: float = 1e-8
     seed: int = 0
 

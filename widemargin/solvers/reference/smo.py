@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -208,6 +208,10 @@ def add_to_cache(values, s, i, step_i, j, step_j):
     unload(values, j, s.other_work)
 
 
+#: How the points are held (gram/kernel_values.py).
+Form = Literal["auto", "dense", "sparse", "binary", "matrix"]
+
+
 @dataclass(frozen=True)
 class PairSolver(ReferenceSolver):
     """The loop over passes; see the header."""
@@ -215,7 +219,7 @@ class PairSolver(ReferenceSolver):
     max_passes: int = field(default=1_000_000, kw_only=True)
 
     moves = 2
-    form = "auto"  # of the kernel values (gram/kernel_values.py)
+    form = "auto"
     seed = 0
 
     @abstractmethod

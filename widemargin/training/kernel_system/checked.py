@@ -106,8 +106,7 @@ class CheckedSystem:
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without tiles, factors and bounds, which can be recomputed."""
         state = {**self.__dict__, "_tiles": None, "_partial": None}
-        state.pop("terms", None)
-        return state
+        return {name: value for name, value in state.items() if name not in ("terms", "exact")}
 
     def rows(self, chosen: NDArray[np.int64]) -> Matrix:
         """Rows of K as a new array."""
