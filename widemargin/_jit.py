@@ -134,7 +134,8 @@ class _InterpretedFirst(CPUDispatcher):
 
     def __call__(self, *args: Any) -> Any:
         is_meant = self.accepts if isinstance(self.accepts, bool) else self.accepts(*args)
-        if not self.is_allowed or not is_meant or _longest_array(args) > FEW_VARIABLES or self._load(args):
+        is_cheap = _InterpretedFirst.is_allowed and is_meant and _longest_array(args) <= FEW_VARIABLES
+        if not is_cheap or _InterpretedFirst._load(self, args):  # by name: another thread may have changed the class
             self.__class__ = CPUDispatcher
             return self(*args)
         with np.errstate(all="ignore"):

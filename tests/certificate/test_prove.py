@@ -8,6 +8,7 @@ from tests.samples import problem_of
 from widemargin.certificate import certify_function
 from widemargin.certificate.prove import settle
 from widemargin.gram.scores import Scores
+from widemargin.problems import squared_hinge
 
 N = 600
 
@@ -111,3 +112,12 @@ def test_gaps_are_decided_too(criterion, rng):
             assert known.gap >= exact.gap * (1 - 1e-9)
             if tol < exact.gap:
                 assert not known.gap <= tol
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_value_without_bound_has_a_gap_without_bound(sign):
+    """An infinite error makes loss_excess NaN on one side of a squared loss, whichever side that is."""
+    dual = squared_hinge(np.array([sign, -sign]), np.ones(2))
+    scores = Scores(np.zeros(2), np.array([np.inf, 0.0]))
+    certificate = certify_function(dual, np.zeros(2), scores, 1e-3)
+    assert certificate.primal == np.inf and not certificate.holds

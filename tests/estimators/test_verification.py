@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import widemargin
 from widemargin import verify
+from widemargin.kernels import PairKernel
 
 MACHINES = {
     "SVC": {"C": 2.0},
@@ -196,3 +197,22 @@ def test_the_warning_and_the_certificate_say_the_same():
         model = widemargin.SVC(max_iter=2).fit(X, y)
     assert f"{model.certificate_.violation:.3g}" in str(caught[0].message)
     assert verify(model, X, y).violation == pytest.approx(model.certificate_.violation)
+
+
+@pytest.mark.parametrize("sparse", [sp.csr_matrix, sp.csr_array])
+def test_sparse_data_without_support_vectors(sparse, rng):
+    X, y = sparse(rng.normal(size=(10, 3))), np.zeros(10)
+    model = widemargin.SVR().fit(X, y)
+    assert len(model.support_) == 0
+    assert verify(model, X, y).holds
+    assert model.resume(X, y).certificate_.holds
+
+
+def test_objects_that_are_not_equal_to_themselves():
+    """A kernel decides what a sample is: the string "nan" and a value NaN are as good as any."""
+    words, y = ["nan", "inf", "1", "nan", "2", "inf"], [0, 1, 0, 0, 1, 1]
+    model = widemargin.SVC(kernel=PairKernel(lambda a, b: float(a == b))).fit(words, y)
+    assert verify(model, words, y).holds
+    X = np.where(np.eye(6, 3) > 0, np.nan, 1.0)
+    model = widemargin.SVC(kernel=PairKernel(lambda a, b: float(np.nansum(a * b)))).fit(X, y)
+    assert verify(model, X, y).holds == model.certificate_.holds

@@ -228,7 +228,7 @@ def gap_at(terms, point, threshold, scale, numbers, excess):
             e = scale * point.error[t] + ROUNDINGS * (abs(r) + abs(c) + abs(Kb) + epsilon)
             here = loss_excess(v, *box)
             most = np.inf
-            if abs(v) < np.inf and e >= 0.0:
+            if abs(v) < np.inf and 0.0 <= e < np.inf:
                 most = max(loss_excess(v - e, *box), loss_excess(v + e, *box))
             if not most >= 0.0:
                 most = np.inf

@@ -59,11 +59,12 @@ def _are_support_vectors(model: Any, rows: Any, rounding: float = 0.0) -> bool |
         return None
     if sp.issparse(rows) or sp.issparse(vectors):  # dense copies of text would not fit in memory
         rows, vectors = sp.csr_matrix(rows), sp.csr_matrix(vectors)
-        return rows.shape == vectors.shape and bool(abs(rows - vectors).max() <= rounding * abs(vectors).max())
-    try:
-        rows, vectors = np.asarray(rows, np.float64), np.asarray(vectors, np.float64)
-    except (TypeError, ValueError):  # strings or other objects, which need not define equality
+        if rows.shape != vectors.shape or rows.shape[0] == 0:
+            return rows.shape == vectors.shape
+        return bool(abs(rows - vectors).max() <= rounding * abs(vectors).max())
+    if takes_objects(model.kernel):  # which need not define equality
         return np.array_equal(rows, vectors) or None
+    rows, vectors = np.asarray(rows, np.float64), np.asarray(vectors, np.float64)
     return rows.shape == vectors.shape and np.allclose(rows, vectors, rtol=rounding, atol=0.0)
 
 
