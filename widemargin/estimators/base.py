@@ -132,7 +132,14 @@ class KernelMachine(NamedKernel, LimitedFit):
         own = Stopping(self.tol, self.stopping, self.max_iter, self.time_limit)
         stopping = replace(own, **{name: value for name, value in budget.items() if value is not None})
         with CtrlC() as ctrl_c, self._reporting(X, y, sample_weight) as steps:
-            self._fit(Run(stopping, ctrl_c.requested, steps, before), X, y, sample_weight)
+            try:
+                self._fit(Run(stopping, ctrl_c.requested, steps, before), X, y, sample_weight)
+            except BaseException:
+                if before is not None:  # a model that cannot continue is left unchanged
+                    to_tear_down = {name: value for name, value in vars(self).items() if "callback" in name}
+                    self.__dict__ = {**vars(before), **to_tear_down}
+                raise
+        self._raise_if_interrupted(ctrl_c.presses > 0)
         self._warn_unless_converged()
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -167,13 +174,7 @@ class KernelMachine(NamedKernel, LimitedFit):
                 f"X has {num_samples(X)} samples, but the model was fitted on {self.shape_fit_[0]}: resume needs "
                 "the same training data; fit starts anew on others."
             )
-        before = copy.copy(self)
-        try:
-            self._run(X, y, sample_weight, before, tol=tol, max_iter=max_iter, time_limit=time_limit)
-        except BaseException:  # a model that cannot continue is left unchanged
-            to_tear_down = {name: value for name, value in vars(self).items() if "callback" in name}
-            self.__dict__ = {**vars(before), **to_tear_down}
-            raise
+        self._run(X, y, sample_weight, copy.copy(self), tol=tol, max_iter=max_iter, time_limit=time_limit)
         return self
 
     def _start_training(self, run: Run, data: TrainingSet) -> None:

@@ -55,6 +55,7 @@ class KernelSystemModel(LimitedFit):
         self.certificate_ = certificate
         self.status_: Status = certificate.status
         self.n_iter_ = max(1, certificate.iterations)  # a factor counts as one step
+        self._raise_if_interrupted()
         singular = certificate.method == "least squares"
         if (certificate.holds and not singular) or self.status_ is Status.STOPPED:
             return

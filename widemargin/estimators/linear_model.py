@@ -26,6 +26,7 @@ from widemargin.estimators.training_set import TrainingSet, leave_out_weightless
 from widemargin.linalg.arrays import Vector
 from widemargin.linalg.design import Design, design_of
 from widemargin.monitor.callbacks import Steps
+from widemargin.monitor.interrupt import CtrlC
 from widemargin.monitor.iteration import of_problem
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -64,6 +65,10 @@ class LinearMachine(ReadsData):
         Largest number of Newton steps or passes over the data.
     time_limit : float or None, default None
         Seconds after which the best model so far is returned, with a warning.
+    on_interrupt : {"auto", "keep", "raise"}, default "auto"
+        What Ctrl-C does once the model so far is certified: "keep" warns and returns it; "raise" raises
+        KeyboardInterrupt, and the estimator is fitted nevertheless; "auto" keeps at a prompt or in a notebook and
+        raises in a script. Clones, as in searches and cross-validation, and a second Ctrl-C always raise.
 
     n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -82,6 +87,7 @@ class LinearMachine(ReadsData):
     penalize_intercept: bool = option(True, "boolean")
     time_limit: float | None = option(None, POSITIVE, None)
     n_jobs: int | None = option(None, Integral, None)
+    on_interrupt: str = option("auto", one_of("auto", "keep", "raise"))
 
     # ---- training
 
@@ -126,7 +132,7 @@ class LinearMachine(ReadsData):
         stopping = Stopping(float(self.tol), "gap", int(self.max_iter), self.time_limit)
         seed, start = self._seed(), time.perf_counter()
         limits = nullcontext() if rows.entries <= SMALL_PROBLEM else single_threaded_blas()
-        with self._watching(steps, expose, weights) as watch, limits:
+        with CtrlC() as ctrl_c, self._watching(steps, expose, weights, others=[ctrl_c.listener]) as watch, limits:
 
             def solve(number: int) -> None:
                 began, task = time.perf_counter(), tasks[number]
@@ -149,6 +155,7 @@ class LinearMachine(ReadsData):
         self.fit_status_ = 0 if self.status_.converged and self.certificate_.holds else 1
         self.n_iter_ = max(certificate.iterations for certificate in certificates)
         expose(self, weights)
+        self._raise_if_interrupted(ctrl_c.presses > 0)
         if self.fit_status_ and self.status_ is not Status.STOPPED:
             warn_user(
                 f"{self.status_.value} Reached: relative duality gap {self.certificate_.gap:.3g} (tol={self.tol:g}): "
