@@ -98,7 +98,8 @@ class KernelMachine(NamedKernel, LimitedFit):
         What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth
         of the dual objective. Kernels not known to be positive semi-definite are trained by the first in any case.
     time_limit : float or None, default None
-        Seconds after which the best model so far is returned, with a warning.
+        Seconds of solving, the certificate included, after which the best model so far is returned, with a warning.
+        Compiling and loading functions is not counted.
     warm_start : bool, default False
         Start from the multipliers of the previous fit when the number of samples is the same.
     trace : bool, default False
@@ -219,6 +220,10 @@ class KernelMachine(NamedKernel, LimitedFit):
         self.fit_status_ = 0 if self.status_.converged else 1
         names = getattr(self, "feature_names_in_", None)
         self.diagnosis_ = "" if self.fit_status_ == 0 else causes(self.certificate_, run.training.source, duals, names)
+        seconds, limit = run.training.solver.seconds_certifying, run.stopping.time_limit
+        if self.status_ is Status.TIME_LIMIT and limit is not None and seconds > limit:
+            self.diagnosis_ += f" The certificate alone took {seconds:.2g} s, longer than time_limit={limit:g}."
+            self.diagnosis_ = self.diagnosis_.strip()
 
     def _restart(self, duals: Sequence[SignedDual]) -> list[Vector | None]:
         """Return feasible starts from the previous fit, or None if there was no fit of the same size."""

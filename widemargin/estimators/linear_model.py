@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -25,6 +24,7 @@ from widemargin.estimators.plain_data import ReadsData
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless
 from widemargin.linalg.arrays import Vector
 from widemargin.linalg.design import Design, design_of
+from widemargin.monitor import clock
 from widemargin.monitor.callbacks import Steps
 from widemargin.monitor.interrupt import CtrlC
 from widemargin.monitor.iteration import of_problem
@@ -64,7 +64,8 @@ class LinearMachine(ReadsData):
     max_iter : int, default 1000
         Largest number of Newton steps or passes over the data.
     time_limit : float or None, default None
-        Seconds after which the best model so far is returned, with a warning.
+        Seconds of solving, the certificate included, after which the best model so far is returned, with a warning.
+        Compiling and loading functions is not counted.
     on_interrupt : {"auto", "keep", "raise"}, default "auto"
         What Ctrl-C does once the model so far is certified: "keep" warns and returns it; "raise" raises
         KeyboardInterrupt, and the estimator is fitted nevertheless; "auto" keeps at a prompt or in a notebook and
@@ -130,19 +131,19 @@ class LinearMachine(ReadsData):
             machine._expose(np.array(found), rows)
 
         stopping = Stopping(float(self.tol), "gap", int(self.max_iter), self.time_limit)
-        seed, start = self._seed(), time.perf_counter()
+        seed, start = self._seed(), clock.now()
         limits = nullcontext() if rows.entries <= SMALL_PROBLEM else single_threaded_blas()
         with CtrlC() as ctrl_c, self._watching(steps, expose, weights, others=[ctrl_c.listener]) as watch, limits:
 
             def solve(number: int) -> None:
-                began, task = time.perf_counter(), tasks[number]
+                began, task = clock.now(), tasks[number]
                 judge = Judge(task.prove, stopping.tol)
                 run = LinearRun(stopping, of_problem(watch, number, len(tasks)), judge, seed, start)
                 answer = task.solve(run)
-                certificate = judge.certificate(answer, time.perf_counter() - began)
+                certificate = judge.certificate(answer, clock.now() - began)
                 if task.retry is not None and certificate.status is Status.STALLED:
                     again = task.retry(run, answer.iterations)
-                    other = judge.certificate(again, time.perf_counter() - began)
+                    other = judge.certificate(again, clock.now() - began)
                     if other.gap < certificate.gap:
                         answer, certificate = again, other
                 weights[number], certificates[number] = answer.weights, certificate
