@@ -14,6 +14,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +25,9 @@ from typing import Any
 import numba
 import numpy as np
 from numba import config
+from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.entrypoints import init_all
 from numba.core.registry import CPUDispatcher
 
 #: Fast-math for reductions. Without "nnan" and "ninf": infinities are sentinels in the solvers.
@@ -155,10 +159,16 @@ class _InterpretedFirst(CPUDispatcher):
 
 
 @contextmanager
-def first_fit(n_variables: int) -> Iterator[None]:
-    """Context of a fit: the first one of a process interprets some functions, if it has few variables."""
-    if n_variables > FEW_VARIABLES:
+def first_fit(n_variables: int, timed: bool = False) -> Iterator[None]:
+    """Context of a fit: the first one of a process interprets some functions, if it has few variables.
+
+    A timed one does not: a time limit is charged for interpreting, not for compiling. It is not charged either for
+    loading the plug-ins of Numba, which takes 20 ms and happens at the first call.
+    """
+    if n_variables > FEW_VARIABLES or timed:
         compile_at_once()
+    if timed:
+        init_all()
     yield
     compile_at_once()  # a process that fits again will fit often
 
@@ -230,3 +240,35 @@ def _stamp(dispatcher: Any) -> bool:
         return False
     cache_file._source_stamp = (cache_file._source_stamp, package_digest())
     return True
+
+
+class _CompilerClock(event.Listener):
+    """Measures how long the compiler's lock is held or waited for by any thread: functions compiled or loaded."""
+
+    def __init__(self) -> None:
+        self.lock, self.depth, self.since, self.total = threading.Lock(), 0, 0.0, 0.0
+
+    def on_start(self, happening: Any) -> None:
+        with self.lock:
+            if self.depth == 0:
+                self.since = time.perf_counter()
+            self.depth += 1
+
+    def on_end(self, happening: Any) -> None:
+        with self.lock:
+            self.depth -= 1
+            if self.depth == 0:
+                self.total += time.perf_counter() - self.since
+
+    def seconds(self) -> float:
+        with self.lock:
+            return self.total + (time.perf_counter() - self.since if self.depth else 0.0)
+
+
+_compiler_clock = _CompilerClock()
+event.register("numba:compiler_lock", _compiler_clock)
+
+
+def seconds_compiling() -> float:
+    """Return the seconds of this process in which a thread compiled functions or loaded them from disk."""
+    return _compiler_clock.seconds()

@@ -1,6 +1,7 @@
 """Scaling as svm-scale does it, cross-validation and grids as scikit-learn finds them."""
 
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -129,20 +130,31 @@ def test_cv_errors(cancer, arguments, message, capsys):
 
 
 def test_ctrl_c_ends_all_fits_of_a_cross_validation(cancer, monkeypatch, capsys):
-    fits = []
-    fit = widemargin.SVC.fit
+    fits, press_at = [], 1
+    fit = widemargin.SVC._fit
 
     def interrupted(self, *arguments):
         fits.append(fit(self, *arguments))
-        self.status_ = widemargin.Status.INTERRUPTED
-        return self
+        if len(fits) == press_at:
+            signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(widemargin.SVC, "fit", interrupted)
+    monkeypatch.setattr(widemargin.SVC, "_fit", interrupted)
     for more in ([], ["--grid"]):
         fits.clear()
         assert main(["cv", "cancer", *more]) == 130
         assert len(fits) == 1
         assert "interrupted" in capsys.readouterr().err
+    fits.clear()
+    press_at = 8  # in the third pair of three folds each
+    grid = ["cv", "cancer", "--grid", "--log2c", "-3,5,4", "--log2g", "-9,-1,4", "-v", "3"]
+    assert main(grid) == 130
+    out, err = capsys.readouterr()
+    assert len(fits) == 8 and "Interrupted after 2 of 9 pairs" in err
+    assert "best: -c " in out and out.count("%") == 3  # two cells, and the best again
+    fits.clear()
+    assert main([*grid, "--json"]) == 130
+    given = json.loads(capsys.readouterr().out)
+    assert np.count_nonzero(np.array(given["scores"], float) >= 0) == 2 and "Interrupted" in given["notes"][0]
 
 
 @pytest.mark.parametrize("lower", [-1.0, 0.0])

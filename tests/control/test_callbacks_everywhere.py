@@ -199,7 +199,7 @@ def test_an_interrupt_in_the_passes_of_the_wide_path_ends_the_fit(monkeypatch):
 
     monkeypatch.setattr(LinearRun, "report", press_once)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        machine = LinearSVC().fit(X, y)
+        machine = LinearSVC(on_interrupt="keep").fit(X, y)
     assert machine.status_ is Status.INTERRUPTED and len(calls) == 1
 
 

@@ -95,7 +95,7 @@ def test_these_tests_pass_in_a_job_told_to_ignore_ctrl_c():
     assert "2 passed" in done.stdout, done.stdout
 
 
-@pytest.mark.parametrize("machine", [SVC(C=10.0), NuSVC(nu=0.2)], ids=str)
+@pytest.mark.parametrize("machine", [SVC(C=10.0, on_interrupt="keep"), NuSVC(nu=0.2, on_interrupt="keep")], ids=str)
 def test_ctrl_c_before_the_first_step_still_gives_a_machine(machine, problem, monkeypatch):
     """A press while something compiles arrives before the solver: no exception, a machine at its start."""
     X, y = problem

@@ -40,7 +40,7 @@ def values(machine, X):
 def stopped(machine, X, y):
     """The machine after a few steps."""
     machine = type(machine)(**{**machine.get_params(), "max_iter": 12})
-    with pytest.warns(ConvergenceWarning, match=r"max_iter.*duality gap.*resume\(X, y\) continues"):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter.*duality gap.*resume\(X, y\) continues from here"):
         return machine.fit(X, y)
 
 

@@ -24,7 +24,7 @@ from widemargin.training.fit import Training
 from widemargin.training.task import Task
 
 N = 50
-TIGHT = Stopping(tol=1e-7, time_limit=60.0)  # seconds: compiling counts too
+TIGHT = Stopping(tol=1e-7, time_limit=60.0)
 
 
 def check(kernel, X, K, dual):

@@ -116,7 +116,7 @@ def test_ctrl_c_ends_between_two_slices(data, monkeypatch):
     monkeypatch.setattr(class_pairs, "SLICE", 64)
     monkeypatch.setattr(class_pairs, "train_batch", pressed)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        model = SVC(C=3.0, gamma=0.2).fit(X, y)
+        model = SVC(C=3.0, gamma=0.2, on_interrupt="keep").fit(X, y)
     assert len(calls) == 1 and model.status_ is Status.INTERRUPTED
     assert 0 < np.count_nonzero(model.n_iter_) < len(model.n_iter_)
     assert model.predict(X).shape == y.shape

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from widemargin.cli.command import FINE, new_command, option
+from widemargin.cli.command import FINE, INTERRUPTED, new_command, option
 from widemargin.cli.options import FILE, LogRange, Whole, data_options, machine_options
 from widemargin.cli.screen import Screen
 from widemargin.storage.errors import FileError
@@ -47,7 +47,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     widemargin cv heart_scale -v 10 -c 10
         Accuracy in ten parts, each predicted by a model trained on the others.
     widemargin cv heart_scale --grid
-        Which C and gamma? As LIBSVM's grid.py.
+        Which C and gamma? As LIBSVM's grid.py. Ctrl-C shows the best so far.
     widemargin cv heart_scale --grid --log2c 0,10,1 --log2g -10,0,1
         A finer grid.
     """
@@ -84,8 +84,9 @@ def search(options: SimpleNamespace, screen: Screen) -> int:
     def settings(C: float, gamma: float | None) -> dict[str, float]:
         return {"C": C} if gamma is None else {"C": C, "gamma": gamma}
 
-    scores = np.empty((len(prices), len(gammas)))
-    with screen.compiling(), screen.progress("grid", scores.size * len(parts)) as steps:
+    scores = np.full((len(prices), len(gammas)), np.nan)  # of pairs that were not tried
+
+    def fill(advance: Callable[..., None]) -> None:
         for column, gamma in enumerate(gammas):
             machines = [clone(model).set_params(warm_start=True) for _ in parts]
             for row, C in enumerate(prices):
@@ -93,10 +94,22 @@ def search(options: SimpleNamespace, screen: Screen) -> int:
                 for machine in machines:
                     machine.set_params(**chosen)
                 label = ", ".join(f"{name} = {value:g}" for name, value in chosen.items())
-                answers = _answers(machines, X, y, parts, partial(steps.advance, label=label))
+                answers = _answers(machines, X, y, parts, partial(advance, label=label))
                 agreed = agreement(machines[0], answers, y)
                 scores[row, column] = agreed.get("accuracy", -agreed.get("mean_squared_error", 0.0))
-    row, column = divmod(int(np.argmax(scores)), len(gammas))  # the first of equals: the smallest C
+
+    code = FINE
+    with screen.compiling(), screen.progress("grid", scores.size * len(parts)) as steps:
+        try:
+            fill(steps.advance)
+        except KeyboardInterrupt:
+            done = np.count_nonzero(np.isfinite(scores))
+            if not done:
+                raise
+            code = INTERRUPTED
+    if code == INTERRUPTED:
+        screen.note(f"Interrupted after {done} of {scores.size} pairs: this is the best of those.")
+    row, column = divmod(int(np.nanargmax(scores)), len(gammas))  # the first of equals: the smallest C
     best, score = settings(prices[row], gammas[column]), scores[row, column]
     screen.show(_heat_map(scores, prices, gammas))
     words = f"accuracy {score:.4%}" if is_classifier(options.machine) else f"mean squared error {-score:.6g}"
@@ -104,7 +117,7 @@ def search(options: SimpleNamespace, screen: Screen) -> int:
     screen.show(f"best: {letters}   {words}")
     screen.finish(command="cv", data=options.data, folds=len(parts), best=best, score=score, C=prices, gamma=gammas,
                   scores=scores)  # fmt: skip
-    return FINE
+    return code
 
 
 def _begin(options: SimpleNamespace, screen: Screen) -> tuple[Any, Any, Any, list]:
@@ -150,7 +163,8 @@ def _answers(machines: list[Any], X: Any, y: Any, parts: list, advance: Callable
 
 
 def _heat_map(scores: Any, prices: list[float], gammas: list[Any]) -> Table:
-    """The grid in colours: a row for each C, a column for each gamma."""
+    """The grid in colours: a row for each C, a column for each gamma; pairs that were not tried stay empty."""
+    import numpy as np
     from rich.table import Table
     from rich.text import Text
 
@@ -158,9 +172,10 @@ def _heat_map(scores: Any, prices: list[float], gammas: list[Any]) -> Table:
     table.add_column("C \\ gamma" if gammas[0] is not None else "C", style="dim")
     for gamma in gammas:
         table.add_column("" if gamma is None else f"{gamma:.3g}", justify="right")
-    low, high = scores.min(), scores.max()
+    low, high = np.nanmin(scores), np.nanmax(scores)
     for price, row in zip(prices, scores):
-        shades = [int((len(SHADES) - 1) * (value - low) / (high - low)) if high > low else 0 for value in row]
-        cells = [f"{value:.2%}" if low >= 0 else f"{-value:.3g}" for value in row]
+        share = (row - low) / (high - low) if high > low else np.zeros_like(row)
+        shades = np.nan_to_num((len(SHADES) - 1) * share).astype(int)
+        cells = ["" if np.isnan(value) else f"{value:.2%}" if low >= 0 else f"{-value:.3g}" for value in row]
         table.add_row(f"{price:g}", *(Text(cell, style=SHADES[shade]) for cell, shade in zip(cells, shades)))
     return table

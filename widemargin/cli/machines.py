@@ -22,8 +22,8 @@ LOSSES = {  # model -> word of the command line -> word of the estimator
 }
 
 
-def make_machine(options: SimpleNamespace, *, verbose: bool | int = False) -> Any:
-    """Return the unfitted estimator for the options, which have the names of its parameters."""
+def make_machine(options: SimpleNamespace, **own: Any) -> Any:
+    """Return the unfitted estimator for the options, which have the names of its parameters; `own` are further ones."""
     machine = options.machine
     if machine not in LOSSES and options.loss != "linear":
         raise ValueError(f"--loss is for svc and svr; {machine} has only the linear loss: leave --loss out.")
@@ -31,7 +31,7 @@ def make_machine(options: SimpleNamespace, *, verbose: bool | int = False) -> An
         if given and not is_classifier(machine):
             raise ValueError(f"{name} is for svc and nusvc; {machine} has no classes: leave {name} out.")
     kind = getattr(widemargin, MACHINES[machine])
-    settings = vars(options) | {"verbose": verbose, "loss": LOSSES.get(machine, {}).get(options.loss)}
+    settings = vars(options) | {"verbose": False, "loss": LOSSES.get(machine, {}).get(options.loss)} | own
     if options.kernel in STRING_KERNELS:
         name = next(name for name in names.STRING_KERNELS if name.startswith(options.kernel))
         settings["kernel"] = make_kernel(name, k=options.degree)
@@ -39,9 +39,9 @@ def make_machine(options: SimpleNamespace, *, verbose: bool | int = False) -> An
     return kind(**{name: value for name, value in settings.items() if name in known})
 
 
-def prepared_machine(options: SimpleNamespace, data: Data, *, verbose: bool | int = False) -> tuple[Any, Any]:
+def prepared_machine(options: SimpleNamespace, data: Data, **own: Any) -> tuple[Any, Any]:
     """Return the unfitted estimator for some data, and its targets (None for one-class)."""
-    model = make_machine(options, verbose=verbose)
+    model = make_machine(options, **own)
     if options.machine == "oneclass":
         return model, None
     y = targets_for(model, data, options.data)
@@ -87,10 +87,8 @@ def fit(model: Any, X: Any, y: Any) -> tuple[float, list[str]]:
 
 
 def fit_or_stop(model: Any, X: Any, y: Any) -> Any:
-    """Fit without warnings, as one of many fits; raise KeyboardInterrupt after Ctrl-C, which a single fit handles."""
+    """Fit without warnings, as one of many fits: Ctrl-C ends them all, since no command runs at a prompt."""
     fit(model, X, y)
-    if getattr(model, "status_", None) is widemargin.Status.INTERRUPTED:
-        raise KeyboardInterrupt
     return model
 
 

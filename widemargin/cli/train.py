@@ -62,13 +62,13 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         check_writable(options.report)
         from widemargin.report import write_report
     data = read_training(options, screen)
-    model, y = prepared_machine(options, data, verbose=0 if screen.quiet else 2)
+    model, y = prepared_machine(options, data, verbose=0 if screen.quiet else 2, on_interrupt="keep")
     screen.say(f"{shown_name(Path(options.data).name)}: {described(data, y, is_classifier(options.machine))}")
     if suspicion := looks_like_regression(model, y):
         screen.note(suspicion)  # before a fit that may take long
     with screen.compiling():
         seconds, notes = fit(model, data.X, y)
-    model.set_params(verbose=False)  # set for this fit only
+    model.set_params(verbose=False, on_interrupt="auto")  # set for this fit only
     model.preparation_ = data.preparation
     save(model, output)
     if not screen.as_json:

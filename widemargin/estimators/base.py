@@ -100,7 +100,8 @@ class KernelMachine(NamedKernel, LimitedFit):
         What `tol` limits: the largest violation of the optimality conditions, the relative duality gap, or the growth
         of the dual objective. Kernels not known to be positive semi-definite are trained by the first in any case.
     time_limit : float or None, default None
-        Seconds after which the best model so far is returned, with a warning.
+        Seconds of solving, the certificate included, after which the best model so far is returned, with a warning.
+        Compiling and loading functions is not counted.
     warm_start : bool, default False
         Start from the multipliers of the previous fit when the number of samples is the same.
     trace : bool, default False
@@ -134,7 +135,14 @@ class KernelMachine(NamedKernel, LimitedFit):
         own = Stopping(self.tol, self.stopping, self.max_iter, self.time_limit)
         stopping = replace(own, **{name: value for name, value in budget.items() if value is not None})
         with CtrlC() as ctrl_c, self._reporting(X, y, sample_weight) as steps:
-            self._fit(Run(stopping, ctrl_c.requested, steps, before), X, y, sample_weight)
+            try:
+                self._fit(Run(stopping, ctrl_c.requested, steps, before), X, y, sample_weight)
+            except BaseException:
+                if before is not None:  # a model that cannot continue is left unchanged
+                    to_tear_down = {name: value for name, value in vars(self).items() if "callback" in name}
+                    self.__dict__ = {**vars(before), **to_tear_down}
+                raise
+        self._raise_if_interrupted(ctrl_c.presses > 0)
         self._warn_unless_converged()
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -169,13 +177,7 @@ class KernelMachine(NamedKernel, LimitedFit):
                 f"X has {num_samples(X)} samples, but the model was fitted on {self.shape_fit_[0]}: resume needs "
                 "the same training data; fit starts anew on others."
             )
-        before = copy.copy(self)
-        try:
-            self._run(X, y, sample_weight, before, tol=tol, max_iter=max_iter, time_limit=time_limit)
-        except BaseException:  # a model that cannot continue is left unchanged
-            to_tear_down = {name: value for name, value in vars(self).items() if "callback" in name}
-            self.__dict__ = {**vars(before), **to_tear_down}
-            raise
+        self._run(X, y, sample_weight, copy.copy(self), tol=tol, max_iter=max_iter, time_limit=time_limit)
         return self
 
     def _start_training(self, run: Run, data: TrainingSet) -> None:
@@ -220,6 +222,10 @@ class KernelMachine(NamedKernel, LimitedFit):
         self.fit_status_ = 0 if self.status_.converged else 1
         names = getattr(self, "feature_names_in_", None)
         self.diagnosis_ = "" if self.fit_status_ == 0 else causes(self.certificate_, run.training.source, duals, names)
+        seconds, limit = run.training.solver.seconds_certifying, run.stopping.time_limit
+        if self.status_ is Status.TIME_LIMIT and limit is not None and seconds > limit:
+            self.diagnosis_ += f" The certificate alone took {seconds:.2g} s, longer than time_limit={limit:g}."
+            self.diagnosis_ = self.diagnosis_.strip()
 
     def _restart(self, duals: Sequence[SignedDual]) -> list[Vector | None]:
         """Return feasible starts from the previous fit, or None if there was no fit of the same size."""

@@ -76,6 +76,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         Largest number of steps of conjugate gradients; -1 leaves it to the method.
     time_limit : float or None, default None
         Seconds after which conjugate gradients return what they have, with a warning.
+    ... on_interrupt
     cache_size : float or None, default None
         Megabytes for the kernel matrix; None takes a share of the free memory.
     n_jobs : int or None, default None

@@ -139,13 +139,20 @@ class NamedKernel(KernelEstimator):
 
 @estimator
 class LimitedFit(KernelEstimator):
-    """Tolerance, limits and progress of an iterative fit."""
+    """Tolerance, limits and progress of an iterative fit.
+
+    on_interrupt : {"auto", "keep", "raise"}, default "auto"
+        What Ctrl-C does once the model so far is certified: "keep" warns and returns it; "raise" raises
+        KeyboardInterrupt, and the estimator is fitted nevertheless; "auto" keeps at a prompt or in a notebook and
+        raises in a script. Clones, as in searches and cross-validation, and a second Ctrl-C always raise.
+    """
 
     tol: float = option(1e-3, POSITIVE)
     max_iter: int = option(-1, whole(-1))
     time_limit: float | None = option(None, POSITIVE, None)
     cache_size: float | None = option(None, POSITIVE, None)
     verbose: bool = option(False, "verbose")
+    on_interrupt: str = option("auto", one_of("auto", "keep", "raise"))
 
 
 def refuse_sparse_kernel(X: Any) -> None:

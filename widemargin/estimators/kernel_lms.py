@@ -6,6 +6,7 @@ added with coefficient rate * error (Liu, Pokharel & Principe 2008).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE, estimator, 
 from widemargin.estimators.training_set import as_targets, stack_samples
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Vector
+from widemargin.monitor.interrupt import CtrlC
 from widemargin.monitor.status import Status
 from widemargin.monitor.user_warning import warn_user
 from widemargin.training.kernel_system import KernelSystem, SystemRule
@@ -52,6 +54,7 @@ class KernelLMS(RegressorMixin, NamedKernel, LimitedFit):
         Stop when |y - (K + s I) b| <= tol |y|.
     time_limit : float or None, default None
         Seconds after which the coefficients so far are kept, with a warning.
+    ... on_interrupt
     random_state : int, RandomState instance or None, default None
         Of the order of samples.
     cache_size, n_jobs, verbose : as in SVR
@@ -112,11 +115,17 @@ class KernelLMS(RegressorMixin, NamedKernel, LimitedFit):
             self.X_fit_ = data.X
             rule = SystemRule(self.tol, self.max_iter, self.time_limit)
             rng = check_random_state(self.random_state) if single else None
-            with self._watching(steps, lambda shadow, found: setattr(shadow, "dual_coef_", found[0])) as watch:
+            ctrl_c = CtrlC()
+
+            def expose(shadow: KernelLMS, found: Sequence[Vector]) -> None:
+                shadow.dual_coef_ = found[0]
+
+            with ctrl_c, self._watching(steps, expose, others=[ctrl_c.listener]) as watch:
                 found = walk(system, y, self.learning_rate_, float(self.noise_variance), rule, rng, watch)
             self.dual_coef_, self.errors_, self.status_ = found
             self.residual_ = self.errors_[-1] if self.errors_ else 0.0
             self.n_iter_ = max(1, len(self.errors_))
+            self._raise_if_interrupted(ctrl_c.presses > 0)
             self._say_how_it_ended(safe)
         return self
 

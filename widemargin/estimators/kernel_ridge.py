@@ -62,6 +62,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
         Largest number of steps of conjugate gradients; -1 leaves it to the method.
     time_limit : float or None, default None
         Seconds after which conjugate gradients return what they have, with a warning.
+    ... on_interrupt
     cache_size : float or None, default None
         Megabytes for the kernel matrix; tiles that do not fit are evaluated again in every step. None takes a share of
         the free memory.

@@ -21,6 +21,7 @@ from widemargin.estimators.training_set import TrainingSet, as_targets
 from widemargin.linalg.arrays import Matrix
 from widemargin.monitor.callbacks import Steps
 from widemargin.monitor.status import Status
+from widemargin.monitor.time_limit import overshoot
 from widemargin.monitor.user_warning import warn_user
 from widemargin.training.kernel_system import SOLVERS, KernelSystem, Solved, SystemCertificate, SystemRule
 
@@ -55,6 +56,7 @@ class KernelSystemModel(LimitedFit):
         self.certificate_ = certificate
         self.status_: Status = certificate.status
         self.n_iter_ = max(1, certificate.iterations)  # a factor counts as one step
+        self._raise_if_interrupted()
         singular = certificate.method == "least squares"
         if (certificate.holds and not singular) or self.status_ is Status.STOPPED:
             return
@@ -62,6 +64,12 @@ class KernelSystemModel(LimitedFit):
         if not certificate.holds:
             general = ADVICE_FOR_ALL.get(self.status_, self.status_.value)
             reasons.append(ADVICE.get((certificate.method, self.status_), general))
+        limit = self.time_limit if self.status_ is Status.TIME_LIMIT else None
+        if limit is not None and certificate.seconds > limit + overshoot(limit):
+            reasons.append(
+                f"It took {certificate.seconds:.2g} s: a step and the certificate, each a product with the kernel "
+                "matrix, alone need longer than time_limit."
+            )
         warn_user(" ".join([*reasons, proven(certificate)]), UserWarning if singular else ConvergenceWarning)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -28,7 +27,9 @@ from widemargin.estimators.plain_data import ReadsData
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless
 from widemargin.linalg.arrays import Vector
 from widemargin.linalg.design import Design, design_of
+from widemargin.monitor import clock
 from widemargin.monitor.callbacks import Steps
+from widemargin.monitor.interrupt import CtrlC
 from widemargin.monitor.iteration import of_problem
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -76,7 +77,12 @@ class LinearMachine(ReadsData):
     max_iter : int, default 1000
         Largest number of Newton steps or passes over the data.
     time_limit : float or None, default None
-        Seconds after which the best model so far is returned, with a warning.
+        Seconds of solving, the certificate included, after which the best model so far is returned, with a warning.
+        Compiling and loading functions is not counted.
+    on_interrupt : {"auto", "keep", "raise"}, default "auto"
+        What Ctrl-C does once the model so far is certified: "keep" warns and returns it; "raise" raises
+        KeyboardInterrupt, and the estimator is fitted nevertheless; "auto" keeps at a prompt or in a notebook and
+        raises in a script. Clones, as in searches and cross-validation, and a second Ctrl-C always raise.
 
     n_features_in_, feature_names_in_
         As in scikit-learn.
@@ -95,6 +101,7 @@ class LinearMachine(ReadsData):
     penalize_intercept: bool = option(True, "boolean")
     time_limit: float | None = option(None, POSITIVE, None)
     n_jobs: int | None = option(None, Integral, None)
+    on_interrupt: str = option("auto", one_of("auto", "keep", "raise"))
 
     _kept_private: ClassVar = ("_multipliers",)
 
@@ -220,20 +227,20 @@ class LinearMachine(ReadsData):
         def expose(machine: LinearMachine, found: Sequence[Vector]) -> None:
             machine._expose(np.array(found), rows)
 
-        seed, start = self._seed(), time.perf_counter()
+        seed, start = self._seed(), clock.now()
         limits = nullcontext() if rows.entries <= SMALL_PROBLEM else single_threaded_blas()
-        with self._watching(steps, expose, weights) as watch, limits:
+        with CtrlC() as ctrl_c, self._watching(steps, expose, weights, others=[ctrl_c.listener]) as watch, limits:
 
             def solve(number: int) -> None:
-                began, task = time.perf_counter(), tasks[number]
+                began, task = clock.now(), tasks[number]
                 judge, at = Judge(task.prove, stopping.tol), starts[number]
                 listener = of_problem(watch, number, len(tasks))
                 run = LinearRun(stopping, listener, judge, seed, None if at is None else at.answer, start)
                 answer = task.solve(run)
-                certificate = judge.certificate(answer, time.perf_counter() - began)
+                certificate = judge.certificate(answer, clock.now() - began)
                 if task.retry is not None and certificate.status is Status.STALLED:
                     again = task.retry(run, answer.iterations)
-                    other = judge.certificate(again, time.perf_counter() - began)
+                    other = judge.certificate(again, clock.now() - began)
                     if other.gap < certificate.gap:
                         answer, certificate = again, other
                 if at is not None and not certificate.holds and at.certificate.gap < certificate.gap:
@@ -254,6 +261,7 @@ class LinearMachine(ReadsData):
             self._multipliers = multipliers  # from which resume continues
         self.n_iter_ = max(certificate.iterations for certificate in certificates)
         expose(self, weights)
+        self._raise_if_interrupted(ctrl_c.presses > 0)
         if self.fit_status_ and self.status_ is not Status.STOPPED:
             warn_user(
                 f"{self.status_.value} Reached: relative duality gap {self.certificate_.gap:.3g} "

@@ -58,7 +58,7 @@ class LinearSVC(OneAgainstRest, LinearMachine):
     penalize_intercept : bool, default True
         False leaves the intercept out of |w|^2: then loss="hinge" gives exactly the model of SVC(kernel="linear"),
         and the answer does not change when a constant is added to a feature.
-    ... time_limit
+    ... time_limit, on_interrupt
     n_jobs : int or None, default None
         Threads for several classes; None means all cores this process may use. Fits in several threads share one pool.
 
@@ -219,7 +219,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
     ... verbose, random_state, max_iter
     penalize_intercept : bool, default True
         False leaves the intercept out of |w|^2: then the linear loss gives exactly the model of SVR(kernel="linear").
-    ... time_limit
+    ... time_limit, on_interrupt
     n_jobs : int or None, default None
         Accepted as in LinearSVC; a regression is a single problem.
 

@@ -120,7 +120,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     tol : float, default 1e-6
         Largest error of any prediction, relative to the targets' root mean square, that `certificate_` is to prove and
         conjugate gradients stop at.
-    ... max_iter, cache_size, n_jobs, verbose
+    ... max_iter, on_interrupt, cache_size, n_jobs, verbose
 
     Attributes
     ----------
@@ -183,7 +183,7 @@ class LSSVC(OneAgainstRest, LeastSquaresMachine):
     ... solver
     tol : float, default 1e-6
         Largest error of any decision value that `certificate_` is to prove and conjugate gradients stop at.
-    ... max_iter, cache_size, n_jobs, verbose
+    ... max_iter, on_interrupt, cache_size, n_jobs, verbose
 
     Attributes
     ----------

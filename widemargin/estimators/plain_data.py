@@ -21,17 +21,27 @@ from sklearn.utils.validation import validate_data
 from widemargin.estimators import shared_arrays
 from widemargin.estimators.notebook import certificate_block
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps, iterate_of
+from widemargin.monitor.interrupt import ends_loops
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.progress import watching
+from widemargin.monitor.status import Status
 
 FLOATS = (np.float64, np.float32)  # float32 is not converted, which would need a second copy of the data
 INTEGERS = frozenset("iub")  # kinds of dtype whose values need no further check as class labels
 
 
 class ReadsData(CallbackMixin, BaseEstimator):
-    """Base of all estimators: validated data, the listeners of a fit, and the certificate in notebooks."""
+    """Base of all estimators: validated data, the listeners of a fit, Ctrl-C, and the certificate in notebooks."""
 
     verbose: Any
+    on_interrupt: str
+    _is_clone = False
+
+    def __sklearn_clone__(self) -> Any:
+        """Mark clones: the loop that made one must end with an interrupted fit (monitor/interrupt.py)."""
+        copy = super().__sklearn_clone__()
+        copy._is_clone = True
+        return copy
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -89,7 +99,13 @@ class ReadsData(CallbackMixin, BaseEstimator):
     def _is_plain(self, X: Any) -> bool:
         return is_plain_matrix(X) or (self._takes_sparse() and is_plain_sparse(X))
 
-    # ---- listeners
+    # ---- listeners and Ctrl-C
+
+    def _raise_if_interrupted(self, pressed: bool = False) -> None:
+        """Raise KeyboardInterrupt after a fit that Ctrl-C ended, or `pressed` too late, if a loop must end too."""
+        pressed = pressed or getattr(self, "status_", None) is Status.INTERRUPTED
+        if pressed and ends_loops(self.on_interrupt, self._is_clone):
+            raise KeyboardInterrupt
 
     def _watching(
         self,

@@ -28,6 +28,7 @@ from widemargin.gram.tiles import cross_block
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.callbacks import Steps
+from widemargin.monitor.interrupt import CtrlC
 from widemargin.monitor.iteration import of_problem
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -98,7 +99,9 @@ class RelevanceMachine(NamedKernel, LimitedFit):
 
         deadline = Stopping(time_limit=self.time_limit).deadline()
         models = [NOT_BEGUN] * columns.shape[1]
-        with self._watching(steps, expose, models) as watch, single_threaded_blas():
+        ctrl_c = CtrlC()
+        watching = self._watching(steps, expose, models, others=[ctrl_c.listener])
+        with ctrl_c, watching as watch, single_threaded_blas():
             for number, column in enumerate(columns.T):
                 models[number] = maximise_evidence(
                     Phi,
@@ -110,6 +113,7 @@ class RelevanceMachine(NamedKernel, LimitedFit):
                     watch=of_problem(watch, number, len(models)),
                 )
         expose(self, models)
+        self._raise_if_interrupted(ctrl_c.presses > 0)
         if self.status_ not in (Status.OPTIMAL, Status.STALLED, Status.STOPPED):
             warn_user(
                 f"{self.status_.name} after {self.n_iter_} steps, before no precision would change by more than tol="
@@ -174,7 +178,7 @@ class RVR(RegressorMixin, RelevanceMachine):
     ... fit_intercept, n_candidates, tol
     max_iter : int, default 1000
         Largest number of steps.
-    ... time_limit, random_state, cache_size
+    ... time_limit, on_interrupt, random_state, cache_size
     n_jobs, verbose : as in SVR
 
     Attributes
@@ -247,7 +251,7 @@ class RVC(OneAgainstRest, RelevanceMachine):
     ... fit_intercept, n_candidates, tol
     max_iter : int, default 1000
         Largest number of steps per class.
-    ... time_limit, random_state, cache_size
+    ... time_limit, on_interrupt, random_state, cache_size
     n_jobs, verbose : as in SVC
 
     Attributes

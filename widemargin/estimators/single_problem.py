@@ -134,7 +134,7 @@ class SVR(KernelRegressor):
     ... shrinking, cache_size, verbose, max_iter
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
         "squared_epsilon_insensitive" charges half the square of the excess.
-    ... solver, stopping, time_limit, n_jobs, warm_start, trace
+    ... solver, stopping, time_limit, on_interrupt, n_jobs, warm_start, trace
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class NuSVR(KernelRegressor):
     C : float, default 1.0
         Weight of the errors.
     ... kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
-    ... solver, stopping, time_limit, n_jobs, warm_start, trace
+    ... solver, stopping, time_limit, on_interrupt, n_jobs, warm_start, trace
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class OneClassSVM(OutlierMixin, SingleProblem):
     ... kernel, degree, gamma, coef0, tol
     nu : float in (0, 1], default 0.5
         Upper bound on the share of samples outside and lower bound on the share of support vectors.
-    ... shrinking, cache_size, verbose, max_iter, solver, stopping, time_limit, n_jobs, warm_start, trace
+    ... shrinking, cache_size, verbose, max_iter, solver, stopping, time_limit, on_interrupt, n_jobs, warm_start, trace
 
     Attributes
     ----------

@@ -1,1 +1,1 @@
-"""Watching and ending a fit: status, stop rules, progress, history, callbacks, Ctrl-C, warnings."""
+"""Watching and ending a fit: status, stop rules, time limits, progress, history, callbacks, Ctrl-C, warnings."""

@@ -8,6 +8,10 @@ and the fit passes it on.
 Every request to stop, from Ctrl-C, a callback or a listener, is one exception: a solver catches KeyboardInterrupt, ends
 at its current point, and reports `status_of` it. A `StopSignal` passes the request to the other problems of the fit.
 
+A loop around the fit must end too: each press would otherwise end one fit of a search or of a script, and the loop
+would continue with a half-trained model. So an interrupted fit leaves the estimator fitted, then raises
+KeyboardInterrupt, except at a prompt, where a person can look at the model (`ends_loops`).
+
 The signal handler is installed only in the main thread, and only if there is no user-defined handler; otherwise nothing
 is changed, and an ordinary KeyboardInterrupt still ends the solver at its current point.
 """
@@ -15,8 +19,10 @@ is changed, and an ordinary KeyboardInterrupt still ends the solver at its curre
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from types import FrameType
+from typing import Any
 
 from widemargin.monitor.status import Status
 
@@ -51,6 +57,22 @@ class StopSignal(threading.Event):
             raise StopRequested(self.status)
 
 
+def ends_loops(on_interrupt: str, is_clone: bool) -> bool:
+    """Whether an interrupted fit raises KeyboardInterrupt.
+
+    Clones are made by searches, cross-validation and meta-estimators, and raise in any case. All others follow
+    `on_interrupt`, "keep" or "raise"; "auto" keeps the model at a prompt only: Python and IPython set `sys.ps1` there.
+
+    Examples
+    --------
+    >>> from widemargin.monitor.interrupt import ends_loops
+    >>> ends_loops("keep", is_clone=False), ends_loops("keep", is_clone=True)
+    (False, True)
+    """
+    is_kept = on_interrupt == "keep" or (on_interrupt == "auto" and hasattr(sys, "ps1"))
+    return is_clone or not is_kept
+
+
 class CtrlC:
     """Context in which the first Ctrl-C sets `requested` instead of raising.
 
@@ -81,6 +103,10 @@ class CtrlC:
         self.requested.request(Status.INTERRUPTED)
         if self.presses > 1:
             raise KeyboardInterrupt
+
+    def listener(self, iteration: Any) -> None:
+        """Listener of a solver that ends it at the first Ctrl-C."""
+        self.requested.raise_if_set()
 
     def __exit__(self, *exception: object) -> None:
         if self._installed:

@@ -9,11 +9,12 @@ objective  growth of the dual objective over a round <= tol * |objective|; the s
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from widemargin.monitor import clock
 
 CRITERIA = ("kkt", "gap", "objective")
 
@@ -29,7 +30,7 @@ class Stopping:
     max_iter : int, default -1
         Largest number of two-variable steps; -1 means no limit.
     time_limit : float or None, default None
-        Seconds of solving after which the best answer so far is returned.
+        Seconds of solving (`clock.py`) after which the best answer so far is returned.
     """
 
     tol: float = 1e-3
@@ -44,12 +45,12 @@ class Stopping:
             raise ValueError(f"tol must be a positive number; got {self.tol!r}. 1e-3 is the usual choice.")
 
     def deadline(self) -> float:
-        """The value of `time.perf_counter()` at which the time limit ends."""
-        return float("inf") if self.time_limit is None else time.perf_counter() + self.time_limit
+        """The value of `clock.now()` at which the time limit ends."""
+        return float("inf") if self.time_limit is None else clock.now() + self.time_limit
 
     def until(self, deadline: float) -> Stopping:
         """Return the same rule with the time left before a deadline shared by several problems."""
-        return replace(self, time_limit=max(0.0, deadline - time.perf_counter()))
+        return replace(self, time_limit=max(0.0, deadline - clock.now()))
 
     def relative_to(self, weight: NDArray[np.float64]) -> Stopping:
         """Return the rule for nu- and one-class SVMs, whose slopes are as large as the weights of their samples.

@@ -9,7 +9,6 @@ bias        penalised:    one more weight, on a constant column of value tau (LI
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,6 +18,7 @@ import numpy as np
 
 from widemargin.linalg.arrays import Vector
 from widemargin.linalg.design import Design
+from widemargin.monitor import clock
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
@@ -110,7 +110,7 @@ class LinearRun:
     decide : called when the gap meets the tolerance, and again whenever it has shrunk by NEXT
     start : the answer from which to continue; its multipliers have no entries where only the weights are known
     seed : of the random order of visits
-    began : on time.perf_counter()
+    began : on `clock.now()`
     """
 
     stopping: Stopping
@@ -118,7 +118,7 @@ class LinearRun:
     decide: Decide | None = None
     seed: int = 0
     start: LinearAnswer | None = None
-    began: float = field(default_factory=time.perf_counter)
+    began: float = field(default_factory=clock.now)
 
     def limited(self, **limits: Any) -> LinearRun:
         """Return the same run with another tol or max_iter."""
@@ -129,7 +129,7 @@ class LinearRun:
         if 0 <= self.stopping.max_iter <= iterations:
             return Status.MAX_ITER
         limit = self.stopping.time_limit
-        return Status.TIME_LIMIT if limit is not None and time.perf_counter() - self.began >= limit else None
+        return Status.TIME_LIMIT if limit is not None and clock.now() - self.began >= limit else None
 
     def judge(self, answer: LinearAnswer) -> Status | None:
         """Return OPTIMAL or UNDECIDED if the solver should end with this answer, which meets the gap, else None."""
@@ -146,7 +146,7 @@ class LinearRun:
                     iterations=iterations,
                     rounds=iterations,
                     n_support=0 if beta is None else int(np.count_nonzero(beta)),
-                    seconds=time.perf_counter() - self.began,
+                    seconds=clock.now() - self.began,
                     iterate=weights.copy,
                     multipliers=None if beta is None else beta.copy,
                 )

@@ -9,7 +9,6 @@ How      a problem whose rows are in memory is solved by one compiled call (in_m
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from widemargin.gram.gram import Gram
 from widemargin.gram.scores import Scores
+from widemargin.monitor import clock
 from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.iteration import Watch
 from widemargin.monitor.status import Status
@@ -41,6 +41,8 @@ from widemargin.solvers.state import State
 from widemargin.solvers.steps.packed_keys import keys_of
 from widemargin.solvers.tuning import BlockTuning
 
+STEPS_PER_LOOK = 5_000  # steps of a compiled call after which the clock is read, if there is a time limit
+
 
 def solve_blocks(
     dual: SignedDual,
@@ -52,7 +54,7 @@ def solve_blocks(
     tuning: BlockTuning | None = None,
 ) -> Solution:
     """Solve a signed dual; `function` is K b at `start` if the caller knows it, with its error if that is known too."""
-    began, deadline, rows_before = time.perf_counter(), stopping.deadline(), gram.rows_computed
+    began, deadline, rows_before = clock.now(), stopping.deadline(), gram.rows_computed
     tuning = block_tuning.DEFAULT if tuning is None else tuning
     state = State.at(dual, gram, start, function)
     aim = stopping.tol if start is not None else exact_aim(dual, gram, stopping, tuning)
@@ -68,7 +70,7 @@ def solve_blocks(
             iterations=int(progress.counts[STEPS]),
             rounds=int(progress.counts[ROUNDS]),
             rows_computed=gram.rows_computed - rows_before,
-            seconds=time.perf_counter() - began,
+            seconds=clock.now() - began,
         )
         return solution if watch is None else reported(solution, progress, stopping.tol, watch)
     solver = BlockSolver(state, stopping, tuning, deadline, aim)
@@ -103,9 +105,13 @@ def solve_in_memory(state: State, stopping: Stopping, tuning: BlockTuning, aim: 
     most = tuning.steps_per_call if stopping.max_iter < 0 else min(tuning.steps_per_call, stopping.max_iter)
     first_steps = tuning.exact_steps if aim < stopping.tol and not len(dual.hard) else most
     rule = Rule(stopping.tol, aim, first_steps, most)
-    progress = new_progress(dual.n_groups)
-    solve_rounds(store, dual.terms, state.beta, state.Kb, rule, keys_of(len(dual), state.gram.dtype), progress)
-    return progress
+    progress, keys, deadline = new_progress(dual.n_groups), keys_of(len(dual), state.gram.dtype), stopping.deadline()
+    while True:
+        if stopping.time_limit is not None:
+            rule = rule._replace(max_steps=min(most, int(progress.counts[STEPS]) + STEPS_PER_LOOK))
+        solve_rounds(store, dual.terms, state.beta, state.Kb, rule, keys, progress)
+        if progress.counts[STEPS] < rule.max_steps or rule.max_steps == most or clock.now() >= deadline:
+            return progress
 
 
 def is_solved(state: State, progress: Progress, tol: float, tuning: BlockTuning) -> bool:

@@ -10,6 +10,7 @@ solve -> certify -> holds, or cannot be improved: done
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,12 @@ from widemargin.gram.scores import Scores
 from widemargin.gram.source import GramSource
 from widemargin.kernels.errors import UNIT
 from widemargin.linalg.arrays import Vector
+from widemargin.monitor import clock
 from widemargin.monitor.interrupt import StopSignal, status_of
-from widemargin.monitor.iteration import Watch
+from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
+from widemargin.monitor.time_limit import EndInTime
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers import Solution
 from widemargin.training.task import Task, Trained
@@ -38,6 +41,9 @@ AIM_SAFETY = 2.2  # ... and how many errors below tol: one on either side, with 
 MOST_STEPS = (10_000_000, 1_000)  # limit on steps, and on steps per variable, without max_iter; LIBSVM's is 1e7
 MOST_STEPS_BELOW_ROUNDING = (700_000, 200)  # the same limits where rounding of the gradient alone exceeds tol
 
+CLEARLY = 2.0  # times tol: a larger violation is refuted by the K b that the solver has, without further values
+SAMPLED = 64  # columns of the kernel matrix on which the price of a certificate is measured
+
 
 class CertifiedSolver:
     """A solver whose answers are certified, and improved where the certificate does not hold.
@@ -48,11 +54,16 @@ class CertifiedSolver:
     solve : the solver. A true attribute `tracks_error` means that it bounds the error of its K b and accepts
         K b with its error; K b of other solvers is used only if it is recomputed
     cancelled : set by Ctrl-C
+
+    seconds_certifying : of the certificate that took longest
+    seconds_per_value : of float64 kernel values, measured where a time limit must leave room for a certificate
     """
 
     def __init__(self, source: GramSource, solve: Any, cancelled: StopSignal) -> None:
         self.source, self.solve, self.cancelled = source, solve, cancelled
         self.tracks_error = bool(getattr(solve, "tracks_error", False))
+        self.seconds_certifying = 0.0
+        self.seconds_per_value: float | None = None
 
     def train(self, task: Task, gram: Gram, stopping: Stopping, watch: Watch, known: Scores | None = None) -> Trained:
         """Solution and certificate of a task; `known` is K b at its start."""
@@ -61,6 +72,9 @@ class CertifiedSolver:
         below_rounding = bounded and rounding_of(dual, gram.diag, len(dual)) > stopping.tol
         if bounded:
             stopping = replace(stopping, max_iter=most_steps(len(dual), below_rounding))
+        deadline = stopping.deadline()
+        if stopping.time_limit is not None:
+            watch = EndInTime(stopping, partial(self.price, task, stopping), watch)
         start = {} if known is None else {"function": known if self.tracks_error else known.values}
         solution = self.solve(dual, gram, aiming(stopping, gram), start=task.start, watch=watch, **start)
         if solution.rows_computed != gram.rows_computed:  # rows of a matrix computed beforehand count too
@@ -69,12 +83,16 @@ class CertifiedSolver:
         for attempt in range(2):
             if certificate.holds or solution.status not in (Status.OPTIMAL, Status.STALLED) or no_kernel(certificate):
                 break
+            if clock.now() + self.seconds_certifying >= deadline:  # no time for another certificate
+                solution = replace(solution, status=Status.TIME_LIMIT)
+                break
             if gram.dtype == np.float64:
                 if solution.status is Status.STALLED:
                     break
             elif attempt or solution.status is Status.STALLED:
                 gram = self.source.gram(task.index, double=True)
-            solution = self.continue_from(solution, dual, gram, aiming(stopping, gram, certificate), watch)
+            rest = stopping if stopping.time_limit is None else stopping.until(deadline)
+            solution = self.continue_from(solution, dual, gram, aiming(rest, gram, certificate), watch)
             solution, certificate = self.certify(task, gram, solution, stopping, watch)
         status = solution.status
         if certificate.holds and not status.on_request:
@@ -91,10 +109,9 @@ class CertifiedSolver:
     def continue_from(
         self, before: Solution, dual: SignedDual, gram: Gram, stopping: Stopping, watch: Watch
     ) -> Solution:
-        """Continue from an answer and its K b, within the remaining budgets; costs are added up."""
+        """Continue from an answer and its K b, within the remaining steps; costs are added up."""
         max_iter = -1 if stopping.max_iter < 0 else max(0, stopping.max_iter - before.iterations)
-        time_limit = None if stopping.time_limit is None else max(0.0, stopping.time_limit - before.seconds)
-        rest = replace(stopping, max_iter=max_iter, time_limit=time_limit)
+        rest = replace(stopping, max_iter=max_iter)
         known = before.scores if self.tracks_error else before.Kb
         after = self.solve(dual, gram, rest, start=before.beta, function=known, watch=watch)
         return replace(
@@ -105,10 +122,33 @@ class CertifiedSolver:
             seconds=after.seconds + before.seconds,
         )
 
+    def price(self, task: Task, stopping: Stopping, now: Iteration) -> float:
+        """Return the seconds that certifying a point will take: K b in float64, unless it is clearly not optimal."""
+        is_known = self.tracks_error and self.source.has_known_sizes  # the error of the solver's K b
+        if is_known and stopping.criterion == "kkt" and now.violation > CLEARLY * stopping.tol:
+            return 0.0
+        if self.seconds_per_value is None:
+            few = np.zeros(task.dual.n_samples)
+            for count in (1, SAMPLED):  # the first call prepares the samples, once per fit
+                few[:count] = 1.0
+                began = clock.now()
+                self.source.recomputed(few, task.index, None)
+            self.seconds_per_value = (clock.now() - began) / (np.count_nonzero(few) * len(few))
+        return self.seconds_per_value * task.dual.n_samples * now.n_support
+
     def certify(
         self, task: Task, gram: Gram, solution: Solution, stopping: Stopping, watch: Watch
     ) -> tuple[Solution, Certificate]:
         """Return the certificate of a solution, and the solution with the K b and thresholds of the certificate."""
+        began = clock.now()
+        try:
+            return self._certify(task, gram, solution, stopping, watch)
+        finally:
+            self.seconds_certifying = max(self.seconds_certifying, clock.now() - began)
+
+    def _certify(
+        self, task: Task, gram: Gram, solution: Solution, stopping: Stopping, watch: Watch
+    ) -> tuple[Solution, Certificate]:
         if solution.status.on_request:
             self.cancelled.request(solution.status)
         dual, tol, is_psd = task.dual, stopping.tol, self.source.kernel.is_psd

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +12,7 @@ from widemargin.certificate import Certificate
 from widemargin.gram.source import ClassPair
 from widemargin.linalg.arrays import Vector
 from widemargin.models.multiclass import ClassPairs
+from widemargin.monitor import clock
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
 from widemargin.training.batch import Batch, new_answers, train_batch
@@ -46,7 +46,7 @@ def train_class_pairs(training: Training, pairs: ClassPairs, build: Build, stopp
     gram = training.matrix_of_pairs(pairs.members)
     if gram is None:
         return None
-    began = time.perf_counter()
+    began = clock.now()
     ends = np.cumsum(pairs.sizes)
     edges = np.unique(np.searchsorted(ends, np.arange(SLICE, ends[-1] + SLICE, SLICE), side="right"))
     whole = new_answers(int(ends[-1]), len(pairs))
@@ -59,7 +59,7 @@ def train_class_pairs(training: Training, pairs: ClassPairs, build: Build, stopp
             return None
         part = whole.of(slice(ends[first] - pairs.sizes[first], ends[last - 1]), slice(first, last))
         train_batch(batch, gram, stopping, training.is_psd, part)
-    seconds = time.perf_counter() - began
+    seconds = clock.now() - began
     certificates: Sequence[Certificate] = whole.certificates(stopping.tol, training.is_psd, seconds, gram.rows_computed)
     unproven = np.flatnonzero(~whole.is_proven)
     if len(unproven):

@@ -108,7 +108,6 @@ class Training:
             self.cancelled.clear()
         if not self.is_psd:  # a gap is a bound for positive semi-definite kernels only
             stopping = replace(stopping, criterion="kkt")
-        deadline = stopping.deadline()
         self.source.classes = classes
         if self.tau2 is not None:
             tasks = [replace(task, dual=without_bias(task.dual)) for task in tasks]
@@ -128,7 +127,8 @@ class Training:
             chain.done += 1
 
         quiet_blas = single_threaded_blas() if len(self.source) > ROW_TILE else nullcontext()
-        with quiet_blas, first_fit(sum(len(task.dual) for task in tasks)):
+        with quiet_blas, first_fit(sum(len(task.dual) for task in tasks), timed=stopping.time_limit is not None):
+            deadline = stopping.deadline()  # compiling and loading are over, or stop the clock
             try:
                 if len(chains) > 1 and self.linear is None:
                     self.source.share(classes)

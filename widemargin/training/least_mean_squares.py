@@ -15,13 +15,12 @@ See      Cristianini & Shawe-Taylor (2000), section 7.6: with the augmented kern
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.gram.gram import ROW_TILE
 from widemargin.linalg.arrays import Vector
+from widemargin.monitor import clock
 from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
@@ -62,7 +61,7 @@ def walk(
     watch: Watch | None = None,
 ) -> tuple[Vector, list[float], Status]:
     """Make passes over the samples from zero coefficients: batch steps, or single steps in the order drawn by `rng`."""
-    started = time.perf_counter()
+    started = clock.now()
     beta, size, tiles = np.zeros(len(y)), float(np.linalg.norm(y)), system.tiles(0.0)
     errors: list[float] = []
     if size == 0.0:
@@ -78,7 +77,7 @@ def walk(
                 else:
                     relative = sweep(system, rng.permutation(len(y)), y, beta, rate, noise) / size
             errors.append(relative)
-            seconds = time.perf_counter() - started
+            seconds = clock.now() - started
             if watch is not None:
                 watch(Iteration(relative, rule.tol, n_support=len(y), seconds=seconds, iterate=beta.copy))
             if relative <= rule.tol:

@@ -23,7 +23,6 @@ Ends     when r'M^-1 r is small enough for every right-hand side; at max_iter, a
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -31,6 +30,7 @@ import numpy as np
 
 from widemargin.gram.tiles import KernelTiles
 from widemargin.linalg.arrays import Matrix, Vector
+from widemargin.monitor import clock
 from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.status import Status
 from widemargin.solvers.kernel_system.preconditioner import Preconditioner
@@ -109,7 +109,7 @@ def descend(
                 break
             if enough or step >= max_iter:
                 break
-            if time.perf_counter() > deadline:
+            if clock.now() > deadline:
                 status = Status.TIME_LIMIT
                 break
             if waited > PATIENCE:

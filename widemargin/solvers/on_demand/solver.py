@@ -13,7 +13,6 @@ See      Joachims (1999) for decomposition; Wen et al. (2018), ThunderSVM, and o
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from widemargin.gram.full import FullGram
 from widemargin.gram.gram import Gram
+from widemargin.monitor import clock
 from widemargin.monitor.interrupt import StopRequested, status_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
@@ -61,7 +61,7 @@ class BlockSolver:
         self.state, self.stopping, self.tuning = state, stopping, tuning
         self.deadline = stopping.deadline() if deadline is None else deadline
         self.aim = stopping.tol if aim is None else aim
-        self.began, self.rows_before = time.perf_counter(), gram.rows_computed
+        self.began, self.rows_before = clock.now(), gram.rows_computed
         self.is_single = len(dual) <= tuning.single
         self.inner = InnerSolver(tuning, gram.n_threads)
         may_shrink = dual.is_plain and stopping.criterion == "kkt" and not len(dual.hard)
@@ -120,7 +120,7 @@ class BlockSolver:
             iterations=self.iterations,
             rounds=self.rounds,
             rows_computed=state.gram.rows_computed - self.rows_before,
-            seconds=time.perf_counter() - self.began,
+            seconds=clock.now() - self.began,
             error=state.error,
         )
 
@@ -149,7 +149,7 @@ class BlockSolver:
             return Status.STALLED
         if 0 <= stop.max_iter <= self.iterations:
             return Status.MAX_ITER
-        return Status.TIME_LIMIT if time.perf_counter() >= self.deadline else None
+        return Status.TIME_LIMIT if clock.now() >= self.deadline else None
 
     def improve(
         self, working_set: NDArray[np.int64], f: NDArray, thresholds: NDArray, moved_before: NDArray[np.bool_]
@@ -246,7 +246,7 @@ class BlockSolver:
             n_support=int(np.count_nonzero(state.beta)),
             n_free=int(thresholds[:, 3].sum()),
             rows_computed=state.gram.rows_computed,
-            seconds=time.perf_counter() - self.began,
+            seconds=clock.now() - self.began,
             point=lambda: (state.beta, state.Kb),
         )
 

@@ -18,11 +18,10 @@ See      Gill, Murray & Wright (1981), chapter 5; Burges (1998) for its use in S
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.monitor import clock
 from widemargin.problems.optimality import free_of, scan_groups
 from widemargin.solvers.reference.passes import Run, Vector
 from widemargin.solvers.reference.working_set import WorkingSet, slopes_of
@@ -139,7 +138,7 @@ def minimise(at: WorkingSet, run: Run, threshold: float) -> int:
             if not face.release(RELEASE_SHARE * tol):
                 return steps + 1
             restart = True
-        if time.perf_counter() >= run.deadline:  # it may take longer than the remaining time
+        if clock.now() >= run.deadline:  # it may take longer than the remaining time
             return steps + 1
     return most_steps
 

@@ -13,7 +13,6 @@ Point    (beta, F = K b) is one attribute and changes at once, so that an interr
 from __future__ import annotations
 
 import re
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Generator
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from numpy.typing import NDArray
 
 from widemargin.gram.gram import Gram
 from widemargin.linalg.arrays import Vector
+from widemargin.monitor import clock
 from widemargin.monitor.interrupt import status_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
@@ -57,7 +57,7 @@ class Run:
         self, dual: SignedDual, gram: Gram, stopping: Stopping, start: NDArray | None, function: NDArray | None
     ) -> None:
         self.dual, self.gram, self.stopping = dual, gram, stopping
-        self.began = time.perf_counter()
+        self.began = clock.now()
         self.deadline = stopping.deadline()
         self.iterations = self.rounds = 0
         self.seen: tuple[float, float] | None = None
@@ -107,7 +107,7 @@ class Run:
         """Return MAX_ITER or TIME_LIMIT if that budget is used up, else None."""
         if self.steps_left() == 0:
             return Status.MAX_ITER
-        return Status.TIME_LIMIT if time.perf_counter() >= self.deadline else None
+        return Status.TIME_LIMIT if clock.now() >= self.deadline else None
 
     def measure(self) -> tuple[float, float]:
         """Return violation and objective: as found during the pass if the algorithm keeps no F, else exact values."""
@@ -154,7 +154,7 @@ class Run:
             rounds=self.rounds,
             n_support=int(np.count_nonzero(self.beta)),
             n_free=int(np.count_nonzero(self.free())),
-            seconds=time.perf_counter() - self.began,
+            seconds=clock.now() - self.began,
             point=lambda: (self.beta, self.Kb),
         )
 
@@ -235,7 +235,7 @@ class ReferenceSolver(ABC):
             iterations=run.iterations,
             rounds=run.rounds,
             rows_computed=gram.rows_computed - rows_before,
-            seconds=time.perf_counter() - run.began,
+            seconds=clock.now() - run.began,
         )
 
     __call__ = solve
@@ -266,7 +266,7 @@ class ReferenceSolver(ABC):
                     if next(passes) is PASS:
                         break
                     if watch is not None:
-                        watch(replace(now, iterations=run.iterations, seconds=time.perf_counter() - run.began))
+                        watch(replace(now, iterations=run.iterations, seconds=clock.now() - run.began))
             except StopIteration as end:
                 return self._judge(run, previous, end.value)
             run.rounds += 1

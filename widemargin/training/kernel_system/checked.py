@@ -7,7 +7,6 @@ The formulas are in certificate/system_bounds.py; system.py finds the solutions.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,6 +32,7 @@ from widemargin.gram.tiles import KernelTiles, bounded_cross_product, cross_bloc
 from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel
 from widemargin.linalg.arrays import Matrix, Vector
+from widemargin.monitor import clock
 from widemargin.monitor.status import Status
 from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas
 from widemargin.solvers.kernel_system.preconditioner import PartialFactor, Preconditioner
@@ -202,7 +202,7 @@ class CheckedSystem:
             history=np.array(found.history, float).reshape(-1, 2),
             rounding=largest_of(over(residual.error.max(axis=0, initial=0.0), scale)),
             is_psd=is_psd,
-            seconds=time.perf_counter() - started,
+            seconds=clock.now() - started,
         )
         about = computed if is_psd else over(lengths(residual.value), norms)
         bent = not is_psd and bool((residual.curvature < 0.0).any() or (self.diagonal < 0.0).any())

@@ -14,7 +14,6 @@ finish in the time of a Cholesky factor; where a factor does not fit into memory
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,13 +23,17 @@ from widemargin.gram.gram import symmetric_block
 from widemargin.gram.tiles import KernelTiles
 from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.linalg.cholesky import NotPositiveDefinite, factor_in_place, solve_factored
+from widemargin.monitor import clock
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
+from widemargin.monitor.stopping import Stopping
+from widemargin.monitor.time_limit import EndInTime
 from widemargin.parallel.tiles import single_threaded_blas
 from widemargin.solvers.kernel_system.conjugate_gradient import MOST_STEPS, ShiftedKernel, descend
 from widemargin.training.kernel_system.checked import CheckedSystem, Found, Solved, SystemRule
 
 SOLVERS = ("auto", "cholesky", "cg")
+RESIDUAL_COST = 2.0  # of the certificate's residual, with its error bound, relative to a product of the same values
 ENDED_BY_THE_USER = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED)
 AS_GOOD_AS_A_FACTOR = (Status.OPTIMAL, Status.UNDECIDED, *ENDED_BY_THE_USER)
 
@@ -122,7 +125,7 @@ class KernelSystem(CheckedSystem):
         self, noise: Vector, targets: Matrix, rule: SystemRule, solver: str = "auto", watch: Watch | None = None
     ) -> Solved:
         """Solve for the targets (n, m); a singular or indefinite matrix raises NotPositiveDefinite."""
-        started = time.perf_counter()
+        started = clock.now()
         fits = self.factor_fits()
         singular = noise.min() <= TUNING.tiny_noise * max(float(self.diagonal.max(initial=0.0)), np.finfo(float).tiny)
         direct = solver == "cholesky" or (solver == "auto" and (len(self) <= TUNING.direct or (singular and fits)))
@@ -158,7 +161,7 @@ class KernelSystem(CheckedSystem):
                 f"The kernel matrix is singular or indefinite ({why}), and {len(self)} samples are too many for a "
                 "solution of least squares: raise alpha, or use another kernel (rbf is always valid)."
             ) from why
-        started = time.perf_counter()
+        started = clock.now()
         K = self.matrix()
         K[np.diag_indices_from(K)] += noise
         values, vectors = np.linalg.eigh(K)
@@ -188,19 +191,26 @@ class KernelSystem(CheckedSystem):
         history: list[tuple[float, float]] = []
         begin, steps = error.copy(), 0
 
+        def price(_: Iteration) -> float:
+            """Seconds of the residual: a product with stored values, or one for which they are evaluated again."""
+            return RESIDUAL_COST * (in_time.longest if tiles.dtype == np.float32 else in_time.round)
+
+        left = None if rule.time_limit is None else deadline - clock.now()
+        in_time = EndInTime(Stopping(rule.tol, time_limit=left), price, watch)
+
         def look(step: int, lower: Vector, errors: Vector, found: Matrix) -> bool:
             """Report a step; return True if, at the current rate of convergence, a factor is cheaper."""
-            if watch is not None:
+            if watch is not None or rule.time_limit is not None:
                 reached = rule.tol * float(np.sqrt(np.max(errors / np.where(goal > 0, goal, np.inf), initial=0.0)))
                 upper = lower + np.maximum(errors, 0.0)
-                watch(
+                in_time(
                     Iteration(
                         violation=reached,
                         tol=rule.tol,
                         iterations=steps + step,
                         rounds=steps + step,
                         n_support=len(noise),
-                        seconds=time.perf_counter() - started,
+                        seconds=clock.now() - started,
                         bounds=(float(lower[0]), float(upper[0])),
                         iterate=lambda: coefficients + found,
                     )
