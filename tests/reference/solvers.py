@@ -34,6 +34,7 @@ PAIRS = {
 }
 GENERAL = {
     "gradient": Gradient(),
+    "gradient-band": Gradient(band=1.0),
     "chunking": Chunking(10),
     "osuna": Osuna(size=16, exchange=8),
     "qp": QuadraticProgramme(),
@@ -45,6 +46,7 @@ SINGLES = {
     "adatron-violators": Adatron("violators"),
     "adatron-nonbound": Adatron("nonbound"),
     "adatron-ascending": Adatron("ascending"),
+    "adatron-gap": Adatron("gap"),
     "coordinate-cyclic": Coordinate(),
     "coordinate-random": Coordinate("random"),
     "coordinate-greedy": Coordinate("greedy"),

@@ -43,7 +43,7 @@ def test_two_multipliers_at_a_time(name, machine, kernel):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("name", [name for name in GENERAL if name != "gradient"])
+@pytest.mark.parametrize("name", [name for name in GENERAL if not name.startswith("gradient")])
 def test_solvers_of_every_machine(name, machine):
     needs(name)
     check(GENERAL[name], *small_problem(machine))
@@ -60,10 +60,11 @@ def test_solvers_of_every_machine_on_other_kernels(name, machine, kernel):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_gradient_ascent(machine):
-    check(GENERAL["gradient"], *small_problem(machine, n=20), tol=1e-2)
+@pytest.mark.parametrize("name", ["gradient", "gradient-band"])
+def test_gradient_ascent(name, machine):
+    check(GENERAL[name], *small_problem(machine, n=20), tol=1e-2)
     if machine in NO_SUM:
-        check(GENERAL["gradient"], *small_problem(machine, fixed=True), tol=1e-2)
+        check(GENERAL[name], *small_problem(machine, fixed=True), tol=1e-2)
 
 
 @pytest.mark.parametrize("machine", NO_SUM)
