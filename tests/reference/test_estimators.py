@@ -23,14 +23,15 @@ X, Y = make_classification(120, 5, random_state=3, class_sep=0.8)
 def test_svc_by_name(name):
     if name == "qp":
         pytest.importorskip("clarabel")
-    reference = SVC(tol=1e-6).fit(X, Y)
+    loss = "squared_hinge" if name == "nearest-points" else "hinge"
+    reference = SVC(tol=1e-6, loss=loss).fit(X, Y)
     fixed = getattr(solver_named(name), "fixed_bias", False)
     if name == "perceptron":
         with pytest.warns(ConvergenceWarning, match="ended by its own rule|used up max_iter"):
             machine = SVC(solver=name, C=100.0).fit(X, Y)
         assert not machine.certificate_.holds and machine.score(X, Y) > 0.7
         return
-    machine = SVC(solver=name, tol=1e-3).fit(X, Y)
+    machine = SVC(solver=name, tol=1e-3, loss=loss).fit(X, Y)
     assert machine.status_ is Status.OPTIMAL and machine.certificate_.holds
     if not fixed:
         assert machine.certificate_.dual == pytest.approx(reference.certificate_.dual, rel=1e-4)

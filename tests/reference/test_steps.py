@@ -21,6 +21,8 @@ from widemargin.solvers.reference import (
     FixedThreshold,
     Gradient,
     Keerthi,
+    Multiplicative,
+    NearestPoints,
     Perceptron,
     Platt,
     Simplified,
@@ -29,6 +31,7 @@ from widemargin.solvers.reference import (
 from widemargin.solvers.reference.adatron import above_mean, gap_contributions
 from widemargin.solvers.reference.conjugate_gradient import minimise
 from widemargin.solvers.reference.gradient import project
+from widemargin.solvers.reference.multiplicative import rescale
 from widemargin.solvers.reference.pair_move import Multiplier, pair_move
 from widemargin.solvers.reference.passes import Run
 from widemargin.solvers.reference.qp import QuadraticProgramme, matrices
@@ -364,6 +367,43 @@ def test_a_band_closes_and_every_point_of_the_run_keeps_the_sum():
     for wrong in ({"band": -1.0}, {"band": 1.0, "shrink": 1.0}):
         with pytest.raises(ValueError, match="must be 0 .the sum is kept.|must lie between 0 and 1"):
             Gradient(**wrong)
+
+
+def test_the_nearest_points_of_two_triangles():
+    """(1, 0) and the middle of the edge x = -1: the margin lies halfway, |z| = 2 is its width."""
+    X = np.array([[1.0, 0.0], [3.0, 1.0], [3.0, -1.0], [-1.0, 2.0], [-1.0, -2.0], [-4.0, 0.0]])
+    y = np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
+    solution = NearestPoints().solve(hinge(y, np.full(6, np.inf)), FullGram(X @ X.T), Stopping(tol=1e-9))
+    np.testing.assert_allclose(solution.beta, [0.5, 0.0, 0.0, -0.25, -0.25, 0.0], atol=1e-9)  # 2 a / |z|^2
+    np.testing.assert_allclose(X.T @ solution.beta, [1.0, 0.0], atol=1e-9)
+    assert solution.thresholds[0] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_hulls_that_meet_have_no_margin():
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    dual = hinge(np.array([1.0, 1.0, -1.0, -1.0]), np.full(4, np.inf))
+    for solver in (NearestPoints(), Multiplicative()):
+        assert solver.solve(dual, FullGram(X @ X.T), Stopping(tol=1e-6)).status is Status.UNBOUNDED
+
+
+def test_a_multiplicative_step_has_the_least_entropy(rng):
+    """b exp(-rate (f - r)) minimises rate f'b + sum |b| log(|b| / |b_old|) - |b| on the box and the sum."""
+    dual, _ = small_problem("hinge", n=12)
+    side = np.where(dual.upper > 0, 1.0, -1.0)
+    old, _ = rescale(dual, 0.3 * side, rng.normal(size=12))
+    exponent = rng.normal(size=12)
+    new, levels = rescale(dual, old, exponent)
+    assert new.sum() == pytest.approx(0.0, abs=1e-12) and np.all(new * side > 0) and np.abs(new).max() <= 3.0
+    inside = np.abs(new) < 3.0
+    np.testing.assert_allclose(np.log(new / old)[inside], (side * (exponent + levels[0]))[inside], atol=1e-9)
+
+
+def test_machines_that_the_new_solvers_refuse():
+    with pytest.raises(ValueError, match="keeps the sign of every multiplier"):
+        Multiplicative().check(small_problem("epsilon_insensitive")[0])
+    for machine in ("hinge", "epsilon_insensitive", "nu_classification", "one_class"):
+        with pytest.raises(ValueError, match="use SVC with C=inf, or with loss='squared_hinge'"):
+            NearestPoints().check(small_problem(machine)[0])
 
 
 @pytest.mark.parametrize("machine", ["hinge", "squared_hinge", "epsilon_insensitive", "nu_classification", "one_class"])
