@@ -5,7 +5,7 @@ Karush-Kuhn-Tucker conditions are printed, and the margin is drawn against the n
 
     python examples/exercise_1_gradient_ascent.py [FOLDER FOR THE PICTURE]
 
-See  Cristianini & Shawe-Taylor (2000), section 7.7, exercise 1; Table 7.1; Remarks 7.6 and 7.8.
+See  Cristianini & Shawe-Taylor (2000), section 7.7, exercise 1; Table 7.1; Remarks 7.2, 7.6 and 7.8.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ ORDERS = {
     "violators only": Adatron("violators"),
     "non-bound first": Adatron("nonbound"),
     "ascending alpha": Adatron("ascending"),
+    "largest share of the gap": Adatron("gap"),
     "random": Coordinate("random"),
 }
 

@@ -38,7 +38,7 @@ from widemargin.models.expansion import Expansion
 from widemargin.models.multiclass import read_out, two_class_problems
 from widemargin.problems import SignedDual
 from widemargin.problems.classification import box_of, fill_up, largest_nu
-from widemargin.problems.fixed_bias import safe_tau, without_bias
+from widemargin.problems.fixed_bias import tau_of, without_bias
 from widemargin.problems.warm_start import SAME
 from widemargin.solvers import solver_named
 
@@ -75,8 +75,9 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
     check_is_fitted(model)
     kernel, data = _read(model, X, y, sample_weight, needs_targets=machine != "OneClassSVM")
     samples, tau2 = kernel.prepare(data.X, np.float64), None
-    if machine in ("SVC", "SVR") and getattr(solver_named(getattr(model, "solver", "auto")), "fixed_bias", False):
-        tau2 = safe_tau(kernel.diag(samples)) ** 2
+    solve = solver_named(getattr(model, "solver", "auto"))
+    if machine in ("SVC", "SVR") and getattr(solve, "fixed_bias", False):
+        tau2 = tau_of(solve, kernel.diag(samples)) ** 2
         kernel = kernel + tau2
         samples = kernel.prepare(data.X, np.float64)
     fitted = _Fitted(machine, model, kernel, data, samples, float(model.tol if tol is None else tol), tau2)

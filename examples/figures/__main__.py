@@ -14,7 +14,17 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from PIL import Image
 
-from examples.figures import bishop_7_2, cs229_margins, gallery, marsland_8_7, marsland_8_8, marsland_8_9
+from examples.figures import (
+    bishop_4,
+    bishop_7_2,
+    cs229_ascent,
+    cs229_margins,
+    gallery,
+    marsland_8_7,
+    marsland_8_8,
+    marsland_8_9,
+    marsland_8_10,
+)
 from widemargin.plots.palette import ON_DARK, ON_LIGHT
 
 FIGURES: dict[str, Callable[[], Any]] = {
@@ -22,7 +32,11 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "marsland-8-8-polynomial": marsland_8_8.draw_polynomial,
     "marsland-8-8-gaussian": marsland_8_8.draw_gaussian,
     "marsland-8-9": marsland_8_9.draw,
+    "marsland-8-10": marsland_8_10.draw,
     "cs229-margins": cs229_margins.draw,
+    "cs229-ascent": cs229_ascent.draw,
+    "bishop-4-1": bishop_4.draw_geometry,
+    "bishop-4-2": bishop_4.draw_classes,
     "bishop-7-2": bishop_7_2.draw,
     **{f"plots-{name}": draw for name, draw in gallery.PICTURES.items()},
 }

@@ -64,3 +64,18 @@ def test_bounds_close_in_on_the_truth(capsys):
 def test_the_demo_can_be_loaded():
     """It is the first thing a newcomer runs: every name it imports must be there."""
     assert callable(import_module("examples.demo").main)
+
+
+@pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
+def test_wine_and_yeast(capsys, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"NAME_{i}  " + "  ".join(f"{v:.2f}" for v in rng.random(8) + i % 2) + f"  C{i % 2}" for i in range(40)]
+    (tmp_path / "yeast.data").write_text("\n".join(lines) + "\n")
+    module = import_module("examples.wine_and_yeast")
+    found = module.main(str(tmp_path), repeats=1)
+    assert set(found) == {"wine", "yeast"} and min(found["wine"].values()) > 0.93
+    assert found["yeast"]["SVC, Gaussian"] > 0.9
+    assert "yeast: 40 samples, 8 features, 2 classes" in capsys.readouterr().out
+    (tmp_path / "yeast.data").write_text("too short\n")
+    with pytest.raises(ValueError, match="line 1 must be a name, eight numbers and a class"):
+        module.read_yeast(tmp_path / "yeast.data")

@@ -10,7 +10,17 @@ import pytest
 matplotlib.use("Agg")
 
 from examples.figures import __main__ as figures  # noqa: E402  (the backend without a screen must be chosen first)
-from examples.figures import bishop_7_2, cs229_margins, gallery, marsland_8_7, marsland_8_8, marsland_8_9  # noqa: E402
+from examples.figures import (  # noqa: E402
+    bishop_4,
+    bishop_7_2,
+    cs229_ascent,
+    cs229_margins,
+    gallery,
+    marsland_8_7,
+    marsland_8_8,
+    marsland_8_9,
+    marsland_8_10,
+)
 from widemargin import margins  # noqa: E402
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -65,7 +75,43 @@ def test_bishop_the_hard_margin_is_one_and_nu_bounds_the_support_vectors():
     assert np.mean(soft.predict(X_over) != y_over) <= 0.35 <= len(soft.support_) / len(X_over)
 
 
-@pytest.mark.parametrize("name", ["cs229-margins", "marsland-8-7", "marsland-8-9", "bishop-7-2", "plots-kkt"])
+def test_bishop_votes_leave_regions_to_nobody_and_classes_keep_their_own():
+    X, y = bishop_4.three_classes()
+    line = np.linspace(-bishop_4.REACH, bishop_4.REACH, 61)
+    at = np.column_stack([each.ravel() for each in np.meshgrid(line, line)])
+    for pairs in (False, True):
+        assert np.any(bishop_4.votes(X, y, at, pairs)[0] < 0)
+        assert np.mean(bishop_4.votes(X, y, X, pairs)[0] == y) > 0.9
+
+
+def test_cs229_every_step_is_parallel_to_an_axis_and_the_pair_ends_at_h():
+    path = cs229_ascent.path()
+    assert path[0].tolist() == [2.0, -2.0]
+    assert np.all((np.diff(path, axis=0) == 0).sum(axis=1) == 1)
+    assert np.linalg.norm(path[-1] - cs229_ascent.MAXIMUM) < 0.2
+    at = cs229_ascent.pair()
+    assert at["clipped"].tolist() == pytest.approx([cs229_ascent.C, at["H"]])
+    assert at["free"][1] > at["H"] and at["free"][0] - at["free"][1] == pytest.approx(at["zeta"])
+
+
+def test_marsland_errors_below_epsilon_cost_nothing():
+    e = marsland_8_10.EPSILON
+    assert marsland_8_10.losses(np.array([-e, 0.0, e, e + 1.0]))["epsilon-insensitive"].tolist() == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cs229-margins",
+        "cs229-ascent",
+        "marsland-8-7",
+        "marsland-8-9",
+        "bishop-4-1",
+        "bishop-4-2",
+        "bishop-7-2",
+        "plots-kkt",
+    ],
+)
 def test_figures_are_written(name, tmp_path, capsys, monkeypatch):
     for setting, value in {"FINEST_GRID": 40, "COARSEST_GRID": 40}.items():  # a rough drawing is enough here
         monkeypatch.setattr(f"widemargin.plots.evaluation.{setting}", value)

@@ -21,7 +21,7 @@ def problem(n=200, d=3, m=1, seed=0):
     return X, np.sin(X[:, :1]) + 0.1 * rng.normal(size=(n, m)), rng.uniform(0.01, 0.3, n)
 
 
-@pytest.mark.parametrize("solver", ["cholesky", "cg", "auto"])
+@pytest.mark.parametrize("solver", ["cholesky", "cg", "plain-cg", "auto"])
 @pytest.mark.parametrize("kernel", [Gaussian(0.5), Laplacian(0.3), Linear()], ids=str)
 def test_all_ways_reach_the_dense_solution(kernel, solver):
     X, y, noise = problem(m=3)
@@ -34,6 +34,33 @@ def test_all_ways_reach_the_dense_solution(kernel, solver):
     Q = np.einsum("ij,ij->j", y, exact)
     assert (solved.certificate.lower <= Q * (1 + 1e-12)).all()
     assert (solved.certificate.upper >= Q * (1 - 1e-12)).all()
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7])
+def test_plain_conjugate_gradients_are_those_of_table_7_3(steps):
+    """The table, written out, with unequal noise too; and the bounds hold without a preconditioner."""
+    X, y, noise = problem()
+    C = Gaussian(0.5)(X) + np.diag(noise)
+    alpha, g = np.zeros(len(X)), y[:, 0].copy()
+    h = g.copy()
+    for _ in range(steps):
+        length = (g @ g) / (g @ C @ h)
+        alpha, new = alpha + length * h, g - length * C @ h
+        h, g = new + (new @ new) / (g @ g) * h, new
+    solved = KernelSystem(Gaussian(0.5), X).solve(noise, y, SystemRule(1e-12, max_iter=steps), "plain-cg")
+    np.testing.assert_allclose(solved.coefficients[:, 0], alpha, rtol=1e-7, atol=1e-9)
+    certificate, Q = solved.certificate, float(y[:, 0] @ np.linalg.solve(C, y[:, 0]))
+    assert certificate.iterations == steps and certificate.rank == 0 and certificate.status is Status.MAX_ITER
+    assert (certificate.history[:, 0] <= Q).all() and (certificate.history[:, 1] >= Q).all()
+    assert certificate.lower[0] <= Q <= certificate.upper[0]
+
+
+def test_a_preconditioner_saves_steps():
+    X, y, noise = problem()
+    steps = {
+        s: KernelSystem(Gaussian(0.5), X).solve(noise, y, SystemRule(1e-8), s).iterations for s in ("cg", "plain-cg")
+    }
+    assert steps["cg"] < 0.5 * steps["plain-cg"]
 
 
 @given(

@@ -46,7 +46,7 @@ def test_kernels_of_histograms(rng, kernel):
     np.testing.assert_allclose(KernelRidge(**parameters).fit(X, y).predict(X), theirs.predict(X), rtol=1e-8)
 
 
-@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+@pytest.mark.parametrize("solver", ["cholesky", "cg", "plain-cg"])
 def test_a_penalty_for_each_target(data, solver):
     X, Y, new = data
     alphas = np.array([0.1, 3.0])
@@ -56,7 +56,7 @@ def test_a_penalty_for_each_target(data, solver):
     assert len(ours.certificates_) == 2
 
 
-@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+@pytest.mark.parametrize("solver", ["cholesky", "cg", "plain-cg"])
 def test_weights_are_repetitions_and_theirs(data, rng, solver):
     X, Y, new = data
     weight = rng.integers(0, 4, len(X)).astype(float)

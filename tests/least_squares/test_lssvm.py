@@ -23,7 +23,7 @@ def dense_machine(K, y, ridge):
     return float(x[0]), x[1:].astype(float)
 
 
-@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+@pytest.mark.parametrize("solver", ["cholesky", "cg", "plain-cg"])
 def test_regression_is_the_bordered_system(rng, solver):
     X = rng.normal(size=(150, 3))
     y = 5.0 + np.sin(X[:, 0]) + 0.1 * rng.normal(size=150)
@@ -85,7 +85,7 @@ def test_an_indefinite_kernel_is_refused_with_advice(rng):
         LSSVC(kernel=Sigmoid(1.0, -3.0), C=1e6).fit(X, y)
 
 
-@pytest.mark.parametrize("solver", ["cholesky", "cg"])
+@pytest.mark.parametrize("solver", ["cholesky", "cg", "plain-cg"])
 def test_samples_without_any_feature_leave_the_mean(solver):
     model = LSSVR(kernel="linear", solver=solver).fit(np.zeros((6, 2)), np.arange(6.0))
     np.testing.assert_allclose(model.predict(np.ones((2, 2))), 2.5, rtol=1e-9)

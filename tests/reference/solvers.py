@@ -16,6 +16,8 @@ from widemargin.solvers.reference import (
     FixedThreshold,
     Gradient,
     Keerthi,
+    Multiplicative,
+    NearestPoints,
     Osuna,
     Platt,
     QuadraticProgramme,
@@ -23,6 +25,7 @@ from widemargin.solvers.reference import (
 )
 
 ONE_SUM = ("hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive", "one_class")
+SIGNED = ("hinge", "squared_hinge", "nu_classification", "nu_regression", "one_class")
 NO_SUM = ("hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive")
 
 #: Solvers of machines with one equality constraint, and of all machines.
@@ -34,6 +37,7 @@ PAIRS = {
 }
 GENERAL = {
     "gradient": Gradient(),
+    "gradient-band": Gradient(band=1.0),
     "chunking": Chunking(10),
     "osuna": Osuna(size=16, exchange=8),
     "qp": QuadraticProgramme(),
@@ -45,11 +49,15 @@ SINGLES = {
     "adatron-violators": Adatron("violators"),
     "adatron-nonbound": Adatron("nonbound"),
     "adatron-ascending": Adatron("ascending"),
+    "adatron-gap": Adatron("gap"),
     "coordinate-cyclic": Coordinate(),
     "coordinate-random": Coordinate("random"),
     "coordinate-greedy": Coordinate("greedy"),
 }
-ALL = {**PAIRS, **GENERAL, **SINGLES}
+#: Solvers of machines whose multipliers have one sign each, and of two classes without a box.
+ONE_SIGN = {"multiplicative": Multiplicative()}
+NO_BOX = {"nearest-points": NearestPoints()}
+ALL = {**PAIRS, **GENERAL, **SINGLES, **ONE_SIGN}
 
 
 def small_problem(machine: str, kernel: str = "rbf", n: int = 40, fixed: bool = False, seed: int = 5) -> tuple:
@@ -64,6 +72,15 @@ def small_problem(machine: str, kernel: str = "rbf", n: int = 40, fixed: bool = 
 def suited(name: str, dual: SignedDual) -> SignedDual:
     """The machine as a solver takes it: without the constraint for those that move one multiplier at a time."""
     return replace(dual, n_groups=0) if name in SINGLES else dual
+
+
+def takes(name: str, dual: SignedDual) -> bool:
+    """Whether a solver takes the machine."""
+    try:
+        ALL[name].check(suited(name, dual))
+    except ValueError:
+        return False
+    return True
 
 
 def needs(name: str) -> None:

@@ -4,14 +4,16 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
 
-from widemargin import SVC, SVR, NuSVC, OneClassSVM
+from widemargin import SVC, SVR, NuSVC, OneClassSVM, verify
 from widemargin.monitor.status import Status
 from widemargin.solvers import REFERENCE, solve_blocks, solver_named
-from widemargin.solvers.reference import Adatron, Chunking, Platt
+from widemargin.solvers.reference import Adatron, Chunking, Coordinate, FixedThreshold, Platt
 from widemargin.training.trace import Trace
 
 X, Y = make_classification(120, 5, random_state=3, class_sep=0.8)
@@ -21,14 +23,15 @@ X, Y = make_classification(120, 5, random_state=3, class_sep=0.8)
 def test_svc_by_name(name):
     if name == "qp":
         pytest.importorskip("clarabel")
-    reference = SVC(tol=1e-6).fit(X, Y)
+    loss = "squared_hinge" if name == "nearest-points" else "hinge"
+    reference = SVC(tol=1e-6, loss=loss).fit(X, Y)
     fixed = getattr(solver_named(name), "fixed_bias", False)
     if name == "perceptron":
         with pytest.warns(ConvergenceWarning, match="ended by its own rule|used up max_iter"):
             machine = SVC(solver=name, C=100.0).fit(X, Y)
         assert not machine.certificate_.holds and machine.score(X, Y) > 0.7
         return
-    machine = SVC(solver=name, tol=1e-3).fit(X, Y)
+    machine = SVC(solver=name, tol=1e-3, loss=loss).fit(X, Y)
     assert machine.status_ is Status.OPTIMAL and machine.certificate_.holds
     if not fixed:
         assert machine.certificate_.dual == pytest.approx(reference.certificate_.dual, rel=1e-4)
@@ -49,6 +52,59 @@ def test_a_fixed_bias_is_that_of_the_augmented_kernel():
     weights = np.append(machine.coef_[0], machine.intercept_[0] / np.sqrt(tau2))
     primal = 0.5 * weights @ weights + 0.1 * hinge_losses.sum()
     assert primal == pytest.approx(machine.certificate_.dual, rel=1e-4)
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.5, 2.0])
+@pytest.mark.parametrize("solver", [Adatron, Coordinate, FixedThreshold])
+def test_tau_is_a_free_choice(solver, tau):
+    """The machine is that of the kernel K + tau^2 without constraint, as a generic minimiser finds it."""
+    machine = SVC(solver=solver(tau=tau), gamma=0.2, tol=1e-5).fit(X, Y)
+    beta = np.zeros(len(X))
+    beta[machine.support_] = machine.dual_coef_[0]
+    assert machine.intercept_[0] == pytest.approx(tau**2 * beta.sum(), rel=1e-9, abs=1e-12)
+    sign = np.where(Y == 1, 1.0, -1.0)
+    Q = np.outer(sign, sign) * (rbf_kernel(X, gamma=0.2) + tau**2)
+    dual = lambda a: (0.5 * a @ Q @ a - a.sum(), Q @ a - 1.0)  # noqa: E731
+    best = minimize(dual, np.zeros(len(X)), jac=True, bounds=[(0, 1)] * len(X))
+    assert -machine.certificate_.dual == pytest.approx(best.fun, rel=1e-4)
+    assert machine.certificate_.holds and verify(machine, X, Y).holds
+    trace = Trace()
+    traced = SVC(solver=trace.of(solver(tau=tau)), gamma=0.2, tol=1e-5).fit(X, Y)
+    np.testing.assert_array_equal(traced.dual_coef_, machine.dual_coef_)
+
+
+def test_adatron_with_a_rate_for_each_example():
+    """Table 7.1, written out: the same multipliers after each number of passes."""
+    rng = np.random.default_rng(0)
+    K = rbf_kernel(X, gamma=0.2) + 1.0
+    rates = rng.uniform(0.1, 0.9, len(X))  # K_ii = 2
+    sign, alpha = np.where(Y == 1, 1.0, -1.0), np.zeros(len(X))
+    for _ in range(3):
+        for i in range(len(X)):
+            alpha[i] = min(max(alpha[i] + rates[i] * (1.0 - sign[i] * (K[i] @ (alpha * sign))), 0.0), 1.0)
+    with pytest.warns(ConvergenceWarning):
+        machine = SVC(solver=Adatron(rates=rates, tau=1.0, max_passes=3), gamma=0.2).fit(X, Y)
+    beta = np.zeros(len(X))
+    beta[machine.support_] = machine.dual_coef_[0]
+    np.testing.assert_allclose(beta, alpha * sign, atol=1e-12)
+    machine = SVC(solver=Adatron(rates=rates, tau=1.0), gamma=0.2).fit(X, Y)
+    assert machine.certificate_.holds
+    assert clone(machine).solver == Adatron(rates=rates.tolist(), tau=1.0)
+
+
+def test_rates_that_are_too_large_end():
+    with pytest.warns(ConvergenceWarning):
+        machine = SVC(solver=Adatron(rates=50.0), gamma=0.2).fit(X, Y)
+    assert machine.status_ in (Status.STALLED, Status.MAX_ITER)
+
+
+def test_options_of_a_fixed_bias_that_are_wrong():
+    with pytest.raises(ValueError, match="tau must be 0 .no bias. or a positive number"):
+        Adatron(tau=-1.0)
+    with pytest.raises(ValueError, match="rates must be a positive number, or one for each example"):
+        Adatron(rates=[1.0, 0.0])
+    with pytest.raises(ValueError, match="rates has 3 numbers, and this problem has 120 examples"):
+        SVC(solver=Adatron(rates=[1.0, 1.0, 1.0])).fit(X, Y)
 
 
 def test_a_warm_start_goes_on_from_the_last_fit_with_fixed_bias_too():

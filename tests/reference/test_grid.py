@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from tests.oracles import MACHINES, values_at
-from tests.reference.solvers import GENERAL, NO_SUM, ONE_SUM, PAIRS, SINGLES, needs, small_problem
+from tests.reference.solvers import (
+    GENERAL,
+    NO_BOX,
+    NO_SUM,
+    ONE_SIGN,
+    ONE_SUM,
+    PAIRS,
+    SIGNED,
+    SINGLES,
+    needs,
+    small_problem,
+)
 from widemargin.certificate import certify_function
 from widemargin.gram import FullGram
 from widemargin.gram.scores import Scores
@@ -43,7 +54,7 @@ def test_two_multipliers_at_a_time(name, machine, kernel):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-@pytest.mark.parametrize("name", [name for name in GENERAL if name != "gradient"])
+@pytest.mark.parametrize("name", [name for name in GENERAL if not name.startswith("gradient")])
 def test_solvers_of_every_machine(name, machine):
     needs(name)
     check(GENERAL[name], *small_problem(machine))
@@ -60,16 +71,29 @@ def test_solvers_of_every_machine_on_other_kernels(name, machine, kernel):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_gradient_ascent(machine):
-    check(GENERAL["gradient"], *small_problem(machine, n=20), tol=1e-2)
+@pytest.mark.parametrize("name", ["gradient", "gradient-band"])
+def test_gradient_ascent(name, machine):
+    check(GENERAL[name], *small_problem(machine, n=20), tol=1e-2)
     if machine in NO_SUM:
-        check(GENERAL["gradient"], *small_problem(machine, fixed=True), tol=1e-2)
+        check(GENERAL[name], *small_problem(machine, fixed=True), tol=1e-2)
 
 
 @pytest.mark.parametrize("machine", NO_SUM)
 @pytest.mark.parametrize("name", SINGLES)
 def test_one_multiplier_at_a_time(name, machine):
     check(SINGLES[name], *small_problem(machine, fixed=True))
+
+
+@pytest.mark.parametrize("machine", SIGNED)
+def test_multiplicative_updates(machine):
+    check(ONE_SIGN["multiplicative"], *small_problem(machine))
+    if machine in NO_SUM:
+        check(ONE_SIGN["multiplicative"], *small_problem(machine, n=20, fixed=True), tol=1e-2)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_nearest_points_of_the_hulls(kernel):
+    check(NO_BOX["nearest-points"], *small_problem("squared_hinge", kernel))
 
 
 @pytest.mark.parametrize("name", ["platt", "keerthi", "keerthi-gain", "chunking", "osuna", "qp"])
@@ -85,7 +109,9 @@ def test_fine_tolerances(name, machine):
     assert solution.objective == pytest.approx(best.objective, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["platt", "keerthi", "simplified", "chunking", "osuna", "qp"])
+@pytest.mark.parametrize(
+    "name", ["platt", "keerthi", "simplified", "chunking", "osuna", "qp", "multiplicative", "nearest-points"]
+)
 def test_hard_margin(name):
     needs(name)
     rng = np.random.default_rng(3)
@@ -94,7 +120,7 @@ def test_hard_margin(name):
     X[:, 0] += y
     from widemargin.problems import hinge
 
-    check({**PAIRS, **GENERAL}[name], hinge(y, np.full(30, np.inf)), X @ X.T)
+    check({**PAIRS, **GENERAL, **ONE_SIGN, **NO_BOX}[name], hinge(y, np.full(30, np.inf)), X @ X.T)
 
 
 @pytest.mark.parametrize("name", [*PAIRS, "chunking", "osuna"])
@@ -106,11 +132,11 @@ def test_a_start_at_the_optimum_takes_no_step(name):
     np.testing.assert_array_equal(solution.beta, best.beta)
 
 
-@pytest.mark.parametrize("name", [*PAIRS, "chunking", "osuna"])
+@pytest.mark.parametrize("name", [*PAIRS, *NO_BOX, "chunking", "osuna"])
 def test_a_warm_start_is_used(name):
     """From an answer of coarse tolerance, far fewer steps are left than from zero."""
     dual, K = small_problem("squared_hinge", n=60)
-    solver = {**PAIRS, **GENERAL}[name]
+    solver = {**PAIRS, **GENERAL, **NO_BOX}[name]
     coarse = solve_blocks(dual, FullGram(K), Stopping(tol=2e-3))
     cold = solver.solve(dual, FullGram(K), RULE)
     warm = solver.solve(dual, FullGram(K), RULE, start=coarse.beta)

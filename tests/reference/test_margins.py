@@ -82,6 +82,42 @@ def test_scaling_changes_functional_margins_only():
     np.testing.assert_allclose(precomputed.geometric, before.geometric, atol=5e-3)
 
 
+@pytest.mark.parametrize("library", [SVC, sklearn.svm.SVC])
+def test_ratio_of_radius_and_margin(library):
+    """Remark 7.4: R^2 / margin^2, and the factor (1 + tau^2/R^2)(1 + R^2/tau^2) of a fixed bias, 4 at tau = R."""
+    X = np.array([[3.0, 4.0], [1.0, 0.0], [-1.0, 0.0], [-2.0, 1.0]])  # R = 5, margin 1
+    y = np.array([1, 1, 0, 0])
+    found = widemargin.margins(library(kernel="linear", C=1e6, tol=1e-9).fit(X, y), X, y)
+    assert found.radius == pytest.approx(5.0)
+    assert found.ratio == pytest.approx(25.0, rel=1e-6)
+    assert found.ratio_with_fixed_bias() == pytest.approx(100.0, rel=1e-6)
+    assert found.ratio_with_fixed_bias(5.0) == pytest.approx(found.ratio_with_fixed_bias())
+    assert found.ratio_with_fixed_bias(1.0) == pytest.approx((25 + 1) * (1 + 25), rel=1e-6)
+    K = X @ X.T
+    assert widemargin.margins(library(kernel="precomputed", C=1e6).fit(K, y), K, y).radius == pytest.approx(5.0)
+    gaussian = library(C=1e6).fit(X, y)
+    assert widemargin.margins(gaussian, X, y).radius == pytest.approx(1.0)
+    wrong = widemargin.margins(gaussian, X, 1 - y)
+    assert wrong.ratio == wrong.ratio_with_fixed_bias(2.0) == np.inf
+    with pytest.raises(ValueError, match="tau, the coordinate added to every sample, must be positive; got 0"):
+        found.ratio_with_fixed_bias(0)
+
+
+def test_the_bound_of_a_fixed_bias_covers_what_adatron_finds():
+    """The widest margin of K + R^2 has a ratio between that of the free bias and the bound."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(30, 2)) + [2.0, 0.0]
+    y = (X[:, 0] > 2).astype(int)
+    X[:, 0] += np.where(y, 0.5, -0.5)
+    free = widemargin.margins(SVC(kernel="linear", C=np.inf).fit(X, y), X, y)
+    K = X @ X.T + free.radius**2
+    fixed = SVC(kernel="linear", C=np.inf, solver="adatron", tol=1e-6).fit(X, y)
+    beta = np.zeros(30)
+    beta[fixed.support_] = fixed.dual_coef_[0]
+    ratio = K.diagonal().max() * (beta @ K @ beta)  # the margin of the larger space is 1 / |w|
+    assert free.ratio < ratio <= free.ratio_with_fixed_bias()
+
+
 def test_refusals():
     X, y = np.eye(3), [0, 1, 2]
     with pytest.raises(ValueError, match="two classes; SVC has 3"):

@@ -14,18 +14,24 @@ from widemargin.kernels import Gaussian, Laplacian, Linear, Polynomial
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
+from widemargin.problems.primal import best_primal
 from widemargin.solvers.reference import (
     Adatron,
     Coordinate,
     FixedThreshold,
+    Gradient,
     Keerthi,
+    Multiplicative,
+    NearestPoints,
     Perceptron,
     Platt,
     Simplified,
     visits,
 )
+from widemargin.solvers.reference.adatron import above_mean, gap_contributions
 from widemargin.solvers.reference.conjugate_gradient import minimise
 from widemargin.solvers.reference.gradient import project
+from widemargin.solvers.reference.multiplicative import rescale
 from widemargin.solvers.reference.pair_move import Multiplier, pair_move
 from widemargin.solvers.reference.passes import Run
 from widemargin.solvers.reference.qp import QuadraticProgramme, matrices
@@ -213,6 +219,43 @@ def test_greedy_coordinate_ascent_takes_the_largest_gain_first():
     assert np.count_nonzero(solution.beta) == 1
 
 
+def contributions(machine, n=60):
+    """A run part of the way to the optimum, and the contribution of each point to the gap."""
+    dual, K = small_problem(machine, n=n, fixed=True)
+    some = Adatron(max_passes=2).solve(dual, FullGram(K), Stopping(tol=1e-9))
+    run = Run(dual, FullGram(K), Stopping(tol=1e-3), some.beta, None)
+    return dual, K, run, gap_contributions(run)
+
+
+@pytest.mark.parametrize("machine", ["hinge", "squared_hinge", "epsilon_insensitive", "squared_epsilon_insensitive"])
+def test_contributions_add_up_to_the_gap(machine):
+    """Remark 7.2; the primal at scale one, from the definition of the loss."""
+    dual, K, run, share = contributions(machine)
+    F = K @ run.beta
+    primal, _ = best_primal(dual, F, float(run.beta @ F), np.zeros(0))
+    assert np.all(share >= -1e-12)
+    assert share.sum() >= primal + dual.objective(run.beta, F) - 1e-9  # the best scale can only be better
+    if machine == "hinge":
+        y, alpha = -dual.linear_term, np.abs(run.beta)
+        C = np.maximum(dual.upper, -dual.lower)
+        np.testing.assert_allclose(share, alpha * (y * F - 1) + C * np.maximum(0.0, 1 - y * F), atol=1e-12)
+        W, xi = -dual.objective(run.beta, F), np.maximum(0.0, 1 - y * F)
+        assert share.sum() == pytest.approx(alpha.sum() - 2 * W + C @ xi)  # (7.3)
+
+
+def test_the_largest_contributions_come_first():
+    dual, K, run, share = contributions("hinge")
+    chosen = above_mean(run)
+    assert 0 < len(chosen) < len(dual) and np.all(np.diff(share[chosen]) <= 0)
+    assert share[chosen].min() > share.mean() >= np.delete(share, chosen).max()
+
+
+def test_contributions_of_a_hard_margin_use_the_largest_multiplier():
+    dual = replace(hinge(np.array([1.0, -1.0]), np.full(2, np.inf)), n_groups=0)
+    run = Run(dual, FullGram(np.eye(2)), Stopping(tol=1e-3), np.array([0.5, 0.0]), None)
+    np.testing.assert_allclose(gap_contributions(run), [0.5 * (0.5 - 1.0) + 1.5 * 0.5, 1.5])  # C = max alpha + 1
+
+
 def test_orders_need_different_numbers_of_steps_for_the_same_answer():
     dual, K = small_problem("squared_hinge", fixed=True)
     answers = [
@@ -291,6 +334,76 @@ def test_projection_is_the_nearest_feasible_point(machine, rng):
     np.testing.assert_allclose(found, expected, atol=1e-6)
     for a, b in zip(dual.group_starts, dual.group_starts[1:]):
         assert found[a:b].sum() == pytest.approx(dual.start[a:b].sum(), abs=1e-12)
+
+
+def test_projection_into_a_band(rng):
+    """The nearest point of box and band, from a generic QP: inside the band the sum does not matter."""
+    dual, _ = small_problem("hinge", n=12)
+    values = rng.normal(size=12) + 0.4
+    for band in (0.1, 1.0, 100.0):
+        found = project(dual, values, np.zeros(12), 1.0, band)
+        clipped = np.clip(values, dual.lower, dual.upper)
+        if abs(clipped.sum()) <= band:
+            np.testing.assert_array_equal(found, clipped)
+        else:
+            shifted = replace(dual, start=np.full(12, np.sign(clipped.sum()) * band / 12))
+            np.testing.assert_allclose(found, project(shifted, values, np.zeros(12), 1.0), atol=1e-12)
+            assert abs(found.sum()) == pytest.approx(band)
+
+
+def test_a_band_closes_and_every_point_of_the_run_keeps_the_sum():
+    dual, K = small_problem("hinge")
+    sums, objectives = [], []
+
+    def watch(now):
+        sums.append(abs(now.point()[0].sum()))
+        objectives.append(now.objective)
+
+    solution = Gradient(band=5.0, shrink=0.8).solve(dual, FullGram(K), Stopping(tol=1e-4), watch=watch)
+    plain = Gradient().solve(dual, FullGram(K), Stopping(tol=1e-4))
+    assert solution.status is plain.status is Status.OPTIMAL
+    assert max(sums) <= 1e-12 and objectives[0] > objectives[-1]
+    assert solution.objective == pytest.approx(plain.objective, rel=1e-6)
+    for wrong in ({"band": -1.0}, {"band": 1.0, "shrink": 1.0}):
+        with pytest.raises(ValueError, match="must be 0 .the sum is kept.|must lie between 0 and 1"):
+            Gradient(**wrong)
+
+
+def test_the_nearest_points_of_two_triangles():
+    """(1, 0) and the middle of the edge x = -1: the margin lies halfway, |z| = 2 is its width."""
+    X = np.array([[1.0, 0.0], [3.0, 1.0], [3.0, -1.0], [-1.0, 2.0], [-1.0, -2.0], [-4.0, 0.0]])
+    y = np.array([1.0, 1.0, 1.0, -1.0, -1.0, -1.0])
+    solution = NearestPoints().solve(hinge(y, np.full(6, np.inf)), FullGram(X @ X.T), Stopping(tol=1e-9))
+    np.testing.assert_allclose(solution.beta, [0.5, 0.0, 0.0, -0.25, -0.25, 0.0], atol=1e-9)  # 2 a / |z|^2
+    np.testing.assert_allclose(X.T @ solution.beta, [1.0, 0.0], atol=1e-9)
+    assert solution.thresholds[0] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_hulls_that_meet_have_no_margin():
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    dual = hinge(np.array([1.0, 1.0, -1.0, -1.0]), np.full(4, np.inf))
+    for solver in (NearestPoints(), Multiplicative()):
+        assert solver.solve(dual, FullGram(X @ X.T), Stopping(tol=1e-6)).status is Status.UNBOUNDED
+
+
+def test_a_multiplicative_step_has_the_least_entropy(rng):
+    """b exp(-rate (f - r)) minimises rate f'b + sum |b| log(|b| / |b_old|) - |b| on the box and the sum."""
+    dual, _ = small_problem("hinge", n=12)
+    side = np.where(dual.upper > 0, 1.0, -1.0)
+    old, _ = rescale(dual, 0.3 * side, rng.normal(size=12))
+    exponent = rng.normal(size=12)
+    new, levels = rescale(dual, old, exponent)
+    assert new.sum() == pytest.approx(0.0, abs=1e-12) and np.all(new * side > 0) and np.abs(new).max() <= 3.0
+    inside = np.abs(new) < 3.0
+    np.testing.assert_allclose(np.log(new / old)[inside], (side * (exponent + levels[0]))[inside], atol=1e-9)
+
+
+def test_machines_that_the_new_solvers_refuse():
+    with pytest.raises(ValueError, match="keeps the sign of every multiplier"):
+        Multiplicative().check(small_problem("epsilon_insensitive")[0])
+    for machine in ("hinge", "epsilon_insensitive", "nu_classification", "one_class"):
+        with pytest.raises(ValueError, match="use SVC with C=inf, or with loss='squared_hinge'"):
+            NearestPoints().check(small_problem(machine)[0])
 
 
 @pytest.mark.parametrize("machine", ["hinge", "squared_hinge", "epsilon_insensitive", "nu_classification", "one_class"])

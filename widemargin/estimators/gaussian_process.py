@@ -68,7 +68,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
         Initial value of a noise variance that is fitted like the kernel's parameters; None means no such parameter.
     n_optimizer_samples : int or None, default None
         Number of samples, drawn at random, on which the parameters are fitted; None means all.
-    solver : {"auto", "cholesky", "cg"}, default "auto"
+    solver : {"auto", "cholesky", "cg", "plain-cg"}, default "auto"
+        "plain-cg" is "cg" without a preconditioner.
     tol : float, default 1e-6
         Largest error of any mean, relative to the targets' root mean square, that `certificate_` is to prove and
         conjugate gradients stop at.

@@ -53,8 +53,8 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
         Constant of "poly" and "sigmoid".
     kernel_params : dict or None, default None
         Further arguments of a kernel function.
-    solver : {"auto", "cholesky", "cg"}, default "auto"
-        How the linear system is solved.
+    solver : {"auto", "cholesky", "cg", "plain-cg"}, default "auto"
+        How the linear system is solved; "plain-cg" is "cg" without a preconditioner.
     tol : float, default 1e-6
         Largest error of any prediction, relative to the targets' root mean square, that `certificate_` is to prove and
         conjugate gradients stop at.

@@ -42,8 +42,8 @@ class LeastSquaresMachine(NamedKernel, KernelSystemModel):
 
     C : float, default 1.0
         Weight of the squared errors.
-    solver : {"auto", "cholesky", "cg"}, default "auto"
-        How the linear system is solved.
+    solver : {"auto", "cholesky", "cg", "plain-cg"}, default "auto"
+        How the linear system is solved; "plain-cg" is "cg" without a preconditioner.
     max_iter, time_limit : limits of conjugate gradients; -1 and None for none
     cache_size : float or None, default None
         Megabytes for the kernel matrix; None takes a share of the free memory.

@@ -1,4 +1,4 @@
-"""Functional and geometric margins of a two-class model.
+"""Functional and geometric margins of a two-class model, and the ratio that bounds its capacity.
 
     functional   y_i f(x_i),          f(x) = w'phi(x) + b; it grows with the scale of (w, b)
     geometric    y_i f(x_i) / |w|,    the signed distance from the separating hyperplane in feature space
@@ -6,7 +6,12 @@
 The margin of a set is the smallest of its points. On separable data the hard-margin SVM has the largest geometric
 possible margin, 1 / |w|, because its smallest functional margin is one.
 
-See  Ng & Ma, CS229 lecture notes, part V, section 4; Cristianini & Shawe-Taylor (2000), Definition 2.2.
+The ratio R^2 / margin^2, R = max |phi(x_i)|, measures the fat-shattering dimension of hyperplanes with that margin. A
+bias fixed at zero in the space with one more coordinate tau, the kernel K + tau^2, raises it to at most
+
+    (R^2 + tau^2) (1 + R^2 / tau^2) / margin^2,        which is smallest at tau = R: 4 R^2 / margin^2.
+
+See  Ng & Ma, CS229 lecture notes, part V, section 4; Cristianini & Shawe-Taylor (2000), Definition 2.2, Remark 7.4.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin.kernels import make_kernel
+from widemargin.kernels import Linear, make_kernel
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Vector
 
@@ -33,11 +38,14 @@ class Margins:
         Positive where the sample is classified correctly.
     weight_norm : float
         |w| in feature space.
+    radius : float
+        R, the length of the longest sample in feature space.
     """
 
     functional: Vector
     geometric: Vector
     weight_norm: float
+    radius: float
 
     @property
     def functional_margin(self) -> float:
@@ -49,9 +57,23 @@ class Margins:
         """The smallest geometric margin of the samples; negative if one is misclassified."""
         return float(self.geometric.min())
 
+    @property
+    def ratio(self) -> float:
+        """R^2 / margin^2 with the geometric margin; infinite if a sample is misclassified or on the boundary."""
+        margin = self.geometric_margin
+        return (self.radius / margin) ** 2 if margin > 0.0 else float("inf")
+
+    def ratio_with_fixed_bias(self, tau: float | None = None) -> float:
+        """Return a bound on the ratio of the same boundary under the kernel K + tau^2 without bias; None is tau = R."""
+        if tau is not None and not tau > 0.0:
+            raise ValueError(f"tau, the coordinate added to every sample, must be positive; got {tau!r}.")
+        if tau is None or self.ratio == float("inf"):
+            return 4.0 * self.ratio
+        return (1.0 + (tau / self.radius) ** 2) * (1.0 + (self.radius / tau) ** 2) * self.ratio
+
 
 def margins(model: Any, X: Any, y: Any) -> Margins:
-    """Functional and geometric margins of samples.
+    """Functional and geometric margins of samples, and R^2 / margin^2.
 
     Parameters
     ----------
@@ -73,6 +95,8 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
     >>> found = widemargin.margins(model, X, [0, 1, 1])
     >>> found.functional.round(3).tolist(), round(found.geometric_margin, 3)
     ([1.0, 1.0, 3.0], 1.0)
+    >>> round(found.ratio, 3), round(found.ratio_with_fixed_bias(), 3)  # R^2 = 10
+    (10.0, 40.0)
     """
     check_is_fitted(model)
     classes: Any = getattr(model, "classes_", ())
@@ -90,17 +114,19 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
             "not have: give it a fitted SVC, NuSVC or LinearSVC."
         )
     functional = sign * model.decision_function(X)
-    norm = float(np.sqrt(max(0.0, _squared_norm(model, X))))
+    squared_norm, squared_lengths = _in_feature_space(model, X)
+    norm = float(np.sqrt(max(0.0, squared_norm)))
     with np.errstate(divide="ignore", invalid="ignore"):
         geometric = functional / norm
-    return Margins(functional, geometric, norm)
+    return Margins(functional, geometric, norm, float(np.sqrt(squared_lengths.max(initial=0.0))))
 
 
-def _squared_norm(model: Any, X: Any) -> float:
-    """|w|^2, of a kernel model b'Kb over the support vectors."""
+def _in_feature_space(model: Any, X: Any) -> tuple[float, Vector]:
+    """|w|^2, of a kernel model b'Kb over the support vectors, and k(x, x) of the samples."""
     if not hasattr(model, "support_vectors_"):
         w = model.coef_.toarray() if sp.issparse(model.coef_) else np.asarray(model.coef_, np.float64)
-        return float(np.vdot(w, w))
+        linear = Linear()
+        return float(np.vdot(w, w)), linear.diag(linear.prepare(X, np.float64))
     coefficients = model.dual_coef_
     b = np.asarray(coefficients.toarray() if sp.issparse(coefficients) else coefficients, np.float64).ravel()
     if is_precomputed(model.kernel):
@@ -110,8 +136,8 @@ def _squared_norm(model: Any, X: Any) -> float:
                 "With a precomputed kernel |w| needs the kernel between all training samples: give the square matrix "
                 "of the fit."
             )
-        K = K[np.ix_(model.support_, model.support_)]
+        lengths, K = np.diagonal(K), K[np.ix_(model.support_, model.support_)]
     else:
         kernel = make_kernel(model.kernel, gamma=model._gamma, degree=model.degree, coef0=model.coef0)
-        K = kernel(model.support_vectors_)
-    return float(b @ K @ b)
+        lengths, K = kernel.diag(kernel.prepare(X)), kernel(model.support_vectors_)
+    return float(b @ K @ b), lengths

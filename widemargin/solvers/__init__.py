@@ -19,6 +19,8 @@ REFERENCE: dict[str, str] = {
     "fixed-threshold": "FixedThreshold",
     "gradient": "Gradient",
     "keerthi": "Keerthi",
+    "multiplicative": "Multiplicative",
+    "nearest-points": "NearestPoints",
     "osuna": "Osuna",
     "perceptron": "Perceptron",
     "platt": "Platt",

@@ -32,7 +32,7 @@ from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.fixed_bias import safe_tau, without_bias
+from widemargin.problems.fixed_bias import tau_of, without_bias
 from widemargin.problems.measure import measure
 from widemargin.problems.warm_start import restart
 from widemargin.solvers import Solution, solver_named, tuning
@@ -59,7 +59,8 @@ class Training:
     solver : str or callable
         "auto" (the fast block solver), the name of another solver, or a function or object with its signature. One with
         `fixed_bias` set (Adatron and similar) is given the model without equality constraint on the kernel K + tau^2,
-        tau the largest |x| in feature space; that model, with its penalised bias, is what the certificate is about.
+        tau its own or the largest |x| in feature space; that model, with its penalised bias, is what the certificate is
+        about.
     cancelled : StopSignal or None
         When it is set, every problem ends at its next round with its current point (widemargin.monitor.interrupt).
     in_memory : int or None
@@ -84,7 +85,7 @@ class Training:
             X, kernel = kernel.features(X), Linear()
         self.tau2: float | None = None  # a solver for models with fixed bias gets one: K + tau^2, no constraint
         if getattr(solve, "fixed_bias", False):
-            self.tau2 = safe_tau(kernel.diag(kernel.prepare(X, np.float64))) ** 2
+            self.tau2 = tau_of(solve, kernel.diag(kernel.prepare(X, np.float64))) ** 2
             kernel = kernel + self.tau2
         self.source = GramSource(kernel, X, cache_size, self.n_threads, in_memory)
         self.linear: LinearPath | None = None  # problems with a linear kernel need no kernel matrix

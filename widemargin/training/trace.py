@@ -61,6 +61,11 @@ class Traced:
         return bool(getattr(self.solve, "fixed_bias", False))
 
     @property
+    def tau(self) -> float | None:
+        """The fixed bias that the solver asks for (problems/fixed_bias.py)."""
+        return getattr(self.solve, "tau", None)
+
+    @property
     def tracks_error(self) -> bool:
         """Whether the solver bounds the error of its K b (training/certified.py)."""
         return bool(getattr(self.solve, "tracks_error", False))

@@ -2,7 +2,8 @@
 
 Solves   A a = y for A = K + D, several right-hand sides at once, each with its own recursion and one product per step
 Given    products with A, the preconditioner M <= A, a start
-Step     Cristianini & Shawe-Taylor (2000), Table 7.3, preconditioned; z = M^-1 r takes the place of the gradient r
+Step     Cristianini & Shawe-Taylor (2000), Table 7.3, preconditioned; z = M^-1 r takes the place of the gradient r;
+         with M = (least noise) I the steps are exactly those of the table: a constant factor of z changes nothing
 Bounds   Q = y'A^-1 y, the part of the evidence that depends on y. With the residual r = y - A a of any vector a
 
              Q  =  2 y'a - a'A a  +  r'A^-1 r,     so that     lower = 2 y'a - a'A a   <=   Q   <=   lower + r'M^-1 r,
@@ -63,14 +64,14 @@ class Descent:
 class ShiftedKernel:
     """A = K + D with its preconditioner M, as conjugate gradients use it."""
 
-    def __init__(self, tiles: KernelTiles, M: Preconditioner) -> None:
-        self.tiles, self.M = tiles, M
+    def __init__(self, tiles: KernelTiles, M: Preconditioner, noise: Vector) -> None:
+        self.tiles, self.M, self.noise = tiles, M, noise
         self.precondition = M.solve
 
     def multiply(self, V: Matrix) -> Matrix:
         """A V."""
         out = self.tiles.product(V)
-        out += self.M.noise[:, None] * V
+        out += self.noise[:, None] * V
         return out
 
 

@@ -60,8 +60,8 @@ class PartialFactor:
         self, kernel: Kernel, samples: Samples, diagonal: Vector, noise: float, n_threads: int, rank: int | None = None
     ) -> None:
         n, self.noise = len(samples), noise
-        rank = rank or min(TUNING.largest_rank, max(32, int(TUNING.rank_per_root * np.sqrt(n))))
-        limit = min(n, rank)
+        usual = min(TUNING.largest_rank, max(32, int(TUNING.rank_per_root * np.sqrt(n))))
+        limit = min(n, usual if rank is None else rank)
         rest = np.maximum(diagonal, 0.0)  # negative only for an indefinite kernel, which the solvers detect
         rng = np.random.default_rng(0)  # any seed gives a valid M; a fixed one gives the same answer every time
         F = np.empty((n, limit), order="F")

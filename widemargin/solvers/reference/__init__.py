@@ -6,6 +6,8 @@ from widemargin.solvers.reference.coordinate import Coordinate
 from widemargin.solvers.reference.fixed_threshold import FixedThreshold
 from widemargin.solvers.reference.gradient import Gradient
 from widemargin.solvers.reference.keerthi import Keerthi
+from widemargin.solvers.reference.multiplicative import Multiplicative
+from widemargin.solvers.reference.nearest_points import NearestPoints
 from widemargin.solvers.reference.osuna import Osuna
 from widemargin.solvers.reference.perceptron import Perceptron
 from widemargin.solvers.reference.platt import Platt
@@ -19,6 +21,8 @@ __all__ = [
     "FixedThreshold",
     "Gradient",
     "Keerthi",
+    "Multiplicative",
+    "NearestPoints",
     "Osuna",
     "Perceptron",
     "Platt",

@@ -20,13 +20,13 @@ from typing import Literal
 import numpy as np
 
 from widemargin.monitor.status import Status
-from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run, Vector
-from widemargin.solvers.reference.visits import visit_in_turn
+from widemargin.solvers.reference.passes import PASS, SLICE, Passes, Run, Vector
+from widemargin.solvers.reference.visits import SingleSolver, largest_gain, visit_in_turn
 from widemargin.solvers.reference.working_set import slopes_of
 
 
 @dataclass(frozen=True)
-class Coordinate(ReferenceSolver):
+class Coordinate(SingleSolver):
     """Coordinate ascent on models with a fixed bias.
 
     Parameters
@@ -34,6 +34,8 @@ class Coordinate(ReferenceSolver):
     order : {"cyclic", "random", "greedy"}, default "cyclic"
     seed : int, default 0
         Of the random order.
+    tau : float or None, default None
+        The fixed bias; see `Adatron`.
     max_passes : int, default 10,000
 
     Examples
@@ -49,24 +51,23 @@ class Coordinate(ReferenceSolver):
     order: Literal["cyclic", "random", "greedy"] = "cyclic"
     seed: int = 0
 
-    moves = 1
-
     def passes(self, run: Run) -> Passes:
         n = len(run.dual)
         rng = np.random.default_rng(self.seed)
-        curvature = np.maximum(run.curvature, np.finfo(float).tiny)
+        rate = largest_gain(run)
         while True:
             steps = 0
             if self.order == "greedy":
                 for _ in range(n):
-                    best = np.array([np.argmax(_excess(run) ** 2 / curvature)])
-                    changed = yield from visit_in_turn(run, best)
+                    best = np.array([np.argmax(_excess(run) ** 2 * rate)])
+                    changed = yield from visit_in_turn(run, best, rate)
                     yield SLICE
                     steps += changed
                     if not changed or _excess(run).max() <= run.stopping.tol:
                         break
             else:
-                steps = yield from visit_in_turn(run, np.arange(n) if self.order == "cyclic" else rng.permutation(n))
+                order = np.arange(n) if self.order == "cyclic" else rng.permutation(n)
+                steps = yield from visit_in_turn(run, order, rate)
             if not steps:
                 return Status.STALLED
             yield PASS

@@ -15,13 +15,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from widemargin.solvers.reference.passes import Passes, ReferenceSolver, Run
-from widemargin.solvers.reference.visits import all_then_non_bound
+from widemargin.solvers.reference.passes import Passes, Run
+from widemargin.solvers.reference.visits import SingleSolver, all_then_non_bound, largest_gain
 
 
 @dataclass(frozen=True)
-class FixedThreshold(ReferenceSolver):
+class FixedThreshold(SingleSolver):
     """Platt's fixed-threshold SMO.
+
+    Parameters
+    ----------
+    tau : float or None, default None
+        The fixed bias; see `Adatron`.
+    max_passes : int, default 10,000
 
     Examples
     --------
@@ -32,7 +38,5 @@ class FixedThreshold(ReferenceSolver):
     [[0.5, 0.5]]
     """
 
-    moves = 1
-
     def passes(self, run: Run) -> Passes:
-        return all_then_non_bound(run)
+        return all_then_non_bound(run, largest_gain(run))

@@ -21,8 +21,8 @@ import numpy as np
 from widemargin._jit import jit
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
-from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run
-from widemargin.solvers.reference.visits import chunks_of
+from widemargin.solvers.reference.passes import PASS, SLICE, Passes, Run
+from widemargin.solvers.reference.visits import SingleSolver, chunks_of
 from widemargin.solvers.reference.working_set import improve
 
 
@@ -42,13 +42,15 @@ def correct_mistakes(at, F, label, rate, max_steps):
 
 
 @dataclass(frozen=True)
-class Perceptron(ReferenceSolver):
+class Perceptron(SingleSolver):
     """Kernel perceptron on the model's kernel; with a linear kernel, Rosenblatt's perceptron.
 
     Parameters
     ----------
     rate : float, default 1.0
         Multiplier added per mistake; a box smaller than it holds the multipliers at C.
+    tau : float or None, default None
+        The fixed bias; see `Adatron`.
     max_passes : int, default 1,000
 
     Examples
@@ -66,7 +68,6 @@ class Perceptron(ReferenceSolver):
     rate: float = 1.0
     max_passes: int = field(default=1_000, kw_only=True)
 
-    moves = 1
     keeps_going = True
 
     def check(self, dual: SignedDual) -> None:

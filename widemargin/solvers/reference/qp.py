@@ -83,14 +83,19 @@ def solve_programme(dual: SignedDual, Q: NDArray, package: str) -> tuple[Vector,
     n = len(dual)
     beta = np.clip(x[:n] - x[n:] if len(x) > n else x, dual.lower, dual.upper)
     slope = Q @ beta + dual.linear_term + (equality[dual.group] if dual.n_groups else 0.0)
-    beta = _to_bounds(dual, beta, slope, 1.0 / np.maximum(np.diagonal(Q), np.finfo(float).tiny))
-    sums = np.add.reduceat(beta - dual.start, dual.group_starts[:-1])
-    if dual.n_groups and np.abs(sums).max() > ROUNDING * max(1e-300, float(np.abs(beta).sum())):
+    beta = to_bounds(dual, beta, slope, 1.0 / np.maximum(np.diagonal(Q), np.finfo(float).tiny))
+    if not keeps_sums(dual, beta):
         return dual.start.copy(), iterations  # the package failed: its point is not feasible
     return beta, iterations
 
 
-def _to_bounds(dual: SignedDual, beta: Vector, slope: Vector, reach: Vector) -> Vector:
+def keeps_sums(dual: SignedDual, beta: Vector) -> bool:
+    """Whether every group has its sum, up to rounding."""
+    sums = np.add.reduceat(beta - dual.start, dual.group_starts[:-1])
+    return not dual.n_groups or np.abs(sums).max() <= ROUNDING * max(1e-300, float(np.abs(beta).sum()))
+
+
+def to_bounds(dual: SignedDual, beta: Vector, slope: Vector, reach: Vector) -> Vector:
     """Move multipliers to the bounds (and the kink) that they only approach: where a step of this reach ends there."""
     target = np.empty_like(beta)
     with np.errstate(over="ignore"):

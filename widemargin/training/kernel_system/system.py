@@ -4,6 +4,7 @@ cholesky        the matrix in float64, factored in place; exact up to rounding, 
 cg              conjugate gradients on tiles of K that are kept as far as the memory budget goes (tiles.py): in float64
                 where all of them fit, else in float32 with the residual recomputed in float64 after each round
                 (iterative refinement; Golub & Van Loan 2013, section 3.5.3), so that the answer is that of float64
+plain-cg        the same without a preconditioner, as in Table 7.3 of Cristianini & Shawe-Taylor (2000): to compare
 least squares   by eigenvalues, where the matrix is singular or indefinite
 
 Whatever the method, the certificate comes from the residual of its coefficients (checked.py).
@@ -30,9 +31,10 @@ from widemargin.monitor.stopping import Stopping
 from widemargin.monitor.time_limit import EndInTime
 from widemargin.parallel.tiles import single_threaded_blas
 from widemargin.solvers.kernel_system.conjugate_gradient import MOST_STEPS, ShiftedKernel, descend
+from widemargin.solvers.kernel_system.preconditioner import PartialFactor, Preconditioner
 from widemargin.training.kernel_system.checked import CheckedSystem, Found, Solved, SystemRule
 
-SOLVERS = ("auto", "cholesky", "cg")
+SOLVERS = ("auto", "cholesky", "cg", "plain-cg")
 RESIDUAL_COST = 2.0  # of the certificate's residual, with its error bound, relative to a product of the same values
 ENDED_BY_THE_USER = (Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED)
 AS_GOOD_AS_A_FACTOR = (Status.OPTIMAL, Status.UNDECIDED, *ENDED_BY_THE_USER)
@@ -106,9 +108,13 @@ class KernelSystem(CheckedSystem):
                 self._tiles = KernelTiles(self.kernel, self.samples, double, self.budget, self.n_threads)
         return self._tiles
 
-    def shifted(self, noise: Vector) -> ShiftedKernel:
-        """K + D for conjugate gradients."""
-        return ShiftedKernel(self.tiles(float(noise.min())), self.preconditioner(noise))
+    def shifted(self, noise: Vector, plain: bool = False) -> ShiftedKernel:
+        """K + D for conjugate gradients; `plain` has M = (least noise) I <= A, which changes no step."""
+        least = float(noise.min())
+        if not plain:
+            return ShiftedKernel(self.tiles(least), self.preconditioner(noise), noise)
+        nothing = PartialFactor(self.kernel, self.samples, self.diagonal, least, self.n_threads, rank=0)
+        return ShiftedKernel(self.tiles(least), Preconditioner(nothing, np.full(len(self), least)), noise)
 
     def _float32_is_safe(self, least_noise: float) -> bool:
         """Whether independent rounding of the entries moves eigenvalues by much less than the noise."""
@@ -132,8 +138,9 @@ class KernelSystem(CheckedSystem):
         if not direct:
             if singular:
                 raise NotPositiveDefinite("conjugate gradients need noise on the diagonal")
-            answer = self._descend(noise, targets, rule, started, watch, trial=solver == "auto" and fits)
-            if solver == "cg" or not fits or answer.certificate.status in AS_GOOD_AS_A_FACTOR:
+            trial, plain = solver == "auto" and fits, solver == "plain-cg"
+            answer = self._descend(noise, targets, rule, started, watch, trial, plain)
+            if solver != "auto" or not fits or answer.certificate.status in AS_GOOD_AS_A_FACTOR:
                 return answer
             certificate = answer.certificate
             if certificate.status is Status.STALLED and certificate.reached <= TUNING.no_better * rule.tol:
@@ -176,13 +183,20 @@ class KernelSystem(CheckedSystem):
         return self.certify(noise, targets, rule, found, started)
 
     def _descend(
-        self, noise: Vector, targets: Matrix, rule: SystemRule, started: float, watch: Watch | None, trial: bool
+        self,
+        noise: Vector,
+        targets: Matrix,
+        rule: SystemRule,
+        started: float,
+        watch: Watch | None,
+        trial: bool,
+        plain: bool,
     ) -> Solved:
         """Solve by conjugate gradients, in rounds from a recomputed residual; a trial ends once a factor is cheaper."""
         deadline = float("inf") if rule.time_limit is None else started + rule.time_limit
         allowed = rule.max_iter if rule.max_iter >= 0 else MOST_STEPS
         bargain = max(TUNING.promise, int(TUNING.steps_per_factor * len(self))) if trial else allowed
-        A = self.shifted(noise)
+        A = self.shifted(noise, plain)
         tiles, M = A.tiles, A.M
         coefficients = np.zeros_like(targets)
         rest, error = targets, np.einsum("ij,ij->j", targets, M.solve(targets))
