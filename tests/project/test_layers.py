@@ -23,7 +23,8 @@ LAYERS = (
     ("certificate",),
     ("training", "calibration", "models"),
     ("estimators", "_moved"),
-    ("", "verification", "model_selection", "io", "plots", "report", "dask", "sklearn_patch"),
+    ("pipelines",),
+    ("", "sample_margins", "verification", "model_selection", "io", "plots", "report", "dask", "sklearn_patch"),
     ("cli", "__main__"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

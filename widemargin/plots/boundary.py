@@ -21,12 +21,13 @@ from scipy.ndimage import gaussian_filter
 
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Matrix, Vector
+from widemargin.pipelines import unwrap
 from widemargin.plots.display import Display
 from widemargin.plots.evaluation import evaluate_on, grid_over, nearest_on, resolution_for, support_on
 from widemargin.plots.multipliers import INSIDE_MARGIN, Flags
 from widemargin.plots.palette import LEGIBLE, Axes, Theme
 from widemargin.plots.plane import Plane, choose_plane
-from widemargin.plots.reading import as_fitted, class_name, class_numbers, dense_features, kind_of, unwrap
+from widemargin.plots.reading import as_fitted, class_name, class_numbers, dense_features, drawable, kind_of
 
 DEEPEST_TINT = 0.42  # share of the class colour where |f| is largest: points of the same colour must still stand out
 REGION_TINT = 0.24  # the same where regions have one even colour
@@ -107,7 +108,7 @@ class BoundaryDisplay(Display):
         resolution : int, default None
             Grid points along each axis; by default 300, and fewer for models with very many support vectors.
         """
-        machine, before = unwrap(model)
+        machine = unwrap(model)[0]
         kind = kind_of(machine)
         if kind not in ("classifier", "one class"):
             raise ValueError(
@@ -120,6 +121,8 @@ class BoundaryDisplay(Display):
             raise ValueError(
                 "A machine on a precomputed kernel knows no features to draw: plot_kkt and plot_kernel do."
             )
+        model, X = drawable(model, X)
+        before = unwrap(model)[1]
         samples = dense_features(X)
         given = as_fitted(model, samples, X)
         plane = choose_plane(X, features, at)

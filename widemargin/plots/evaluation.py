@@ -12,9 +12,10 @@ from sklearn.utils import gen_batches
 from widemargin.costs import COSTS
 from widemargin.estimators.fitted import is_training_data
 from widemargin.linalg.arrays import Matrix, Vector
+from widemargin.pipelines import prepared, unwrap
 from widemargin.plots.multipliers import Flags, bounded_support
 from widemargin.plots.plane import Plane
-from widemargin.plots.reading import as_fitted, dense, prepared, unwrap, with_room
+from widemargin.plots.reading import as_fitted, dense, with_room
 
 FINEST_GRID, COARSEST_GRID = 300, 100  # points along each axis: smooth lines on a screen, and still readable ones
 GRID_TIME = 1.5e8  # nanoseconds on one core: models with many support vectors get a coarser grid

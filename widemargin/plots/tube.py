@@ -17,6 +17,7 @@ import numpy as np
 
 from widemargin.estimators.fitted import is_training_data
 from widemargin.linalg.arrays import Vector
+from widemargin.pipelines import prepared, unwrap
 from widemargin.plots.display import Display
 from widemargin.plots.multipliers import Flags, conditions_of, has_multipliers, parameters, tube_of
 from widemargin.plots.palette import LEGIBLE, Axes
@@ -25,11 +26,10 @@ from widemargin.plots.reading import (
     check_length,
     column_of,
     dense_features,
+    drawable,
     feature_names,
     kind_of,
-    prepared,
     section_note,
-    unwrap,
     with_room,
 )
 
@@ -91,6 +91,7 @@ class TubeDisplay(Display):
             The feature to draw along, the others at their medians. By default the only one there is; with several,
             the targets are drawn against the predictions.
         """
+        model, X = drawable(model, X)
         machine, before = unwrap(model)
         if kind_of(machine) != "regressor":
             raise ValueError(

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from widemargin.kernels import make_kernel
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Vector
+from widemargin.pipelines import prepared, unwrap
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
 
     Parameters
     ----------
-    model : fitted SVC or NuSVC with two classes, of widemargin or of scikit-learn
+    model : fitted SVC or NuSVC with two classes, of widemargin or of scikit-learn, or a pipeline or search around one
     X : samples of shape (n_samples, n_features); for a precomputed kernel, the square training matrix
     y : their classes, shape (n_samples,)
 
@@ -73,7 +73,8 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
     >>> found.functional.round(3).tolist(), round(found.geometric_margin, 3)
     ([1.0, 1.0, 3.0], 1.0)
     """
-    check_is_fitted(model)
+    model, before = unwrap(model)
+    X = prepared(before, X)
     classes: Any = getattr(model, "classes_", ())
     if len(classes) != 2:
         raise ValueError(
