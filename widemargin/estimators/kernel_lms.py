@@ -114,7 +114,7 @@ class KernelLMS(RegressorMixin, NamedKernel, LimitedFit):
             rng = check_random_state(self.random_state) if single else None
             with self._watching(steps, lambda shadow, found: setattr(shadow, "dual_coef_", found[0])) as watch:
                 found = walk(system, y, self.learning_rate_, float(self.noise_variance), rule, rng, watch)
-            self.dual_coef_, self.errors_, self.status_ = found
+                self.dual_coef_, self.errors_, self.status_ = found
             self.residual_ = self.errors_[-1] if self.errors_ else 0.0
             self.n_iter_ = max(1, len(self.errors_))
             self._say_how_it_ended(safe)

@@ -143,9 +143,9 @@ class LinearMachine(ReadsData):
 
             one_pass = COSTS.linear_entry * rows.entries * len(tasks)
             run_tiles(solve, len(tasks), threads_for(one_pass, resolve_n_jobs(self.n_jobs)))
-        self.certificates_: list[Certificate] = certificates
-        self.certificate_ = combine(certificates)
-        self.status_: Status = self.certificate_.status or Status.OPTIMAL
+            self.certificates_: list[Certificate] = certificates
+            self.certificate_ = combine(certificates)
+            self.status_: Status = self.certificate_.status or Status.OPTIMAL
         self.fit_status_ = 0 if self.status_.converged and self.certificate_.holds else 1
         self.n_iter_ = max(certificate.iterations for certificate in certificates)
         expose(self, weights)

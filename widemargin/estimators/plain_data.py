@@ -22,6 +22,7 @@ from widemargin.estimators.notebook import certificate_block
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps, iterate_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.progress import watching
+from widemargin.monitor.status import Status
 
 FLOATS = (np.float64, np.float32)  # float32 is not converted, which would need a second copy of the data
 INTEGERS = frozenset("iub")  # kinds of dtype whose values need no further check as class labels
@@ -31,6 +32,7 @@ class ReadsData(CallbackMixin, BaseEstimator):
     """Base of all estimators: validated data, the listeners of a fit, and the certificate in notebooks."""
 
     verbose: Any
+    status_: Status
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -86,9 +88,16 @@ class ReadsData(CallbackMixin, BaseEstimator):
         answer_of: Callable[[Iteration], Any] = iterate_of,
         others: Sequence[Watch] = (),
     ) -> AbstractContextManager[Watch | None]:
-        """Context manager yielding the listener of a fit, or None: progress bar, callbacks (`StepListener`), others."""
+        """Context manager yielding the listener of a fit, or None: progress bar, callbacks (`StepListener`), others.
+
+        The fit sets `status_` before it leaves the context.
+        """
         callbacks = [] if steps is None else [StepListener(steps, self, expose, start, answer_of)]
-        return watching(type(self).__name__, self.verbose, [*others, *callbacks])
+        return watching(type(self).__name__, self.verbose, [*others, *callbacks], self._has_converged)
+
+    def _has_converged(self) -> bool:
+        """Whether the fit that has just ended reached its tolerance; its status is set while it is still watched."""
+        return self.status_.converged
 
 
 def is_plain_matrix(X: Any) -> bool:

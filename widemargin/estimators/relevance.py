@@ -109,7 +109,7 @@ class RelevanceMachine(NamedKernel, LimitedFit):
                     deadline=deadline,
                     watch=of_problem(watch, number, len(models)),
                 )
-        expose(self, models)
+            expose(self, models)
         if self.status_ not in (Status.OPTIMAL, Status.STALLED, Status.STOPPED):
             warn_user(
                 f"{self.status_.name} after {self.n_iter_} steps, before no precision would change by more than tol="
