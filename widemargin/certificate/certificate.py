@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.certificate.bounds import FEASIBILITY
+from widemargin.certificate.tables import Shown
 from widemargin.monitor.status import Status
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ FACTS = (
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Shown):
     """How close an answer is to the optimum; `print` it to see a small table.
 
     Attributes

@@ -18,7 +18,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from widemargin.estimators.notebook import certificate_block
+from widemargin._sklearn import VisualBlock
+from widemargin.certificate.tables import certificate_block, verdict
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps, iterate_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.progress import watching
@@ -48,6 +49,12 @@ class ReadsData(CallbackMixin, BaseEstimator):
     def _html_repr(self) -> str:
         """scikit-learn's diagram, and the certificate of a fitted estimator."""
         return super()._html_repr() + certificate_block(getattr(self, "certificate_", None))
+
+    def _sk_visual_block_(self) -> VisualBlock:
+        """The box of this estimator in its own diagram and in those of pipelines and searches, with the verdict."""
+        certificate = getattr(self, "certificate_", None)
+        caption = None if certificate is None else verdict(certificate)
+        return VisualBlock("single", self, names=type(self).__name__, name_details=str(self), name_caption=caption)
 
     def _takes_sparse(self) -> bool:
         return True
