@@ -143,7 +143,7 @@ class ConvergenceDisplay(Display):
         ax.set_ylim(bottom=0.0)
         tidy(ax)
         if legend:
-            legend_below(ax, ncols=2)
+            legend_below(ax, ncols=2, arrange=False)  # two parts of one place, which may be too narrow for it
 
 
 def plot_convergence(

@@ -132,7 +132,7 @@ class TubeDisplay(Display):
         self._samples(points, "samples", 1, "o")
         unringed = self._rings(points[self.support], self.bounded[self.support], "wall", len(points))
         ax.set(xlim=(self.along[0], self.along[-1]), xlabel=self.names[0], ylabel=self.names[1])
-        return self._finish(self.note, unringed, legend=legend)
+        return self._finish(self.note, self._thinned(len(points)), unringed, legend=legend)
 
     def _draw_slack(self) -> None:
         """A vertical line from each sample outside the tube to its wall."""
