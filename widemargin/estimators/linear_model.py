@@ -150,8 +150,12 @@ class LinearMachine(ReadsData):
         self.n_iter_ = max(certificate.iterations for certificate in certificates)
         expose(self, weights)
         if self.fit_status_ and self.status_ is not Status.STOPPED:
+            from widemargin.training.diagnosis import unequal_scales  # needs kernels, which linear models do without
+
+            cause = unequal_scales(rows.X, getattr(self, "feature_names_in_", None))
             warn_user(
-                f"{self.status_.value} Reached: relative duality gap {self.certificate_.gap:.3g} (tol={self.tol:g}): "
+                f"{' '.join(filter(None, (self.status_.value, cause)))} "
+                f"Reached: relative duality gap {self.certificate_.gap:.3g} (tol={self.tol:g}): "
                 "no model can have an objective lower than this one's by more than that share; see certificate_.",
                 ConvergenceWarning,
             )
