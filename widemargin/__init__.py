@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from widemargin.estimators.single_problem import SVR, NuSVR, OneClassSVM
     from widemargin.estimators.svc import SVC, NuSVC
     from widemargin.kernels.validity import KernelCheck, check_kernel
-    from widemargin.models.margins import margins
     from widemargin.monitor.status import Status
+    from widemargin.sample_margins import margins
     from widemargin.sklearn_patch import patch_sklearn, unpatch_sklearn
     from widemargin.verification import verify
 
@@ -62,7 +62,7 @@ _HOME = {
     "Status": "monitor.status",
     "check_kernel": "kernels.validity",
     "l1_min_c": "estimators.linear_svc",
-    "margins": "models.margins",
+    "margins": "sample_margins",
     "patch_sklearn": "sklearn_patch",
     "unpatch_sklearn": "sklearn_patch",
     "verify": "verification",

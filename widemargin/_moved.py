@@ -37,6 +37,7 @@ MOVED = {
     "linear": "estimators",
     "linear.svc": "estimators.linear_svc",
     "linear.svr": "estimators.linear_svc",
+    "models.margins": "sample_margins",
     "perceptron": "estimators",
     "perceptron.bound": "training.mistake_bound",
     "perceptron.estimator": "estimators.perceptron",

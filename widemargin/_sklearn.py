@@ -13,11 +13,12 @@ from __future__ import annotations
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import Hidden, Interval, StrOptions
+from sklearn.utils._repr_html.estimator import _VisualBlock as VisualBlock
 from sklearn.utils.metaestimators import _safe_split as safe_split
 from sklearn.utils.multiclass import _ovr_decision_function as ovr_decision_function
 from sklearn.utils.validation import _num_samples as num_samples
 
 __all__ = [
-    "Hidden", "Interval", "StrOptions", "fit_context", "num_samples", "ovr_decision_function", "safe_indexing",
-    "safe_split",
+    "Hidden", "Interval", "StrOptions", "VisualBlock", "fit_context", "num_samples", "ovr_decision_function",
+    "safe_indexing", "safe_split",
 ]  # fmt: skip

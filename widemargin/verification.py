@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
 
 from widemargin import problems
 from widemargin._sklearn import num_samples, safe_indexing
@@ -36,6 +35,7 @@ from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.linalg.arrays import Vector
 from widemargin.models.expansion import Expansion
 from widemargin.models.multiclass import read_out, two_class_problems
+from widemargin.pipelines import training_data, unwrap
 from widemargin.problems import SignedDual
 from widemargin.problems.classification import box_of, fill_up, largest_nu
 from widemargin.problems.fixed_bias import tau_of, without_bias
@@ -48,7 +48,8 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
 
     Parameters
     ----------
-    model : fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM of widemargin or of scikit-learn
+    model : fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM of widemargin or of scikit-learn, or a pipeline or search
+        around one, whose steps before it prepare X
     X, y, sample_weight : the data the model was fitted on
     tol : float, default the model's own
         Largest violation with which the certificate holds.
@@ -71,8 +72,9 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
     >>> widemargin.verify(model, X, [0, 0, 1, 1]).holds
     False
     """
+    model, before = unwrap(model)
     machine = _machine_of(model)
-    check_is_fitted(model)
+    X = training_data(model, before, X)
     kernel, data = _read(model, X, y, sample_weight, needs_targets=machine != "OneClassSVM")
     samples, tau2 = kernel.prepare(data.X, np.float64), None
     solve = solver_named(getattr(model, "solver", "auto"))

@@ -142,8 +142,9 @@ def test_the_bar_says_objective_gap_rows_and_what_is_left(in_rounds, monkeypatch
     X, y = make_classification(200, 5, flip_y=0.1, random_state=0)
     SVC(C=10.0, verbose=True).fit(X, y)
     lines = console.file.getvalue().splitlines()
-    for word in ("SVC", "violation", "objective", "gap", "rows", "SV", "s to go"):
+    for word in ("SVC", "violation", "objective", "gap", "rows", "SV"):
         assert word in lines[len(lines) // 2]
+    assert any("s to go" in line for line in lines)
     assert lines[-1].startswith("SVC 100%")
 
 

@@ -1,9 +1,15 @@
 """ONNX export: onnxruntime gives our labels and, to rounding, our decision values."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_iris
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
 
 from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from widemargin.io import read_libsvm_model, to_onnx
@@ -119,3 +125,41 @@ def test_the_file_and_what_cannot_be_exported(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     with pytest.raises(ImportError, match=r"pip install 'widemargin\[onnx\]'"):
         to_onnx(model)
+
+
+PEOPLE = pd.DataFrame(
+    {"age": [20.0, 31.0, 40.0, 55.0, 61.0, 3.0], "town": ["Oslo", "Rome"] * 3, "rooms": [1, 2, 3] * 2}
+)
+
+
+@pytest.mark.parametrize("columns", [
+    [(StandardScaler(), ["age", "rooms"]), (OneHotEncoder(), ["town"])],
+    [(OneHotEncoder(handle_unknown="ignore"), [1])],
+])  # fmt: skip
+def test_a_pipeline_on_named_columns(columns):
+    pytest.importorskip("skl2onnx")
+    y = ["a", "a", "b", "b", "a", "b"]
+    model = make_pipeline(make_column_transformer(*columns), SVC(C=10.0)).fit(PEOPLE, y)
+    session = onnxruntime.InferenceSession(to_onnx(model).SerializeToString())
+    kinds = {"age": np.float64, "town": object, "rooms": np.float64}
+    given = {entry.name: PEOPLE[[entry.name]].to_numpy(kinds[entry.name]) for entry in session.get_inputs()}
+    label, decision = session.run(["label", "decision"], given)
+    np.testing.assert_array_equal(label, model.predict(PEOPLE))
+    np.testing.assert_allclose(decision, model.decision_function(PEOPLE), atol=1e-9)
+
+
+def test_steps_that_cannot_be_exported_are_named():
+    pytest.importorskip("skl2onnx")
+    fill = make_column_transformer((make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder()), ["town"]))
+    with pytest.raises(ValueError, match="skl2onnx cannot convert ColumnTransformer"):
+        to_onnx(make_pipeline(fill, SVC()).fit(PEOPLE, [0, 1] * 3))
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler(), RobustScaler()], ids=str)
+def test_a_scaler_and_a_search(scaler):
+    pytest.importorskip("skl2onnx")
+    X, y = load_diabetes(return_X_y=True)
+    X = 1000.0 * X[:100] + 5000.0
+    search = GridSearchCV(make_pipeline(scaler, SVR()), {"svr__C": [1.0, 10.0]}, cv=2).fit(X, y[:100])
+    session = onnxruntime.InferenceSession(to_onnx(search).SerializeToString())
+    np.testing.assert_allclose(session.run(["prediction"], {"X": X})[0], search.predict(X), rtol=1e-9)

@@ -146,3 +146,9 @@ def test_same_seed_same_answer_and_threads_do_not_matter():
     two = LinearSVC(loss="hinge", n_jobs=2).fit(X, y)
     np.testing.assert_array_equal(one.coef_, two.coef_)
     np.testing.assert_array_equal(one.coef_, LinearSVC(loss="hinge", random_state=None).fit(X, y).coef_)
+
+
+def test_the_warning_names_the_feature_to_scale():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    with pytest.warns(ConvergenceWarning, match=r"Feature 'proline' has values up to .* Scale the features"):
+        LinearSVC(multi_class="crammer_singer").fit(X, y)

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_iris, load_wine, make_blobs, make_moons
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -236,3 +236,40 @@ def test_missing_matplotlib_names_the_extra(moons, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without_matplotlib)
     with pytest.raises(ImportError, match=r"pip install 'widemargin\[plots\]'"):
         plot_boundary(model, X, y)
+
+
+def test_legends_of_subplots_cover_no_other_axes():
+    X, y = make_moons(60, noise=0.2, random_state=0)
+    model = SVC().fit(X, y)
+    figure, axes = plt.subplots(2, 2, figsize=(9, 7))
+    for ax in axes.flat:
+        plot_boundary(model, X, y, ax)
+    figure.canvas.draw()
+    legends = [ax.get_legend().get_window_extent() for ax in axes.flat]
+    for k, legend in enumerate(legends):
+        others = [ax.get_tightbbox() for j, ax in enumerate(axes.flat) if j != k]
+        assert not any(legend.overlaps(other) for other in others)
+        assert figure.bbox.x0 <= legend.x0 and legend.x1 <= figure.bbox.x1
+    plt.close(figure)
+
+
+def test_a_dense_cloud_is_thinned_and_the_picture_says_so():
+    X, y = make_moons(9000, noise=0.2, random_state=0)
+    ax = plot_boundary(SVC().fit(X[:500], y[:500]), X, y)
+    drawn = sum(len(cloud.get_offsets()) for cloud in ax.collections if cloud.get_label().startswith("class"))
+    assert 3800 < drawn < 4200
+    assert "about 4,000 of 9,000 samples drawn" in ax.get_title(loc="left")
+
+
+def test_a_plane_that_shows_little_of_the_model_says_so():
+    X, y = load_wine(return_X_y=True)
+    raw, scaled = SVC(C=100).fit(X, y), make_pipeline(StandardScaler(), SVC(C=100)).fit(X, y)
+    shown = {name: BoundaryDisplay.from_estimator(model, X, y, features="pca", resolution=50)
+             for name, model in (("raw", raw), ("scaled", scaled))}  # fmt: skip
+    plane = shown["raw"].plane
+    seen = raw.predict(plane.lift(plane.project(X)))
+    assert shown["raw"].agreement == np.mean(seen == raw.predict(X))
+    assert "the model puts 26% of the samples elsewhere" in shown["raw"].plot().ax_.get_title(loc="left").replace(
+        "\n", " "
+    )
+    assert shown["scaled"].caution == ""

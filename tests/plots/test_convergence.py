@@ -88,15 +88,9 @@ def test_a_column_tells_problems_apart():
     with pytest.raises(ValueError, match="no problem number 2: the history holds 2"):
         ConvergenceDisplay.from_history(history, problem=2)
 
-    class Machine:
-        """As fitted with trace=True."""
-
-        history_, tol = history, 1e-2
-
-        def fit(self):
-            """Not called: marks a machine."""
-
-    ax = plot_convergence(Machine())
+    model = SVC(tol=1e-2).fit([[0.0], [1.0]], [0, 1])
+    model.history_ = history  # as fitted with trace=True
+    ax = plot_convergence(model)
     np.testing.assert_array_equal(line(ax, "relative duality gap").get_ydata(), [1.0, 0.2, 0.02])
     np.testing.assert_array_equal(line(ax, "tol = 0.01").get_ydata(), [1e-2, 1e-2])
 

@@ -23,7 +23,8 @@ LAYERS = (
     ("certificate",),
     ("training", "calibration", "models"),
     ("estimators", "_moved"),
-    ("", "verification", "io", "plots", "report", "sklearn_patch"),
+    ("pipelines",),
+    ("", "sample_margins", "verification", "io", "plots", "report", "sklearn_patch"),
     ("cli", "__main__"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

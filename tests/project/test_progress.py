@@ -1,7 +1,10 @@
 """The progress bar: its fraction, its silence, its plain lines, several problems, several threads."""
 
 import io
+import re
+import sys
 import threading
+import types
 
 import pytest
 from rich.console import Console
@@ -89,3 +92,58 @@ def test_threads_may_report_at_once():
     for thread in threads:
         thread.join()
     assert console.file.getvalue().splitlines()[-1].startswith("training 100%")
+
+
+@pytest.mark.parametrize(("converged", "shown"), [(True, "100%"), (False, "33%")])
+def test_the_bar_of_a_fit_that_converged_ends_full(converged, shown):
+    """Solvers report once per round, so that the last report can be far from the end."""
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    bar = ProgressBar("fit", console=console)
+    bar(round_info(1.0))
+    bar(round_info(0.1))
+    bar.close(converged)
+    assert re.findall(r"\d+%", console.file.getvalue())[-1] == shown
+
+
+def test_no_time_left_before_half_of_the_way():
+    console = plain_console()
+    watch = ProgressBar("fit", always=True, console=console)
+    watch(round_info(1.0, seconds=0.0))
+    watch(round_info(0.1, seconds=10.0))
+    watch(round_info(0.01, seconds=20.0))
+    lines = console.file.getvalue().splitlines()
+    assert ["to go" in line for line in lines] == [False, False, True]
+    assert lines[2].endswith("20.0 s  about 10 s to go")
+
+
+class Notebook:
+    """What IPython's `display` receives."""
+
+    def __init__(self):
+        self.shown = []
+
+    def display(self, bundle, *, raw, display_id):
+        assert raw and display_id
+        self.shown.append(bundle)
+        return self
+
+    def update(self, bundle, *, raw):
+        self.shown[-1] = bundle
+
+
+def test_a_notebook_shows_one_html_bar_without_widgets(monkeypatch, recwarn):
+    notebook = Notebook()
+    module = types.ModuleType("IPython.display")
+    module.display = notebook.display
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    bar = ProgressBar("fit <1>", console=Console(file=io.StringIO(), force_jupyter=True))
+    bar(round_info(1.0))
+    bar(round_info(0.1))
+    assert len(notebook.shown) == 1 and notebook.shown[0]["text/plain"].startswith("fit <1>   0%")  # too soon for 33 %
+    bar.close(converged=True)
+    (last,) = notebook.shown
+    assert last["text/plain"].startswith("fit <1> 100%  violation <= 1e-03")
+    assert 'aria-valuenow="100"' in last["text/html"] and "fit &lt;1&gt;" in last["text/html"]
+    assert not recwarn.list

@@ -1,20 +1,27 @@
 """Reports say what the model and the data say, for every kind of machine, and nothing can be smuggled into them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import sklearn.svm
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import confusion_matrix, r2_score, roc_auc_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from tests.report.reading import Page
 from widemargin import SVC, SVR, NuSVC, OneClassSVM
-from widemargin.io import from_sklearn, load, read_libsvm_model, save, write_libsvm_model
+from widemargin.io import Preparation, Table, from_sklearn, load, read_libsvm_model, save, write_libsvm_model
 from widemargin.report import write_report
 from widemargin.report.charts import Axis, axis
+from widemargin.report.regions import regions
+from widemargin.report.subject import subject_of
 
 CANCER = load_breast_cancer()
 IRIS = load_iris()
@@ -84,7 +91,7 @@ def test_the_certificate_in_words(tmp_path, two_classes):
     page, text = report(tmp_path, model, X, y)
     certificate = model.certificate_
     assert 'class="verdict good">certified<' in text
-    told = next(told for told in page.paragraphs if told.startswith("The model is optimal"))
+    told = next(told for told in page.paragraphs if told.startswith("Its training problem is solved"))
     assert f"is at most {certificate.violation:.3g}, within the tolerance of 0.001" in told
     assert page.fact("Upper bound on the optimum (primal)") == f"{certificate.primal:.10g}"
     with pytest.warns(match="max_iter|steps"):
@@ -130,7 +137,7 @@ def test_regression(tmp_path):
     model = SVR(C=50.0, epsilon=10.0).fit(DIABETES.data, DIABETES.target)
     page, _ = report(tmp_path, model, DIABETES.data, DIABETES.target, feature_names=DIABETES.feature_names)
     residual = DIABETES.target - model.predict(DIABETES.data)
-    assert page.tiles["R\u00b2"] == f"{r2_score(DIABETES.target, model.predict(DIABETES.data)):.4g}"
+    assert page.tiles["R\u00b2 on training data"] == f"{r2_score(DIABETES.target, model.predict(DIABETES.data)):.4g}"
     assert page.fact("Largest absolute error") == f"{np.abs(residual).max():.4g}"
     assert page.fact("Samples within the tube of 10") == f"{100 * np.mean(np.abs(residual) <= 10):.1f} %"
     assert {"Predictions against targets", "Residuals"} <= set(page.figures)
@@ -142,7 +149,7 @@ def test_one_class_with_and_without_labels(tmp_path):
     model = OneClassSVM(nu=0.1).fit(X)
     page, _ = report(tmp_path, model, X, None)
     outside = int(np.sum(model.predict(X) == -1))
-    assert page.tiles["Outside the region"] == f"{outside / 1.5:.1f} %"
+    assert page.tiles["Outside the region on training data"] == f"{outside / 1.5:.1f} %"
     page, _ = report(tmp_path, model, X, np.where(IRIS.target == 2, -1, 1))
     assert "Area under ROC against them" in [row[0] for row in page.table("Samples inside and outside")]
 
@@ -151,7 +158,9 @@ def test_models_that_came_from_elsewhere(tmp_path):
     X, y = IRIS.data, IRIS.target
     theirs = from_sklearn(sklearn.svm.SVC().fit(X, y))
     page, _ = report(tmp_path, theirs, X, y)
-    assert any(told.startswith("The model is optimal") for told in page.paragraphs)  # computed from the training data
+    assert any(
+        told.startswith("Its training problem is solved") for told in page.paragraphs
+    )  # computed from the training data
     page, _ = report(tmp_path, theirs, X + 0.1, y)
     assert any(told.startswith("This model carries no certificate") for told in page.paragraphs)
     write_libsvm_model(theirs, tmp_path / "libsvm.model")
@@ -261,3 +270,72 @@ def test_any_data_give_a_page(tmp_path, data):
         model = SVC().fit(X, np.resize(classes, 30))
         page, _ = report(tmp_path, model, Z, random.choice(classes[: data.draw(st.integers(1, 3))], size=n_samples))
     assert page.headings == SECTIONS
+
+
+WINE = load_wine(as_frame=True)
+
+
+def test_a_model_on_raw_features_does_not_look_perfect(tmp_path):
+    model = SVC(C=1e4).fit(WINE.data, WINE.target)
+    page, text = report(tmp_path, model, WINE.data, WINE.target)
+    assert "Accuracy on training data" in page.tiles
+    above = text[: text.index("What was trained")]
+    assert "The features are not scaled: \u201cproline\u201d varies 2,530 times" in above
+    assert "Before you rely on it" in above
+    assert "says nothing about how good its answers are" in above
+    scaled = make_pipeline(StandardScaler(), SVC()).fit(WINE.data[::2], WINE.target[::2])
+    _, text = report(tmp_path, scaled, WINE.data[1::2], WINE.target[1::2])
+    assert "Before you rely on it" not in text
+
+
+def test_pipelines(tmp_path):
+    scaler = StandardScaler().fit(WINE.data)
+    pipeline = make_pipeline(scaler, SVC(C=10.0)).fit(WINE.data, WINE.target)
+    alone = SVC(C=10.0).fit(scaler.transform(WINE.data), WINE.target)
+    page, text = report(tmp_path, pipeline, WINE.data, WINE.target)
+    other, _ = report(tmp_path, alone, scaler.transform(WINE.data), WINE.target)
+    assert page.tiles["Accuracy on training data"] == other.tiles["Accuracy on training data"]
+    assert page.fact("Preparation of the data") == "StandardScaler"
+    assert "from sklearn.preprocessing import StandardScaler" in text
+    assert "model = make_pipeline(StandardScaler(), SVC(C=10.0)).fit(X, y)" in text
+    hard = next(rows for caption, rows in page.tables.items() if "hardest" in caption)
+    raw = WINE.data.iloc[int(hard[1][0])]
+    named = next(row[-1] for row in hard[1:] if " = " in row[-1])
+    assert named.split(" = ")[0] in raw.index  # in units of the file, not of the scaler
+    search = GridSearchCV(make_pipeline(StandardScaler(), SVC()), {"svc__C": [10.0]}, cv=3).fit(WINE.data, WINE.target)
+    assert report(tmp_path, search, WINE.data, WINE.target)[0].tiles.keys() == page.tiles.keys()
+
+
+def test_text_columns(tmp_path):
+    people = pd.DataFrame({"age": np.arange(40.0), "town": ["Oslo", "Rome"] * 20})
+    steps = make_column_transformer((StandardScaler(), ["age"]), (OneHotEncoder(), ["town"]))
+    model = make_pipeline(steps, SVR()).fit(people, people.age)
+    _, text = report(tmp_path, model, people, people.age)
+    assert "from sklearn.preprocessing import OneHotEncoder" in text
+    assert "onehotencoder__town_Rome" in text
+
+
+def test_a_model_of_a_file_knows_the_names_of_its_columns(tmp_path):
+    table = Table("people", {"age": np.arange(40.0), "town": np.array(["Oslo", "Rome"] * 20, object)})
+    preparation = Preparation.fit(table, None, "standard")
+    X, _ = preparation.matrix(table)
+    model = SVC().fit(X, np.arange(40) > 12)
+    model.preparation_ = preparation.as_plain()
+    page, _ = report(tmp_path, model, X, np.arange(40) > 12)
+    rows = dict(page.tables["Columns of the file as the model sees them"][1:])
+    assert rows == {"age": "(x \u2212 19.5) / 11.54", "town": "one 0/1 feature for each of 2 categories"}
+    spread = next(rows for caption, rows in page.tables.items() if caption.startswith("Features by spread"))
+    assert {row[0] for row in spread[1:]} == {"age", "town=Oslo", "town=Rome"}
+
+
+def test_the_boundary_is_drawn(tmp_path):
+    X, y = IRIS.data[:, :2], IRIS.target
+    page, text = report(tmp_path, SVC().fit(X, y), X, y)
+    assert "answer at each place" in page.figures["Where which answer is given"]
+    model = SVC().fit(X, y)
+    found = regions(subject_of(model, X, y, None))[0]
+    areas = [(one.x[:, 1] - one.x[:, 0]) @ (one.y[:, 1] - one.y[:, 0]) for one in found.series if one.kind == "cells"]
+    whole = (found.x.high - found.x.low) * (found.y.high - found.y.low)
+    assert sum(areas) == pytest.approx(whole)  # every place has one answer
+    grid = np.random.default_rng(0).uniform([found.x.low, found.y.low], [found.x.high, found.y.high], (4000, 2))
+    np.testing.assert_allclose(np.array(areas) / whole, np.bincount(model.predict(grid)) / 4000, atol=0.03)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.certificate.bounds import FEASIBILITY
+from widemargin.certificate.tables import Shown
 from widemargin.monitor.status import Status
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ LARGE_GAP = 0.01  # relative gap from which a certificate of the violation says 
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Shown):
     """Bounds on the distance of an answer from the optimum; `print` shows a small table.
 
     Attributes

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.certificate.tables import Shown
 from widemargin.linalg.arrays import Vector
 from widemargin.monitor.status import Status
 
@@ -20,7 +21,7 @@ IF_PSD = "if the kernel is positive semi-definite"
 
 
 @dataclass(frozen=True)
-class SystemCertificate:
+class SystemCertificate(Shown):
     """Distance of a solution from the exact one; all bounds hold in floating-point arithmetic.
 
     Attributes

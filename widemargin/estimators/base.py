@@ -204,14 +204,14 @@ class KernelMachine(NamedKernel, LimitedFit):
         others = [] if history is None else [history.note]
         with self._watching(run.steps, show, begin, partial(answer_of, run.training), others) as watch:
             answers = run.training.train([*tasks, *more], run.stopping, watch, classes)
+            trained = answers[: len(tasks)]
+            show(self, [(answer.solution.beta, answer.solution.thresholds) for answer in trained])
+            self._note_certificates(run, [answer.certificate for answer in trained], duals)
         if history is not None:
             self.history_ = history.table()
-        trained = answers[: len(tasks)]
         if self.warm_start:
             self._multipliers = [answer.solution.beta for answer in trained]
             self._multipliers_C = getattr(self, "C", 1.0)
-        show(self, [(answer.solution.beta, answer.solution.thresholds) for answer in trained])
-        self._note_certificates(run, [answer.certificate for answer in trained], duals)
         return answers
 
     def _note_certificates(self, run: Run, certificates: Sequence[Certificate], duals: Sequence[SignedDual]) -> None:

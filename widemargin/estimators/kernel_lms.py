@@ -122,7 +122,7 @@ class KernelLMS(RegressorMixin, NamedKernel, LimitedFit):
 
             with ctrl_c, self._watching(steps, expose, others=[ctrl_c.listener]) as watch:
                 found = walk(system, y, self.learning_rate_, float(self.noise_variance), rule, rng, watch)
-            self.dual_coef_, self.errors_, self.status_ = found
+                self.dual_coef_, self.errors_, self.status_ = found
             self.residual_ = self.errors_[-1] if self.errors_ else 0.0
             self.n_iter_ = max(1, len(self.errors_))
             self._raise_if_interrupted(ctrl_c.presses > 0)

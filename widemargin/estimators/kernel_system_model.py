@@ -49,12 +49,14 @@ class KernelSystemModel(LimitedFit):
     ) -> Solved:
         """Solve one system, with progress reports on request; `expose` sets fitted attributes from coefficients."""
         with self._watching(steps, lambda shadow, answers: expose(shadow, answers[0])) as watch:
-            return system.solve(noise, targets, self._rule(), solver, watch)
+            solved = system.solve(noise, targets, self._rule(), solver, watch)
+            self.status_: Status = solved.certificate.status
+        return solved
 
     def _publish(self, certificate: SystemCertificate) -> None:
         """Set the certificate; unless it holds, warn: why, how far the answer is from the exact one, what to do."""
         self.certificate_ = certificate
-        self.status_: Status = certificate.status
+        self.status_ = certificate.status
         self.n_iter_ = max(1, certificate.iterations)  # a factor counts as one step
         self._raise_if_interrupted()
         singular = certificate.method == "least squares"

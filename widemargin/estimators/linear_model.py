@@ -251,10 +251,10 @@ class LinearMachine(ReadsData):
 
             one_pass = COSTS.linear_entry * rows.entries * len(tasks)
             run_tiles(solve, len(tasks), threads_for(one_pass, resolve_n_jobs(self.n_jobs)))
-        self.certificates_: list[Certificate] = certificates
-        known = all(beta.size for beta in multipliers)
-        self.certificate_ = combine(certificates, int(np.any(multipliers, axis=0).sum()) if known else 0)
-        self.status_: Status = self.certificate_.status or Status.OPTIMAL
+            self.certificates_: list[Certificate] = certificates
+            known = all(beta.size for beta in multipliers)
+            self.certificate_ = combine(certificates, int(np.any(multipliers, axis=0).sum()) if known else 0)
+            self.status_: Status = self.certificate_.status or Status.OPTIMAL
         self.fit_status_ = 0 if self.status_.converged and self.certificate_.holds else 1
         self.__dict__.pop("_multipliers", None)
         if self.fit_status_ and known:
@@ -263,8 +263,12 @@ class LinearMachine(ReadsData):
         expose(self, weights)
         self._raise_if_interrupted(ctrl_c.presses > 0)
         if self.fit_status_ and self.status_ is not Status.STOPPED:
+            from widemargin.training.diagnosis import unequal_scales  # needs kernels, which linear models do without
+
+            cause = unequal_scales(rows.X, getattr(self, "feature_names_in_", None))
             warn_user(
-                f"{self.status_.value} Reached: relative duality gap {self.certificate_.gap:.3g} "
+                f"{' '.join(filter(None, (self.status_.value, cause)))} "
+                f"Reached: relative duality gap {self.certificate_.gap:.3g} "
                 f"(tol={stopping.tol:g}): no model can have an objective lower than this one's by more than that "
                 f"share; see certificate_.{GOES_ON if self.status_ in LIMITS else ''}",
                 ConvergenceWarning,

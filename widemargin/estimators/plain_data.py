@@ -18,8 +18,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from widemargin._sklearn import VisualBlock
+from widemargin.certificate.tables import certificate_block, verdict
 from widemargin.estimators import shared_arrays
-from widemargin.estimators.notebook import certificate_block
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps, iterate_of
 from widemargin.monitor.interrupt import ends_loops
 from widemargin.monitor.iteration import Iteration, Watch
@@ -34,6 +35,7 @@ class ReadsData(CallbackMixin, BaseEstimator):
     """Base of all estimators: validated data, the listeners of a fit, Ctrl-C, and the certificate in notebooks."""
 
     verbose: Any
+    status_: Status
     on_interrupt: str
     _is_clone = False
 
@@ -69,6 +71,12 @@ class ReadsData(CallbackMixin, BaseEstimator):
     def _html_repr(self) -> str:
         """scikit-learn's diagram, and the certificate of a fitted estimator."""
         return super()._html_repr() + certificate_block(getattr(self, "certificate_", None))
+
+    def _sk_visual_block_(self) -> VisualBlock:
+        """The box of this estimator in its own diagram and in those of pipelines and searches, with the verdict."""
+        certificate = getattr(self, "certificate_", None)
+        caption = None if certificate is None else verdict(certificate)
+        return VisualBlock("single", self, names=type(self).__name__, name_details=str(self), name_caption=caption)
 
     def _takes_sparse(self) -> bool:
         return True
@@ -115,9 +123,16 @@ class ReadsData(CallbackMixin, BaseEstimator):
         answer_of: Callable[[Iteration], Any] = iterate_of,
         others: Sequence[Watch] = (),
     ) -> AbstractContextManager[Watch | None]:
-        """Context manager yielding the listener of a fit, or None: progress bar, callbacks (`StepListener`), others."""
+        """Context manager yielding the listener of a fit, or None: progress bar, callbacks (`StepListener`), others.
+
+        The fit sets `status_` before it leaves the context.
+        """
         callbacks = [] if steps is None else [StepListener(steps, self, expose, start, answer_of)]
-        return watching(type(self).__name__, self.verbose, [*others, *callbacks])
+        return watching(type(self).__name__, self.verbose, [*others, *callbacks], self._has_converged)
+
+    def _has_converged(self) -> bool:
+        """Whether the fit that has just ended reached its tolerance; its status is set while it is still watched."""
+        return self.status_.converged
 
 
 def is_plain_matrix(X: Any) -> bool:

@@ -112,7 +112,7 @@ class RelevanceMachine(NamedKernel, LimitedFit):
                     deadline=deadline,
                     watch=of_problem(watch, number, len(models)),
                 )
-        expose(self, models)
+            expose(self, models)
         self._raise_if_interrupted(ctrl_c.presses > 0)
         if self.status_ not in (Status.OPTIMAL, Status.STALLED, Status.STOPPED):
             warn_user(

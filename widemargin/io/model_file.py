@@ -1,7 +1,7 @@
 """Save and load a fitted estimator without pickle: a model file may come from an untrusted source.
 
     header      format and package version, kind of estimator, parameters, preparation of the data, fitted attributes,
-                certificates
+                certificates; of a pipeline also its steps before the estimator
     arrays      support vectors (dense or CSR), coefficients, classes, ...
 
 Every public fitted attribute is kept, that is every one whose name ends with an underscore. An estimator can
@@ -23,16 +23,17 @@ import os
 import re
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
+from sklearn.pipeline import Pipeline
 
 import widemargin.estimators
 from widemargin import __version__
 from widemargin.estimators.registry import ESTIMATORS
 from widemargin.io.packing import Arrays, pack, unpack
+from widemargin.pipelines import unwrap
 from widemargin.storage.archive import read_archive, write_archive
 from widemargin.storage.errors import FileError
 
-FORMAT, FORMAT_VERSION = "widemargin model", 1
+FORMAT, FORMAT_VERSION = "widemargin model", 2  # 2: with the steps of a pipeline; files without any are of version 1
 SAVED = tuple(name for name, entry in ESTIMATORS.items() if entry.in_files)
 ATTRIBUTE = re.compile(r"[a-zA-Z]\w*_")  # the only names, with an estimator's _kept_private, that a file may set
 PREPARATION = "preparation_"
@@ -44,13 +45,16 @@ def save(model: Any, path: str | os.PathLike) -> None:
 
     Parameters
     ----------
-    model : fitted estimator of widemargin, any but GaussianProcessRegressor
+    model : fitted estimator of widemargin, any but GaussianProcessRegressor, or a pipeline or search around one
+        Of a pipeline all steps are kept: scalers, encoders, imputers, PCA, column transformers (`transformers.py` lists
+        them). Of a search only its best estimator is.
     path : path of the file; an existing file is replaced as a whole or not at all
 
     Raises
     ------
     FileError
-        The file cannot be written, or the model holds something no safe file can (a kernel function of your own).
+        The file cannot be written, or the model holds something no safe file can (a function of your own as kernel
+        or transformer).
 
     Examples
     --------
@@ -65,7 +69,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
     >>> bool((load(path).predict(X) == model.predict(X)).all())
     True
     """
-    check_is_fitted(model)
+    whole, (model, before) = model, unwrap(model)
     kind = type(model).__name__
     if kind not in SAVED or not type(model).__module__.startswith("widemargin."):
         raise FileError(
@@ -81,13 +85,16 @@ def save(model: Any, path: str | os.PathLike) -> None:
     parameters = model.get_params(deep=False).items()
     header = {
         "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        "format_version": 1 if before is None else FORMAT_VERSION,
         "package_version": __version__,
         "machine": kind,
         "parameters": {name: pack(name, value, arrays) for name, value in parameters},
         "preparation": _json_as_it_is(getattr(model, PREPARATION, None)),
         "fitted": fitted,
     }
+    if before is not None:
+        steps = getattr(getattr(whole, "best_estimator_", whole), "steps", [(kind.lower(), model)])
+        header |= {"before": pack("before", before, arrays), "name": steps[-1][0]}
     write_archive(path, header, arrays)
 
 
@@ -100,7 +107,7 @@ def load(path: str | os.PathLike) -> Any:
 
     Returns
     -------
-    model : fitted estimator, ready to predict
+    model : fitted estimator or pipeline, ready to predict
 
     Raises
     ------
@@ -117,7 +124,11 @@ def load(path: str | os.PathLike) -> Any:
                 f"{path} was written by widemargin {header['package_version']} in a newer format than this version "
                 f"({__version__}) can read: pip install --upgrade widemargin."
             )
-        return _restored(getattr(widemargin.estimators, machine), header, arrays)
+        model = _restored(getattr(widemargin.estimators, machine), header, arrays)
+        if header.get("before") is None:
+            return model
+        before = unpack(header["before"], arrays)
+        return Pipeline([*before.steps, (str(header["name"]), model)])
     except FileError as error:
         raise (
             error if str(path) in str(error) else FileError(f"{path} cannot be used: {str(error).rstrip('.')}.")

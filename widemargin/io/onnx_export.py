@@ -1,13 +1,15 @@
 """A fitted estimator as an ONNX model, which runs wherever ONNX runs, without Python or widemargin.
 
-    input     X               (n, n_features) doubles; rows of the kernel matrix for a precomputed kernel
+    input     X               (n, n_features) doubles; rows of the kernel matrix for a precomputed kernel. Of a pipeline
+                              whose columns have names: one input of shape (n, 1) per column, doubles or strings
     outputs   label           (n,) classes, whole numbers or strings; +1 and -1 of a one-class SVM
               decision        the values of decision_function, of the same shape
               probabilities   (n, 2) of a model for two classes with a sigmoid
               prediction      (n,) of a regression, in place of all these
 
 All in float64 with plain operators (onnx_kernels.py), so that the numbers are those of widemargin up to rounding.
-Probabilities of three and more classes take an iteration and are left out.
+Probabilities of three and more classes take an iteration and are left out. The steps of a pipeline before the estimator
+are converted by skl2onnx.
 """
 
 from __future__ import annotations
@@ -19,16 +21,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import is_regressor
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator, is_regressor
 
 import widemargin
 from widemargin.estimators import OneClassSVM
 from widemargin.estimators.base import KernelMachine
 from widemargin.estimators.single_problem import ON_THE_BOUNDARY
 from widemargin.io.onnx_kernels import Graph, Tensor, kernel_matrix
+from widemargin.io.onnx_steps import ML_DOMAIN, ML_OPSET, add_steps
 from widemargin.kernels import Linear, Precomputed
 from widemargin.models.expansion import sum_by_problem
+from widemargin.pipelines import unwrap
 from widemargin.storage.atomic import replacing
 
 OPSET = 15  # old enough for runtimes of 2021, new enough for every operator used
@@ -40,7 +43,8 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
     Parameters
     ----------
     model : fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC or LinearSVR of widemargin
-        With a kernel of vectors.
+        With a kernel of vectors. A pipeline or search around one is exported with all its steps, as far as skl2onnx
+        knows them.
         A preparation of the data (`preparation_`) is not part of the graph: give it prepared features. Laplacian and
         chi-squared kernels take memory for rows x support vectors x features while they run: give them small batches.
     path : path or None, default None
@@ -72,20 +76,26 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
         import onnx
     except ImportError:
         raise ImportError("Exporting to ONNX needs the package onnx: pip install 'widemargin[onnx]'.") from None
+    if isinstance(model, BaseEstimator):
+        model, before = unwrap(model)
+    else:
+        before = None
     ours = isinstance(model, KernelMachine) or type(model).__module__.startswith("widemargin.")
-    if ours:
-        check_is_fitted(model)
     if not ours or not (hasattr(model, "_expansion") or hasattr(model, "coef_")):
         raise TypeError(
             "ONNX export knows SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC and LinearSVR of widemargin; got "
             f"{type(model)}."
         )
-    graph = Graph(onnx)
-    _add_answers(graph, model, _values(model, Tensor(graph, "X")))
-    X = onnx.helper.make_tensor_value_info("X", onnx.TensorProto.DOUBLE, ["n", int(model.n_features_in_)])
-    opsets = [onnx.helper.make_opsetid("", OPSET)]
+    graph, opsets = Graph(onnx), [onnx.helper.make_opsetid("", OPSET)]
+    if before is None:
+        _add_answers(graph, model, _values(model, Tensor(graph, "X")))
+        inputs = [onnx.helper.make_tensor_value_info("X", onnx.TensorProto.DOUBLE, ["n", int(model.n_features_in_)])]
+    else:
+        inputs, X = add_steps(graph, before, OPSET)
+        _add_answers(graph, model, _values(model, X))
+        opsets.append(onnx.helper.make_opsetid(ML_DOMAIN, ML_OPSET))
     exported = onnx.helper.make_model(
-        onnx.helper.make_graph(graph.nodes, type(model).__name__, [X], graph.outputs, graph.constants),
+        onnx.helper.make_graph(graph.nodes, type(model).__name__, inputs, graph.outputs, graph.constants),
         opset_imports=opsets,
         ir_version=onnx.helper.find_min_ir_version_for(opsets),
         producer_name="widemargin",

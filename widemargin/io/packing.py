@@ -6,6 +6,8 @@ JSON has numbers, strings, true, false and null. Everything else is an object {"
     dict          pairs, so that keys need not be text      csr           the names of its three arrays, and its shape
     tuple, list   items                                     kernel        its formula (kernel_text.py)
     status        a name of `Status`                        record        a dataclass of `RECORDS`, its fields
+    dtype         a NumPy type, as data or as a class       slice         its three numbers
+    transformer   one of scikit-learn (transformers.py): its class and its state
 
 `pack` refuses what does not fit with a sentence. `unpack` reads a file from anyone, so it checks before it builds.
 """
@@ -23,6 +25,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from widemargin.io.kernel_text import kernel_from_text
+from widemargin.io.transformers import is_transformer, restored, state_of
 from widemargin.monitor.status import Status
 from widemargin.storage.errors import FileError
 
@@ -54,6 +57,13 @@ def pack(name: str, value: Any, arrays: Arrays) -> Any:
         return {"kind": "record", "class": type(value).__name__, "items": pack(name, items, arrays)}
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return None  # not needed after training
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        return {"kind": "dtype", "text": np.dtype(value).str, "class": isinstance(value, type)}
+    if isinstance(value, slice):
+        return {"kind": "slice", "items": [value.start, value.stop, value.step]}
+    if is_transformer(value):
+        own = f"{name}-{type(value).__name__}"
+        return {"kind": "transformer", "class": type(value).__name__, "state": pack(own, state_of(value), arrays)}
     if callable(value):
         return {"kind": "kernel", "text": _formula(name, value)}
     if isinstance(value, Mapping):
@@ -90,6 +100,13 @@ def unpack(value: Any, arrays: Mapping[str, NDArray]) -> Any:
             made = record(**{name: item for name, item in items.items() if name in known})
             str(made)  # fails here, with the file's name, rather than on later use
             return made
+        case "dtype":
+            found = np.dtype(value["text"])
+            return found.type if value["class"] else found
+        case "slice":
+            return slice(*value["items"])
+        case "transformer":
+            return restored(value["class"], unpack(value["state"], arrays))
         case "dict":
             return {unpack(k, arrays): unpack(v, arrays) for k, v in value["items"]}
         case "tuple" | "list":

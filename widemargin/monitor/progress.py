@@ -13,17 +13,19 @@ from __future__ import annotations
 import math
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from widemargin.monitor.iteration import Iteration, Watch, tell_all
+from widemargin.monitor.notebook_bar import NotebookBar
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
 SECONDS_PER_LINE = 5.0  # seconds between plain lines where no live bar can be drawn, as in a log
+FORESEEABLE = 0.5  # fraction from which the time left is told: before, it came out three to four times too long
 
 
 class Approach:
@@ -83,7 +85,9 @@ class ProgressBar:
         self._tasks: dict[int, Approach] = {}
         self._progress: Progress | None = None
         self._bar: Any = None
+        self._notebook_bar = NotebookBar(label) if self.console.is_jupyter else None
         self._next_line = 0.0  # seconds of fit at which the next plain line is due
+        self._last: tuple[float, dict[str, Any]] | None = None  # fraction and fields drawn last
 
     def __call__(self, now: Iteration) -> None:
         if not self.enabled:
@@ -94,10 +98,16 @@ class ProgressBar:
             finished = sum(way.fraction >= 1.0 for way in self._tasks.values())
             fields: dict[str, Any] = {
                 "violation": f"violation {now.violation:.1e} -> {now.tol:.0e}",
+                "tol": f"{now.tol:.0e}",
                 "values": _values(now),
                 "support": f"problem {finished}/{now.n_tasks}" if now.n_tasks > 1 else f"{now.n_support:,} SV",
+                "left": time_left(fraction, now.seconds),
+                "seconds": f"{now.seconds:.1f} s",
             }
-            if self.live:
+            self._last = fraction, fields
+            if self._notebook_bar is not None:
+                self._notebook_bar.draw(fraction, _words(fields))
+            elif self.live:
                 self._draw(fraction, fields)
             else:
                 self._write_line(fraction, fields, now.seconds)
@@ -115,14 +125,25 @@ class ProgressBar:
         if seconds < self._next_line and fraction < 1.0:
             return
         self._next_line = seconds + SECONDS_PER_LINE
-        words = [fields["violation"], fields["values"], fields["support"], f"{seconds:.1f} s"]
-        if 0.0 < fraction < 1.0:
-            words.append(f"about {seconds * (1.0 - fraction) / fraction:.0f} s to go")
-        self.console.print(f"{self.label} {fraction:4.0%}  {'  '.join(filter(None, words))}", highlight=False)
+        self.console.print(f"{self.label} {fraction:4.0%}  {_words(fields)}", highlight=False)
 
-    def close(self) -> None:
-        """Stop drawing and release the terminal."""
+    def close(self, converged: bool = False) -> None:
+        """Stop drawing and release the terminal; the bar of a fit that reached its tolerance is full.
+
+        Solvers report once per round, so the last report may be far from the end.
+        """
         with self._lock:
+            if self._last is not None:
+                fraction, fields = self._last
+                if converged and fraction < 1.0:
+                    fraction, fields = 1.0, fields | {"left": "", "violation": f"violation <= {fields['tol']}"}
+                    if not self.live:
+                        self._write_line(fraction, fields, self._next_line)
+                if self._notebook_bar is not None:
+                    self._notebook_bar.draw(fraction, _words(fields), last=True)
+                elif self.live:
+                    self._draw(fraction, fields)
+                self._last = None
             if self._progress is not None:
                 self._progress.stop()
                 self._progress = None
@@ -135,8 +156,12 @@ class ProgressBar:
 
 
 @contextmanager
-def watching(label: str, verbose: Any, listeners: Sequence[Watch]) -> Iterator[Watch | None]:
+def watching(
+    label: str, verbose: Any, listeners: Sequence[Watch], has_converged: Callable[[], bool]
+) -> Iterator[Watch | None]:
     """Context manager that combines the progress bar (if `verbose`; from 2 on also in logs) and other listeners.
+
+    `has_converged` is asked at the end, unless an error ends the context.
 
     The bar is called before all other listeners, so that it also shows the step at which one of them requests a stop.
     """
@@ -145,6 +170,23 @@ def watching(label: str, verbose: Any, listeners: Sequence[Watch]) -> Iterator[W
         return
     with ProgressBar(label, always=verbose > 1) as bar:
         yield tell_all([bar, *listeners])
+        bar.close(has_converged())
+
+
+def time_left(fraction: float, seconds: float) -> str:
+    """Return words on the time left, from the second half of the way on.
+
+    Examples
+    --------
+    >>> time_left(0.2, 3.0), time_left(0.75, 3.0)
+    ('', 'about 1 s to go')
+    """
+    return f"about {seconds * (1.0 - fraction) / fraction:.0f} s to go" if FORESEEABLE <= fraction < 1.0 else ""
+
+
+def _words(fields: dict[str, Any]) -> str:
+    """Return what is written beside the bar."""
+    return "  ".join(filter(None, (fields[name] for name in ("violation", "values", "support", "seconds", "left"))))
 
 
 def _values(now: Iteration) -> str:
@@ -171,7 +213,6 @@ def _new_progress(console: Console) -> Progress:
         bar.TextColumn("{task.fields[values]}"),
         bar.TextColumn("{task.fields[support]}", style="dim"),
         bar.TimeElapsedColumn(),
-        bar.TextColumn("left"),
-        bar.TimeRemainingColumn(compact=True),
+        bar.TextColumn("{task.fields[left]}"),
         console=console,
     )

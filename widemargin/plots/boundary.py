@@ -21,15 +21,18 @@ from scipy.ndimage import gaussian_filter
 
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Matrix, Vector
+from widemargin.pipelines import unwrap
 from widemargin.plots.display import Display
 from widemargin.plots.evaluation import evaluate_on, grid_over, nearest_on, resolution_for, support_on
 from widemargin.plots.multipliers import INSIDE_MARGIN, Flags
 from widemargin.plots.palette import LEGIBLE, Axes, Theme
 from widemargin.plots.plane import Plane, choose_plane
-from widemargin.plots.reading import as_fitted, class_name, class_numbers, dense_features, kind_of, unwrap
+from widemargin.plots.reading import as_fitted, class_name, class_numbers, dense_features, drawable, kind_of
 
 DEEPEST_TINT = 0.42  # share of the class colour where |f| is largest: points of the same colour must still stand out
 REGION_TINT = 0.24  # the same where regions have one even colour
+TELLING = 0.9  # share of samples in the region of their answer from which a plane shows what the model does
+FEW = 1000  # samples that this share is taken of
 TINT_SATURATES = 2.0  # |f| at which the tint is deepest: one margin width beyond the margin
 
 
@@ -55,6 +58,8 @@ class BoundaryDisplay(Display):
         Support vectors on the plane; empty where the model does not know them.
     bounded : bool array of shape (n_support,)
     slack_from : indices of the samples with slack, or None where it is not known
+    agreement : float
+        Share of the samples that lie in the region of the model's answer to them; 1 if the plane is all there is.
     ax_, figure_ : set by `plot`
 
     Examples
@@ -79,6 +84,7 @@ class BoundaryDisplay(Display):
     support: Matrix
     bounded: Flags
     slack_from: NDArray[np.int64] | None = None
+    agreement: float = 1.0
 
     @classmethod
     def from_estimator(
@@ -107,7 +113,7 @@ class BoundaryDisplay(Display):
         resolution : int, default None
             Grid points along each axis; by default 300, and fewer for models with very many support vectors.
         """
-        machine, before = unwrap(model)
+        machine = unwrap(model)[0]
         kind = kind_of(machine)
         if kind not in ("classifier", "one class"):
             raise ValueError(
@@ -120,6 +126,8 @@ class BoundaryDisplay(Display):
             raise ValueError(
                 "A machine on a precomputed kernel knows no features to draw: plot_kkt and plot_kernel do."
             )
+        model, X = drawable(model, X)
+        before = unwrap(model)[1]
         samples = dense_features(X)
         given = as_fitted(model, samples, X)
         plane = choose_plane(X, features, at)
@@ -138,7 +146,13 @@ class BoundaryDisplay(Display):
             position = np.where(labels == 1, 1.0, -1.0) * np.asarray(model.decision_function(given))
             slack_from = np.flatnonzero(position < 1.0 - INSIDE_MARGIN)
         drawn_as = kind if kind == "one class" else "two classes" if two_sides else "regions"
-        return cls(plane, xs, ys, values, drawn_as, points, labels, names, support, bounded, slack_from)
+        agreement = 1.0
+        if not plane.whole:
+            some = np.random.default_rng(0).permutation(len(points))[:FEW]
+            seen = evaluate_on(model, plane, points[some], X, two_sides)
+            answers = evaluate_on(model, plane, samples[some], X, two_sides, lifted=True)
+            agreement = float(np.mean((seen > 0) == (answers > 0) if two_sides else seen == answers))
+        return cls(plane, xs, ys, values, drawn_as, points, labels, names, support, bounded, slack_from, agreement)
 
     def plot(
         self,
@@ -179,7 +193,14 @@ class BoundaryDisplay(Display):
         line = "boundary" if self.kind == "one class" else "margin"
         unringed = self._rings(self.support, self.bounded, line, n_points, rings)
         ax.set(xlim=self.xs[[0, -1]], ylim=self.ys[[0, -1]], xlabel=self.plane.names[0], ylabel=self.plane.names[1])
-        return self._finish(self.plane.note, unringed, legend=legend)
+        return self._finish(self.plane.note, self.caution, self._thinned(n_points), unringed, legend=legend)
+
+    @property
+    def caution(self) -> str:
+        """What to say where the plane shows little of the model; empty where it shows most of it."""
+        if self.agreement >= TELLING:
+            return ""
+        return f"the model puts {1.0 - self.agreement:.0%} of the samples elsewhere than this plane shows"
 
     def _draw_two_sides(self, ax: Axes, theme: Theme, contours: bool) -> None:
         """Draw the tint by the value of f, the boundary f = 0, and the margins |f| = 1."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.linalg.arrays import Vector
+from widemargin.pipelines import unwrap
 from widemargin.plots.display import Display
 from widemargin.plots.palette import LEGIBLE, Axes, legend_below, theme_of, tidy
 
@@ -72,8 +73,7 @@ class ConvergenceDisplay(Display):
     @classmethod
     def from_estimator(cls, model: Any, *, problem: int | None = None) -> ConvergenceDisplay:
         """Read the record of a model that kept one: fitted with `trace=True`, or with `solver=Trace().of(...)`."""
-        machine = getattr(model, "best_estimator_", model)
-        machine = machine.steps[-1][1] if hasattr(machine, "steps") else machine
+        machine, _ = unwrap(model)
         traced = getattr(getattr(machine, "solver", None), "trace", None)
         history = getattr(machine, "history_", traced)
         if history is None:
@@ -143,7 +143,7 @@ class ConvergenceDisplay(Display):
         ax.set_ylim(bottom=0.0)
         tidy(ax)
         if legend:
-            legend_below(ax, ncols=2)
+            legend_below(ax, ncols=2, arrange=False)  # two parts of one place, which may be too narrow for it
 
 
 def plot_convergence(

@@ -42,9 +42,16 @@ class Display:
     def _samples(self, points: NDArray, label: str, colour: int, marker: str, **look: Any) -> None:
         """Filled markers with a rim in the colour of the paper, which tells them apart."""
         theme, n_points = theme_of(self.ax_), look.pop("n_points", len(points))
+        if n_points > LEGIBLE.samples:
+            points = points[np.random.default_rng(0).random(len(points)) * n_points < LEGIBLE.samples]
         look = {"s": marker_size(n_points), "linewidths": 0.5 if n_points <= LEGIBLE.full_rims else 0.15} | look
         paint = {"color": theme.colour(colour), "edgecolors": [theme.paper], "zorder": 3}
         self._scatter(points, label, marker=marker, **paint, **look)
+
+    @staticmethod
+    def _thinned(n_points: int) -> str:
+        """Return a remark if only a part of the samples is drawn."""
+        return f"about {LEGIBLE.samples:,} of {n_points:,} samples drawn" if n_points > LEGIBLE.samples else ""
 
     def _rings(
         self, points: NDArray, bounded: NDArray[np.bool_], line: str, n_points: int, wanted: bool | None = None

@@ -12,9 +12,10 @@ from sklearn.utils import gen_batches
 from widemargin.costs import COSTS
 from widemargin.estimators.fitted import is_training_data
 from widemargin.linalg.arrays import Matrix, Vector
+from widemargin.pipelines import prepared, unwrap
 from widemargin.plots.multipliers import Flags, bounded_support
 from widemargin.plots.plane import Plane
-from widemargin.plots.reading import as_fitted, dense, prepared, unwrap, with_room
+from widemargin.plots.reading import as_fitted, dense, with_room
 
 FINEST_GRID, COARSEST_GRID = 300, 100  # points along each axis: smooth lines on a screen, and still readable ones
 GRID_TIME = 1.5e8  # nanoseconds on one core: models with many support vectors get a coarser grid
@@ -36,11 +37,15 @@ def grid_over(points: Vector, resolution: int) -> tuple[Vector, Vector, Vector]:
     return np.column_stack([axis.ravel() for axis in np.meshgrid(xs, ys)]), xs, ys
 
 
-def evaluate_on(model: Any, plane: Plane, grid: Vector, X: Any, two_sides: bool) -> NDArray:
-    """f, or the class number, on the grid; in chunks, because a lifted grid can be many times larger than the data."""
+def evaluate_on(model: Any, plane: Plane, points: Matrix, X: Any, two_sides: bool, *, lifted: bool = False) -> NDArray:
+    """f, or the class number, at points of the plane, or at samples (`lifted`).
+
+    In chunks, because a lifted grid can be many times larger than the data.
+    """
     evaluate = model.decision_function if two_sides else model.predict
-    chunks = gen_batches(len(grid), max(1, CHUNK_ENTRIES // len(plane.origin)))
-    values = np.concatenate([np.ravel(evaluate(as_fitted(model, plane.lift(grid[chunk]), X))) for chunk in chunks])
+    chunks = gen_batches(len(points), max(1, CHUNK_ENTRIES // len(plane.origin)))
+    parts = (points[chunk] if lifted else plane.lift(points[chunk]) for chunk in chunks)
+    values = np.concatenate([np.ravel(evaluate(as_fitted(model, part, X))) for part in parts])
     return values if two_sides else np.searchsorted(unwrap(model)[0].classes_, values)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from widemargin.pipelines import unwrap
 from widemargin.plots.boundary import plot_boundary
 from widemargin.plots.convergence import plot_convergence
 from widemargin.plots.grid_search import plot_grid_search
 from widemargin.plots.kernel_matrix import plot_kernel
 from widemargin.plots.kkt import plot_kkt
 from widemargin.plots.palette import Axes
-from widemargin.plots.reading import dense_features, kind_of, unwrap
+from widemargin.plots.reading import dense_features, drawable, kind_of
 from widemargin.plots.scaling import ScalingDisplay
 from widemargin.plots.tube import plot_tube
 
@@ -26,7 +27,8 @@ def plot(model: Any, X: Any = None, y: Any = None, kind: str = "auto", ax: Axes 
     model : fitted model, pipeline or grid search
     X, y : the data, usually those of the fit; "convergence" and "grid" do without
     kind : {"auto", "boundary", "tube", "convergence", "kkt", "kernel", "grid", "scaling"}, default "auto"
-        "auto" draws the heat map of a grid search, the tube of a regression, and the boundary of everything else.
+        "auto" draws the heat map of a search over two parameters or more, the tube of a regression, and the boundary
+        of everything else; of a search over one parameter, its best estimator.
     ax : matplotlib Axes, optional
     **options
         Passed on to the function of the kind: `plot_boundary`, `plot_tube`, `plot_convergence`, `plot_kkt`,
@@ -47,8 +49,8 @@ def plot(model: Any, X: Any = None, y: Any = None, kind: str = "auto", ax: Axes 
     'component 1 (36% of variance)'
     """
     if kind == "auto":
-        is_search = hasattr(model, "cv_results_")
-        kind = "grid" if is_search else "tube" if kind_of(unwrap(model)[0]) == "regressor" else "boundary"
+        searched = [name for name in getattr(model, "cv_results_", ()) if name.startswith("param_")]
+        kind = "grid" if len(searched) > 1 else "tube" if kind_of(unwrap(model)[0]) == "regressor" else "boundary"
     if kind not in KINDS:
         raise ValueError(f"There is no picture of kind {kind!r}; choose one of {', '.join(KINDS)}.")
     if kind in WITHOUT_DATA:
@@ -60,7 +62,7 @@ def plot(model: Any, X: Any = None, y: Any = None, kind: str = "auto", ax: Axes 
 
 def _boundary(model: Any, X: Any, y: Any, ax: Axes | None, **options: Any) -> Axes:
     """Draw the boundary; with more than two features, on the plane that shows most of the data."""
-    if options.get("features") is None and dense_features(X).shape[1] > 2:
+    if options.get("features") is None and dense_features(drawable(model, X)[1]).shape[1] > 2:
         options["features"] = "pca"
     return plot_boundary(model, X, y, ax, **options)
 

@@ -23,7 +23,8 @@ from widemargin.estimators.fitted import coefficients_of, is_training_data
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Vector
 from widemargin.models.multiclass import read_out, two_class_problems
-from widemargin.plots.reading import check_length, class_numbers, kind_of, prepared, unwrap
+from widemargin.pipelines import training_data, unwrap
+from widemargin.plots.reading import check_length, class_numbers, kind_of
 from widemargin.verification import narrowest_tube
 
 AT_BOUND = 1e-6  # relative distance from C at which a multiplier counts as being at its bound
@@ -109,7 +110,7 @@ def conditions_of(model: Any, X: Any, y: Any = None, sample_weight: Any = None) 
     ([1.0, 1.0, 3.0], [0.5, 0.5, 0.0])
     """
     machine, before = unwrap(model)
-    inner = prepared(before, X)
+    inner = training_data(machine, before, X)
     if not has_multipliers(machine):
         raise ValueError(
             f"{type(machine).__name__} keeps no multipliers; this picture needs SVC, NuSVC, SVR, NuSVR or OneClassSVM."

@@ -42,6 +42,7 @@ class Legibility:
     rings: int = 250  # support vectors: more rings would hide the data
     slacks: int = 40  # lines from samples to the margin
     records: int = 40  # of a fit, each marked by a point
+    samples: int = 4_000  # drawn; of more a random part, since a denser cloud shows nothing but itself
     raster_from: int = 5_000  # points, drawn as pixels in vector files beyond
     written_cells: int = 120  # of a heat map, with their values written into them
     ticks: int = 12  # of an axis whose values are named
@@ -130,11 +131,17 @@ def legend_entries(ax: Axes) -> tuple[list[Any], list[str]]:
     return [handles[k] for k in order], [labels[k] for k in order]
 
 
-def legend_below(ax: Axes, ncols: int = 3) -> None:
-    """Put the legend below the picture, so that it covers nothing and the drawing keeps its full width."""
+def legend_below(ax: Axes, ncols: int = 3, *, arrange: bool = True) -> None:
+    """Put the legend below the picture, so that it covers nothing and the drawing keeps its full width.
+
+    Beside other Axes it would lie on one of them: matplotlib then arranges the figure (`arrange`), unless its user has.
+    """
     handles, labels = legend_entries(ax)
     if not handles:
         return
+    figure: Any = ax.get_figure(root=True)
+    if arrange and len(figure.axes) > 1 and figure.get_layout_engine() is None:
+        figure.set_layout_engine("constrained")
     width, height = _inches(ax)
     ax.legend(
         handles,
@@ -143,6 +150,7 @@ def legend_below(ax: Axes, ncols: int = 3) -> None:
         bbox_to_anchor=(0.5, -0.55 / max(height, 1.0)),  # 0.55 inches: tick labels and the axis label
         ncols=min(ncols, max(1, int(width / LEGIBLE.legend_column))),
         markerscale=_enlarging(handles),
+        fontsize="small" if len(figure.axes) > 1 else None,
         frameon=False,
         columnspacing=1.6,
         handletextpad=0.6,

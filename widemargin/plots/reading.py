@@ -1,4 +1,4 @@
-"""Reading data and fitted models for pictures: dense features, names, class numbers, the model in a pipeline."""
+"""Reading data and fitted models for pictures: dense features, names, class numbers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
-from sklearn.utils.validation import check_is_fitted
 
 from widemargin.linalg.arrays import Matrix, Vector
+from widemargin.pipelines import names_after, unwrap
 
 DENSE_ENTRIES = 100_000_000  # entries of X that are held densely: 800 MB, more than a picture can show
 
@@ -68,28 +68,32 @@ def with_room(values: Any, share: float = 0.05) -> tuple[float, float]:
 def as_fitted(model: Any, values: Vector, X: Any) -> Any:
     """Values with named columns if the model was fitted on such, in the kind of data frame that X is."""
     names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return values
+    return values if names is None else _named(values, names, X)
+
+
+def drawable(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return a model and samples of numbers for it: where columns of X are texts, the estimator inside the pipeline and
+    the features that its steps make of them."""
+    try:
+        dense_features(X)
+    except ValueError:
+        machine, before = unwrap(model)
+        if before is None:
+            raise
+        made, names = dense_features(before.transform(X)), names_after(before)
+        return machine, made if names is None else _named(made, names, X)
+    return model, X
+
+
+def _named(values: Vector, names: Any, X: Any) -> Any:
+    """Return a data frame with named columns, of the kind that X is."""
     if type(X).__module__.startswith("polars"):
         return type(X)(values, schema=list(names))
     if getattr(X, "columns", None) is not None:
-        return type(X)(values, columns=names)
+        return type(X)(values, columns=list(names))
     import pandas  # X came without names: use pandas, as scikit-learn does
 
     return pandas.DataFrame(values, columns=names)
-
-
-def unwrap(model: Any) -> tuple[Any, Any]:
-    """The estimator inside a grid search or a pipeline, and the steps before it (None if there are none)."""
-    model = getattr(model, "best_estimator_", model)
-    check_is_fitted(model)
-    steps = getattr(model, "steps", [(None, model)])
-    return steps[-1][1], model[:-1] if len(steps) > 1 else None
-
-
-def prepared(before: Any, X: Any) -> Any:
-    """Return X after the earlier steps of the estimator's pipeline."""
-    return X if before is None else before.transform(X)
 
 
 def kind_of(model: Any) -> str:

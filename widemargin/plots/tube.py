@@ -17,6 +17,7 @@ import numpy as np
 
 from widemargin.estimators.fitted import is_training_data
 from widemargin.linalg.arrays import Vector
+from widemargin.pipelines import prepared, unwrap
 from widemargin.plots.display import Display
 from widemargin.plots.multipliers import Flags, conditions_of, has_multipliers, parameters, tube_of
 from widemargin.plots.palette import LEGIBLE, Axes
@@ -25,11 +26,10 @@ from widemargin.plots.reading import (
     check_length,
     column_of,
     dense_features,
+    drawable,
     feature_names,
     kind_of,
-    prepared,
     section_note,
-    unwrap,
     with_room,
 )
 
@@ -91,6 +91,7 @@ class TubeDisplay(Display):
             The feature to draw along, the others at their medians. By default the only one there is; with several,
             the targets are drawn against the predictions.
         """
+        model, X = drawable(model, X)
         machine, before = unwrap(model)
         if kind_of(machine) != "regressor":
             raise ValueError(
@@ -131,7 +132,7 @@ class TubeDisplay(Display):
         self._samples(points, "samples", 1, "o")
         unringed = self._rings(points[self.support], self.bounded[self.support], "wall", len(points))
         ax.set(xlim=(self.along[0], self.along[-1]), xlabel=self.names[0], ylabel=self.names[1])
-        return self._finish(self.note, unringed, legend=legend)
+        return self._finish(self.note, self._thinned(len(points)), unringed, legend=legend)
 
     def _draw_slack(self) -> None:
         """A vertical line from each sample outside the tube to its wall."""

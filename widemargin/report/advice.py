@@ -1,4 +1,4 @@
-"""The scales of the features and the width of the kernel.
+"""Advice: the scales of the features, the width of the kernel, and what to know before the figures are trusted.
 
 Kernels add up features: one that spans thousands decides alone beside one that spans a unit, and makes training slow
 (`scale` in a pipeline is the cure). And a kernel whose values between different samples are all near 0 knows every
@@ -21,6 +21,9 @@ from widemargin.report.subject import Subject
 
 FEW_VALUES = 200  # samples between which kernel values are inspected
 MOST_ROWS = 8  # features shown
+WIDE = 100  # features whose spreads differ by this factor are worth a warning
+TOO_SEPARATE, TOO_ALIKE = 0.01, 0.99  # median kernel value below or above which gamma is likely wrong
+CROWDED = 0.8  # share of the samples above which the number of support vectors is worth a remark
 
 
 def feature_scales(subject: Subject) -> dict[str, Any]:
@@ -39,6 +42,34 @@ def feature_scales(subject: Subject) -> dict[str, Any]:
         "all_listed": len(order) <= MOST_ROWS,
         "constant": [names[j] for j in constant],
     }
+
+
+def advice_for(
+    subject: Subject, certificate: Any, scales: dict[str, Any], typical: float | None, n_support: int | None
+) -> list[tuple[str, str]]:
+    """What a reader should know before trusting the figures: sentences, each with the section that says more."""
+    found = []
+    if certificate is not None and not certificate.holds:
+        found.append(
+            ("Training did not reach the accuracy that was asked for: this is a preliminary model.", "certificate")
+        )
+    if scales and scales["ratio"] is not None and scales["ratio"] > WIDE:
+        largest, smallest = scales["rows"][0][0], scales["rows"][-1][0]
+        found.append((
+            f"The features are not scaled: \u201c{largest}\u201d varies {number(scales['ratio'], 3)} times as much as "
+            f"\u201c{smallest}\u201d and decides almost alone. Train make_pipeline(StandardScaler(), "
+            f"{subject.machine}(...)) instead, and choose its parameters again.", "scaling",
+        ))  # fmt: skip
+    if typical is not None and not TOO_SEPARATE <= typical <= TOO_ALIKE:
+        word = "larger" if typical > TOO_ALIKE else "smaller"
+        found.append((f"gamma does not suit the spread of the data: try a {word} one.", "scaling"))
+    if n_support is not None and subject.n_training is not None and n_support > CROWDED * subject.n_training:
+        found.append(("Nearly all samples are support vectors: gamma may be too large, or C too small.", "support"))
+    if subject.is_training_data:
+        found.append(
+            ("All figures are of the data the model was trained on; new data will give lower ones.", "quality")
+        )
+    return found
 
 
 def spreads(X: Any) -> tuple[Vector, Vector, Vector, Vector]:

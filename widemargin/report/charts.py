@@ -25,7 +25,10 @@ TICKS = 5  # about this number per axis
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One set of points. kind : "line", "points" or "bars"; the x of bars are their edges, one more than heights."""
+    """One set of points.
+
+    kind : "line", "points", "bars" (x are their edges, one more than heights) or "cells" (x and y are pairs of ends)
+    """
 
     x: NDArray
     y: NDArray
@@ -81,7 +84,7 @@ def axis(label: str, *values: Any, log: bool = False, zero: bool = False) -> Axi
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Axes with series on them; `diagonal` draws the line of equal values.
+    """Axes with series on them; `diagonal` draws the line of equal values, `note` is small print below the title.
 
     The axes lie between left and right, top and bottom, in the units of the view box; the margins hold the labels.
     """
@@ -95,6 +98,7 @@ class Chart:
     y: Axis
     series: Sequence[Series]
     diagonal: bool = False
+    note: str = ""
 
     @property
     def anchor(self) -> str:
@@ -115,6 +119,9 @@ class Chart:
             edges, tops = self.across(one.x), self.up(one.y)
             heights = np.maximum(self.up(max(self.y.low, 0.0)) - tops, 0.0)
             return np.column_stack([edges[:-1] + 0.5, tops, np.maximum(np.diff(edges) - 1.0, 0.5), heights])
+        if one.kind == "cells":
+            (left, right), (low, high) = self.across(one.x).T, self.up(one.y).T
+            return np.column_stack([left, high, right - left, low - high])
         places = np.column_stack([self.across(one.x), self.up(one.y)])
         places = places[np.isfinite(places).all(axis=1)]
         chosen = np.linspace(0, len(places) - 1, min(len(places), MOST_MARKS[one.kind]))

@@ -1,6 +1,6 @@
 """A report on a fitted model as one self-contained HTML page, which loads no other resources.
 
-what was trained -> how close to the optimum -> how good -> hardest examples -> how training went
+advice -> what was trained -> how close to the optimum -> how good -> hardest examples -> how training went
 -> support vectors -> scale of the features -> how to reproduce
 
 The modules of this folder measure; the words, tables and charts of the page are in templates/, one file per section.
@@ -20,16 +20,16 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from sklearn.base import is_classifier, is_outlier_detector
-from sklearn.utils.validation import check_is_fitted
 
 import widemargin
 from widemargin._sklearn import num_samples
 from widemargin.certificate import Certificate
-from widemargin.report.advice import feature_scales, kernel_width
+from widemargin.report import advice
+from widemargin.report.advice import advice_for, feature_scales, kernel_width
 from widemargin.report.charts import tick
 from widemargin.report.numbers import number, percent
 from widemargin.report.quality import classification, hardest, one_class, regression
-from widemargin.report.subject import Subject, as_matrix, names_of
+from widemargin.report.subject import Subject, subject_of
 from widemargin.report.trained import fingerprints, support_facts, trained_facts, way_to_the_optimum
 from widemargin.storage.atomic import replacing
 from widemargin.verification import verify
@@ -49,7 +49,7 @@ def write_report(
 
     Parameters
     ----------
-    model : fitted classifier, regressor or one-class SVM
+    model : fitted classifier, regressor or one-class SVM, or a pipeline or search around one
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Samples to answer, as `predict` takes them. With the training data the certificate of a model without one is
         computed, and the page says that scores on training data flatter.
@@ -83,21 +83,20 @@ def write_report(
     >>> "certified" in page.read_text(encoding="utf-8")
     True
     """
-    check_is_fitted(model)
     labels = None if y is None else np.asarray(y).ravel()
-    matrix = as_matrix(X)
-    n_samples = num_samples(matrix)
+    n_samples = num_samples(X)
     if n_samples == 0:
         raise ValueError("X holds no samples: a report needs some to be about.")
-    if labels is None and not is_outlier_detector(model):
-        raise ValueError(f"A report on a {type(model).__name__} needs y, the right answers to X.")
     if labels is not None and len(labels) != n_samples:
         raise ValueError(f"X has {n_samples} samples and y has {len(labels)}: give one answer per sample.")
-    names = names_of(model, matrix, feature_names if feature_names is not None else getattr(X, "columns", None))
-    subject = Subject(model, X, matrix, labels, names)
+    subject = subject_of(model, X, labels, feature_names)
+    model = subject.model
+    if labels is None and not is_outlier_detector(model):
+        raise ValueError(f"A report on a {type(model).__name__} needs y, the right answers to X.")
     measure = one_class if is_outlier_detector(model) else classification if is_classifier(model) else regression
     quality = measure(subject)
     certificate, source = _certificate(subject)
+    support, scales, typical = support_facts(subject), feature_scales(subject), kernel_width(subject)
     page = _template().render(
         title=title or f"{subject.machine} report",
         subject=subject,
@@ -109,9 +108,10 @@ def write_report(
         quality=quality,
         hardest=hardest(subject, quality, n_hardest),
         way=way_to_the_optimum(model),
-        support=support_facts(subject),
-        scales=feature_scales(subject),
-        typical=kernel_width(subject),
+        support=support,
+        scales=scales,
+        typical=typical,
+        advice=advice_for(subject, certificate, scales, typical, support.get("count")),
         fingerprints=fingerprints(subject),
     )
     with replacing(Path(path)) as stream:
@@ -131,7 +131,7 @@ def _template() -> Template:
     )
     pages.filters |= {"number": number, "percent": percent, "tick": tick, "at": "{:.1f}".format}
     pages.tests["finite"] = math.isfinite
-    pages.globals |= {"widemargin": widemargin, "version": version, "platform": platform}
+    pages.globals |= {"widemargin": widemargin, "version": version, "platform": platform, "limits": advice}
     return pages.get_template("page.html")
 
 

@@ -23,6 +23,7 @@ from widemargin.models.multiclass import one_against_rest_confidence
 from widemargin.report.advice import spreads
 from widemargin.report.charts import Axis, Chart, Series, axis, histogram
 from widemargin.report.numbers import number, percent, shown
+from widemargin.report.regions import regions
 from widemargin.report.subject import Subject
 
 MOST_CLASSES = 25  # in a confusion matrix; the classes that are most often confused are shown
@@ -98,6 +99,7 @@ def classification(subject: Subject) -> Quality:
         measured["log_loss"] = log_loss(y, probabilities, labels=classes)
         if len(classes) == 2:
             measured["brier"] = brier_score_loss(labels, probabilities[:, 1], pos_label=1)
+    charts += regions(subject)
     name = "margin" if len(classes) == 2 else "least margin"
     return Quality("classification", predicted, -_margins(model, X, labels, scores), name, tiles, measured, charts)
 
@@ -198,6 +200,7 @@ def one_class(subject: Subject) -> Quality:
         measured |= {"agreement": np.mean(predicted == y), "area": roc_auc_score(y, values)}
     text = "How often the decision function takes which value; below zero is outside."
     charts = [histogram("Decision values", text, ("decision value", "samples"), values)]
+    charts += regions(subject)
     tiles = {"Outside the region": percent(outside.mean())}
     return Quality("one_class", predicted, -values, "decision value", tiles, measured, charts)
 
@@ -221,7 +224,7 @@ def hardest(subject: Subject, quality: Quality, count: int) -> list[list[str]]:
 
 def _unusual(subject: Subject, order: NDArray[np.intp]) -> list[str]:
     """The features of each sample that lie farthest from their mean, in standard deviations."""
-    X, names = subject.X, subject.names
+    X, names = subject.raw, subject.raw_names
     if not subject.is_numeric:
         return [str(X[place])[:60] for place in order]
     _, _, mean, deviation = spreads(X)

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 
 from widemargin._sklearn import num_samples
 from widemargin.estimators.fitted import is_training_data
+from widemargin.io.preparation import Preparation
+from widemargin.pipelines import names_after, unwrap
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,11 +21,13 @@ class Subject:
 
     Attributes
     ----------
-    model : fitted estimator
-    given : the samples as `predict` takes them
-    X : the samples as an array or a CSR matrix where they are numbers, as they are otherwise
+    model : fitted estimator; of a pipeline its last step
+    given : the samples as `predict` of the estimator takes them, after the steps before it
+    X : the same as an array or a CSR matrix where they are numbers, as they are otherwise
     y : the right answers, or None
     names : of the features
+    before : the steps before the estimator, or None
+    raw, raw_names : samples and names as a person knows them, before those steps, where they are numbers
     """
 
     model: Any
@@ -31,6 +35,9 @@ class Subject:
     X: Any
     y: Any
     names: list[str]
+    before: Any
+    raw: Any
+    raw_names: list[str]
 
     @property
     def machine(self) -> str:
@@ -45,7 +52,7 @@ class Subject:
     @property
     def is_numeric(self) -> bool:
         """Whether the samples are vectors of numbers."""
-        return sp.issparse(self.X) or (isinstance(self.X, np.ndarray) and self.X.ndim == 2 and self.X.dtype.kind == "f")
+        return is_numeric(self.X)
 
     @property
     def n_samples(self) -> int:
@@ -73,6 +80,30 @@ class Subject:
         return is_training_data(self.model, self.X) if known else None
 
 
+def subject_of(model: Any, X: Any, y: Any, feature_names: Any) -> Subject:
+    """Read what a report is about: an estimator, or a pipeline or search around one."""
+    machine, before = unwrap(model)
+    raw = as_matrix(X)
+    named = feature_names if feature_names is not None else getattr(X, "columns", None)
+    if before is None:
+        names = names_of(machine, raw, named)
+        return Subject(machine, X, raw, y, names, None, raw, names)
+    given = before.transform(X)
+    matrix = as_matrix(given)
+    names = names_of(machine, matrix, names_after(before))
+    if not is_numeric(raw):
+        return Subject(machine, given, matrix, y, names, before, matrix, names)
+    raw_names = names_of(before, raw, named)
+    if raw.shape[1] == len(names) and feature_names is not None:  # a scaler gives its features numbers only
+        names = raw_names
+    return Subject(machine, given, matrix, y, names, before, raw, raw_names)
+
+
+def is_numeric(X: Any) -> bool:
+    """Whether samples are vectors of numbers."""
+    return sp.issparse(X) or (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f")
+
+
 def as_matrix(X: Any) -> Any:
     """The samples as an array or a CSR matrix where they are numbers, as they are otherwise."""
     if sp.issparse(X):
@@ -87,10 +118,12 @@ def as_matrix(X: Any) -> Any:
 
 
 def names_of(model: Any, X: Any, given: Any) -> list[str]:
-    """Names of the columns: those given, those of the fit, or x1, x2, ..."""
+    """Names of the columns: those given, those of the file or the fit, or x1, x2, ..."""
     n_features = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else 0
     if given is None:
-        given = getattr(model, "feature_names_in_", None)
+        preparation = getattr(model, "preparation_", None) or {}
+        of_file = Preparation.from_plain(preparation).feature_names if preparation.get("format") == "table" else None
+        given = getattr(model, "feature_names_in_", of_file)
     if given is None:
         return [f"x{number + 1}" for number in range(n_features)]
     names = [str(name) for name in given]

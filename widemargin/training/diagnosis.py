@@ -48,7 +48,7 @@ def causes(
     """Return sentences that name the likely causes; empty if no cause was found."""
     if certificate.status in (Status.INTERRUPTED, Status.STOPPED, Status.OPTIMAL):
         return ""
-    found = [_indefinite(source), _scale(source.X, names)] if len(source) else []
+    found = [_indefinite(source), unequal_scales(source.X, names)] if len(source) else []
     if certificate.status is not Status.NOT_FINITE:
         found.append(_precision(certificate, source, duals))
     return " ".join(sentence for sentence in found if sentence)
@@ -67,7 +67,7 @@ def _indefinite(source: GramSource) -> str:
     )
 
 
-def _scale(X: Any, names: Sequence[str] | None) -> str:
+def unequal_scales(X: Any, names: Sequence[str] | None) -> str:
     """Return a sentence if one feature is far larger than all others, or is large and almost constant."""
     if not (sp.issparse(X) or isinstance(X, np.ndarray)) or X.ndim != 2 or X.shape[0] == X.shape[1]:
         return ""
@@ -88,11 +88,11 @@ def _scale(X: Any, names: Sequence[str] | None) -> str:
     if size[largest] > UNEQUAL and spread[largest] < NEARLY_CONSTANT * size[largest]:
         return (
             f"Feature {name} is about {size[largest]:.3g} everywhere and varies by {spread[largest]:.2g} only: the "
-            "kernel sees little else. Centre and scale the features (StandardScaler)."
+            "model sees little else. Centre and scale the features (StandardScaler)."
         )
     if size[largest] > UNEQUAL * typical or (len(used) <= 2 and size[largest] > UNEQUAL * float(size[used].min())):
         return (
-            f"Feature {name} has values up to {size[largest]:.3g}, a typical feature up to {typical:.3g}: the kernel "
+            f"Feature {name} has values up to {size[largest]:.3g}, a typical feature up to {typical:.3g}: the model "
             "sees little else. Scale the features (StandardScaler)."
         )
     if size[largest] > UNEQUAL:

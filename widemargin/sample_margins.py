@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted
 
 from widemargin.kernels import Linear, make_kernel
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Vector
+from widemargin.pipelines import prepared, unwrap
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
 
     Parameters
     ----------
-    model : fitted classifier with two classes, of widemargin or of scikit-learn
+    model : fitted classifier with two classes, of widemargin or of scikit-learn, or a pipeline or search around one
         SVC, NuSVC, LinearSVC, or another with `support_vectors_` or `coef_`.
     X : samples of shape (n_samples, n_features); for a precomputed kernel, the square training matrix
     y : their classes, shape (n_samples,)
@@ -98,7 +98,8 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
     >>> round(found.ratio, 3), round(found.ratio_with_fixed_bias(), 3)  # R^2 = 10
     (10.0, 40.0)
     """
-    check_is_fitted(model)
+    model, before = unwrap(model)
+    X = prepared(before, X)
     classes: Any = getattr(model, "classes_", ())
     if len(classes) != 2:
         raise ValueError(
