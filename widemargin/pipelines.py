@@ -58,7 +58,7 @@ def training_data(machine: Any, before: Any, X: Any) -> Any:
     agree up to such rounding, those of the estimator are put in their places.
     """
     samples = prepared(before, X)
-    own = getattr(machine, "support_vectors_", None)
+    own: Any = getattr(machine, "support_vectors_", ())
     if before is None or type(samples) is not np.ndarray or num_samples(own) == 0:
         return samples
     if np.array_equal(samples[machine.support_], own) or not is_training_data(machine, samples):

@@ -37,12 +37,13 @@ def regions(subject: Subject) -> list[Chart]:
         Series(*_bars(answers == k, found.xs, found.ys), f"answer: {name}", "cells", k) for k, name in enumerate(names)
     ]
     for k, name in enumerate(found.class_names):
-        series.append(Series(*found.points[found.labels == k].T, name, "points", 1 if one_class else k))
+        x, y = found.points[found.labels == k].T
+        series.append(Series(x, y, name, "points", 1 if one_class else k))
     across, up = subject.names[:2] if plane is None else found.plane.names
     note = "; ".join(note for note in (found.plane.note, found.caution) if note)
     text = f"The model's answer at each place, and the samples{f' ({note})' if note else ''}."
-    x, y = Axis(across, *found.xs[[0, -1]].tolist()), Axis(up, *found.ys[[0, -1]].tolist())
-    return [Chart("Where which answer is given", text, x, y, series, note=note)]
+    axes = Axis(across, *found.xs[[0, -1]].tolist()), Axis(up, *found.ys[[0, -1]].tolist())
+    return [Chart("Where which answer is given", text, *axes, series, note=note)]
 
 
 def _bars(cells: NDArray[np.bool_], xs: NDArray, ys: NDArray) -> tuple[NDArray, NDArray]:
