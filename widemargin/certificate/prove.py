@@ -62,9 +62,7 @@ def settle(
     known = np.zeros(len(scores.values), np.bool_)
     drift = np.nan
     while True:  # terminates: every iteration recomputes further samples, which can move the midpoint
-        point = point_of(dual, beta, scores)
-        variables = np.flatnonzero(_in_doubt(dual, point, tol, criterion))
-        doubtful = variables if dual.row is None else np.unique(dual.row[variables])
+        doubtful = samples_in_doubt(dual, beta, scores, tol, criterion)
         doubtful = doubtful[~known[doubtful]]
         if not len(doubtful):
             return scores, drift
@@ -75,6 +73,12 @@ def settle(
         difference = np.abs(fresh.values - scores.values[doubtful])
         drift = float(np.fmax(drift, np.max(difference, initial=0.0)))
         scores = scores.improved(doubtful, fresh)
+
+
+def samples_in_doubt(dual: SignedDual, beta: Vector, scores: Scores, tol: float, criterion: str) -> NDArray[np.int64]:
+    """Return the samples whose error keeps the criterion from being decided."""
+    variables = np.flatnonzero(_in_doubt(dual, point_of(dual, beta, scores), tol, criterion))
+    return variables if dual.row is None else np.unique(dual.row[variables])
 
 
 def _in_doubt(dual: SignedDual, point: Point, tol: float, criterion: str) -> NDArray[np.bool_]:

@@ -108,7 +108,7 @@ class GramSource:
         if not len(classes) or self._whole is not None or self.rows:
             return
         if self._holds_all_pairs(largest):
-            keeps_float64 = n <= self.in_memory or not self.has_known_sizes
+            keeps_float64 = n <= self.in_memory or not self._has_known_sizes
             self._whole = self.whole() if keeps_float64 else FullGram.rounded(self.kernel, self.exact, self.n_threads)
             return
         samples = self.exact
@@ -136,13 +136,13 @@ class GramSource:
 
         Small classes need nearly every row in every pair; without fused rows, rows come from blocks in any case.
         """
-        itemsize = 8 if len(self) <= self.in_memory or not self.has_known_sizes else 4
+        itemsize = 8 if len(self) <= self.in_memory or not self._has_known_sizes else 4
         if WHOLE_SHARE * self.budget < itemsize * len(self) ** 2:
             return False
         return largest <= SMALL_CLASS or not self._has_fused_rows(self.exact)
 
     @property
-    def has_known_sizes(self) -> bool:
+    def _has_known_sizes(self) -> bool:
         """Whether the kernel bounds the size of its values, so that the error of rounding them is known."""
         return bool(np.isfinite(self._exact_errors.size).all())
 

@@ -32,6 +32,7 @@ class Iteration:
     seconds : time since the solver began
     bounds : lower and upper bound on the energy of a kernel system
     point : returns the current (beta, F = K b), not copied
+    error : returns the bound on the error of F, None where it is not tracked
     multipliers : returns a copy of beta, where F is not kept
     iterate : returns the current answer as a new object, for callbacks that need an intermediate model
     task, n_tasks : number of the problem, and number of problems of the fit (several for many classes)
@@ -56,6 +57,7 @@ class Iteration:
     seconds: float = 0.0
     bounds: tuple[float, float] | None = None
     point: Callable[[], tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
+    error: Callable[[], NDArray[np.float64] | None] | None = None
     multipliers: Callable[[], NDArray[np.float64]] | None = None
     iterate: Callable[[], Any] | None = None
     task: int = 0

@@ -21,7 +21,7 @@ from widemargin.monitor.stopping import Stopping
 
 OVERSHOOT = 0.05, 0.3  # share of the limit and seconds, the larger of which a fit may add to its limit, ...
 PLANNED = 0.5  # ... and the share of it that the next round may use if it is as long as expected
-GROWTH = 4.0  # largest ratio of two rounds that is expected again
+GROWTH = 2.0  # largest ratio of two rounds that is expected again: working sets double
 
 
 def overshoot(time_limit: float) -> float:

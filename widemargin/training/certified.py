@@ -18,7 +18,7 @@ import numpy as np
 from widemargin.certificate import Certificate, certify_function
 from widemargin.certificate.certificate import price
 from widemargin.certificate.in_memory import certify_rows, takes
-from widemargin.certificate.prove import settle
+from widemargin.certificate.prove import samples_in_doubt, settle
 from widemargin.gram import Gram
 from widemargin.gram.scores import Scores
 from widemargin.gram.source import GramSource
@@ -41,7 +41,7 @@ AIM_SAFETY = 2.2  # ... and how many errors below tol: one on either side, with 
 MOST_STEPS = (10_000_000, 1_000)  # limit on steps, and on steps per variable, without max_iter; LIBSVM's is 1e7
 MOST_STEPS_BELOW_ROUNDING = (700_000, 200)  # the same limits where rounding of the gradient alone exceeds tol
 
-CLEARLY = 2.0  # times tol: a larger violation is refuted by the K b that the solver has, without further values
+AHEAD = 2.0  # times the error of K b, at which samples count as in doubt: they will be soon, as the violation falls
 SAMPLED = 64  # columns of the kernel matrix on which the price of a certificate is measured
 
 
@@ -123,18 +123,23 @@ class CertifiedSolver:
         )
 
     def price(self, task: Task, stopping: Stopping, now: Iteration) -> float:
-        """Return the seconds that certifying a point will take: K b in float64, unless it is clearly not optimal."""
-        is_known = self.tracks_error and self.source.has_known_sizes  # the error of the solver's K b
-        if is_known and stopping.criterion == "kkt" and now.violation > CLEARLY * stopping.tol:
-            return 0.0
+        """Return the seconds that certifying a point will take: K b in float64 at the samples in doubt."""
+        dual, error = task.dual, None if now.error is None else now.error()
+        n_doubtful = dual.n_samples
+        if error is not None and now.point is not None:
+            beta, Kb = now.point()
+            n_doubtful = len(samples_in_doubt(dual, beta, Scores(Kb, AHEAD * error), stopping.tol, stopping.criterion))
+            if n_doubtful == 0:
+                return 0.0
         if self.seconds_per_value is None:
-            few = np.zeros(task.dual.n_samples)
-            for count in (1, SAMPLED):  # the first call prepares the samples, once per fit
+            few, seconds = np.zeros(dual.n_samples), []
+            for count in (1, 1, SAMPLED):  # the first call prepares the samples; the second has the fixed costs only
                 few[:count] = 1.0
                 began = clock.now()
                 self.source.recomputed(few, task.index, None)
-            self.seconds_per_value = (clock.now() - began) / (np.count_nonzero(few) * len(few))
-        return self.seconds_per_value * task.dual.n_samples * now.n_support
+                seconds.append(clock.now() - began)
+            self.seconds_per_value = max(0.0, seconds[2] - seconds[1]) / (max(1, np.count_nonzero(few) - 1) * len(few))
+        return self.seconds_per_value * n_doubtful * now.n_support
 
     def certify(
         self, task: Task, gram: Gram, solution: Solution, stopping: Stopping, watch: Watch

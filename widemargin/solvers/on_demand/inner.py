@@ -13,6 +13,7 @@ import numpy as np
 
 from widemargin.costs import COSTS
 from widemargin.gram.memory import ThreadMemory
+from widemargin.monitor import clock
 from widemargin.problems.optimality import free_variables
 from widemargin.solvers.steps.block import Block
 from widemargin.solvers.steps.interior import LARGEST, interior_cost, interior_point
@@ -32,8 +33,8 @@ class InnerSolver:
     slow_calls, slow_violation : calls that used up their steps since the violation last halved, and that violation
     """
 
-    def __init__(self, tuning: BlockTuning, n_threads: int) -> None:
-        self.tuning, self.n_threads = tuning, n_threads
+    def __init__(self, tuning: BlockTuning, n_threads: int, deadline: float = np.inf) -> None:
+        self.tuning, self.n_threads, self.deadline = tuning, n_threads, deadline
         self.factors = ThreadMemory()
         self.newton_wait = tuning.newton_wait
         self.lowest_curvature = 0.0
@@ -59,6 +60,7 @@ class InnerSolver:
             self.slow_calls += 1
             spent = self.slow_calls * steps * len(block.f) * COSTS.pair_step
             is_time = self.slow_calls >= self.tuning.slow_calls_before_interior or spent >= interior_cost(len(block.f))
+            is_time = is_time and self.has_time(interior_cost(len(block.f)))
             if is_time and len(block.f) <= LARGEST and np.isfinite(block.beta).all():
                 better = interior_point(block)
                 if better is not None:
@@ -87,10 +89,15 @@ class InnerSolver:
             gained = np.log(reference / left) if left < reference else 0.0
             ahead = since * np.log(left / tol) / gained if gained > 0.0 else np.inf
             n_free = len(free_variables(block.terms, block.beta))
-            if ahead > newton_cost(n_free) / (COSTS.pair_step * len(block.f)):
+            cost = newton_cost(n_free)
+            if ahead > cost / (COSTS.pair_step * len(block.f)) and self.has_time(cost):
                 since, reference = 0, left
                 helped = newton_step(block, self.n_threads, self.factors)
                 self.newton_wait = self.tuning.newton_wait if helped else 2 * self.newton_wait
+
+    def has_time(self, nanoseconds: float) -> bool:
+        """Whether work of this duration ends before the deadline; unlike small steps it cannot be cut into rounds."""
+        return clock.now() + 1e-9 * nanoseconds < self.deadline
 
     def is_stuck(self, violation: float, is_single: bool) -> bool:
         """Whether too many calls have used up their steps without halving the violation."""

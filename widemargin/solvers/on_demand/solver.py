@@ -63,7 +63,7 @@ class BlockSolver:
         self.aim = stopping.tol if aim is None else aim
         self.began, self.rows_before = clock.now(), gram.rows_computed
         self.is_single = len(dual) <= tuning.single
-        self.inner = InnerSolver(tuning, gram.n_threads)
+        self.inner = InnerSolver(tuning, gram.n_threads, self.deadline)
         may_shrink = dual.is_plain and stopping.criterion == "kkt" and not len(dual.hard)
         self.shrinking = Shrinking(may_shrink, tuning, stopping.tol)
         self.iterations = self.rounds = 0
@@ -248,6 +248,7 @@ class BlockSolver:
             rows_computed=state.gram.rows_computed,
             seconds=clock.now() - self.began,
             point=lambda: (state.beta, state.Kb),
+            error=lambda: state.error,
         )
 
 
@@ -277,6 +278,7 @@ def _report_whole(
             n_support=now.n_support + int(np.count_nonzero(state.beta) - np.count_nonzero(state.beta[active])),
             rows_computed=before.rows_computed + rows_by_length(part.gram, state.gram),
             point=point,
+            error=lambda: state.error,
         )
     )
 
