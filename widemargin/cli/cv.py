@@ -59,7 +59,7 @@ def cross_validate(options: SimpleNamespace, screen: Screen) -> int:
     from widemargin.cli.models import agreement
 
     model, X, y, parts = _begin(options, screen)
-    with screen.compiling(), screen.progress("cross-validation", len(parts)) as steps:
+    with screen.progress("cross-validation", len(parts)) as steps:
         answers = _answers([model] * len(parts), X, y, parts, steps.advance)
     agreed = agreement(model, answers, y)
     screen.show(f"cross-validation in {len(parts)} parts: {agreed.pop('words')}")
@@ -85,7 +85,7 @@ def search(options: SimpleNamespace, screen: Screen) -> int:
         return {"C": C} if gamma is None else {"C": C, "gamma": gamma}
 
     scores = np.empty((len(prices), len(gammas)))
-    with screen.compiling(), screen.progress("grid", scores.size * len(parts)) as steps:
+    with screen.progress("grid", scores.size * len(parts)) as steps:
         for column, gamma in enumerate(gammas):
             machines = [clone(model).set_params(warm_start=True) for _ in parts]
             for row, C in enumerate(prices):

@@ -63,8 +63,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     data = read_training(options, screen)
     model, y = prepared_machine(options, data, verbose=0 if screen.quiet else 2)
     screen.say(f"{shown_name(Path(options.data).name)}: {described(data, y, is_classifier(options.machine))}")
-    with screen.compiling():
-        seconds, notes = fit(model, data.X, y)
+    seconds, notes = fit(model, data.X, y)
     model.set_params(verbose=False)  # set for this fit only
     model.preparation_ = data.preparation
     save(model, output)
