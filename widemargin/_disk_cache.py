@@ -143,9 +143,12 @@ class DiskCache:
         key = f"{self.dispatcher.py_func.__module__}.{self.dispatcher.py_func.__qualname__} {signature}"
         place = int.from_bytes(hashlib.blake2b(key.encode(), digest_size=7).digest())
         file = _lock_file(path)
+        if file is None:
+            yield
+            return
         has_lock = False
         give_up = time.monotonic() + LONGEST_WAIT
-        while file is not None and not has_lock and time.monotonic() < give_up:
+        while not has_lock and time.monotonic() < give_up:
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
                 has_lock = True
@@ -173,7 +176,7 @@ def _lock_file(folder: str) -> int | None:
 def stamp(cache: Any) -> bool:
     """Add the package digest to the source stamp of a cache; return False if Numba's internals differ."""
     cache_file = getattr(cache, "_cache_file", None)
-    if not hasattr(cache_file, "_source_stamp"):
+    if cache_file is None or not hasattr(cache_file, "_source_stamp"):
         return False
     cache_file._source_stamp = (cache_file._source_stamp, package_digest())
     return True

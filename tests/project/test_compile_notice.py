@@ -128,6 +128,7 @@ def test_only_compiling_counts_and_one_line_is_logged(monkeypatch, caplog):
     now = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(_compile_notice, "sentence", lambda cache: "compiling")
+    caplog.set_level("WARNING", "widemargin")
     notice = CompileNotice()
     with notice.around("loaded"):
         now[0] += 5.0

@@ -34,8 +34,7 @@ class Screen:
         from rich.console import Console
 
         self.quiet, self.as_json = quiet, as_json
-        if quiet:
-            logging.getLogger("widemargin").setLevel(logging.ERROR)
+        logging.getLogger("widemargin").setLevel(logging.ERROR if quiet else logging.NOTSET)
         self.notes: list[str] = []
         self.console = Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
         self.results = Console(quiet=quiet or as_json, highlight=False)

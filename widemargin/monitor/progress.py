@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+#: Characters of a terminal below which a column of the bar is left out, and its place: the least important first.
+#: Bar, percentage and times always remain.
+WIDTHS = ((125, 4), (85, 4), (70, 3))
 SECONDS_PER_LINE = 5.0  # seconds between plain lines where no live bar can be drawn, as in a log
 
 
@@ -118,7 +121,8 @@ class ProgressBar:
         words = [fields["violation"], fields["values"], fields["support"], f"{seconds:.1f} s"]
         if 0.0 < fraction < 1.0:
             words.append(f"about {seconds * (1.0 - fraction) / fraction:.0f} s to go")
-        self.console.print(f"{self.label} {fraction:4.0%}  {'  '.join(filter(None, words))}", highlight=False)
+        line = f"{self.label} {fraction:4.0%}  {'  '.join(filter(None, words))}"
+        self.console.print(line, highlight=False, soft_wrap=True)  # a log has no width
 
     def close(self) -> None:
         """Stop drawing and release the terminal."""
@@ -163,7 +167,7 @@ def _new_progress(console: Console) -> Progress:
     """Return the columns of the bar; outside the class because rich is imported only when something is drawn."""
     from rich import progress as bar
 
-    return bar.Progress(
+    columns = [
         bar.TextColumn("{task.description}"),
         bar.BarColumn(bar_width=None, complete_style="cyan", finished_style="green"),
         bar.TaskProgressColumn(),
@@ -173,5 +177,8 @@ def _new_progress(console: Console) -> Progress:
         bar.TimeElapsedColumn(),
         bar.TextColumn("left"),
         bar.TimeRemainingColumn(compact=True),
-        console=console,
-    )
+    ]
+    for least_width, number in WIDTHS:
+        if console.width < least_width:
+            del columns[number]
+    return bar.Progress(*columns, console=console)

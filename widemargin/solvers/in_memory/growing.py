@@ -147,11 +147,11 @@ def _enlarged_block(store, terms, block, new):
     gathered = np.int64(old)
     if terms.starts.shape[0] > 2:  # groups must lie together in the block
         sort_numbers(active, store.slot.shape[0])
-        gathered = 0
+        gathered = np.int64(0)
     if q > K.shape[0]:
         capacity = min(store.slot.shape[0], 2 * q)
         K = np.empty((capacity, capacity), K.dtype)
-        gathered = 0
+        gathered = np.int64(0)
     gather_square(store.rows, store.slot, active, gathered, K)
     return ActiveBlock(active, K, block.rise, block.fall)
 
