@@ -1,24 +1,16 @@
 """The only import of Numba: every compiled function of the package is made by `jit` below.
 
-Numba's disk cache checks only the file that defines a function. A function compiled into its caller from another file
-is not checked, so after an upgrade old machine code could be used. Here the stamp of every cache entry contains a
-digest of all sources of compiled code: after an edit of any of them everything is recompiled.
-
-Functions release the GIL, use C division, and are cached on disk where a folder can be written; otherwise (a read-only
-installation) they are compiled in memory. The stamp uses two private attributes of Numba; if they disappear, the disk
-cache is not used.
+Functions release the GIL, use C division, and are cached on disk (`_disk_cache`) where a folder can be written;
+otherwise (a read-only installation) they are compiled in memory. `_compile_notice` tells people why they wait.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -30,6 +22,9 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.entrypoints import init_all
 from numba.core.registry import CPUDispatcher
 
+from widemargin._compile_notice import CompileNotice
+from widemargin._disk_cache import DiskCache
+
 #: Fast-math for reductions. Without "nnan" and "ninf": infinities are sentinels in the solvers.
 REASSOCIATE = frozenset({"reassoc", "contract", "arcp", "nsz", "afn"})
 
@@ -40,52 +35,6 @@ CONTRACT = frozenset({"contract", "nsz"})
 FEW_VARIABLES = 6_000
 
 INTERPRETED = bool(config.DISABLE_JIT)  # NUMBA_DISABLE_JIT=1: functions run as plain Python, for coverage and debugging
-
-
-#: A search for patterns that begin with plain letters is ten times faster than for patterns anchored to the line.
-_IMPORTS = (re.compile(rb"from (widemargin[\w.]*) import ([\w, ]*)"), re.compile(rb"import (widemargin[\w.]*)()"))
-
-
-def imports_of(text: bytes) -> list[str]:
-    """Return the modules of the package that a source imports, and the names imported from them, possibly modules."""
-    found = []
-    for pattern in _IMPORTS:
-        for match in pattern.finditer(text):
-            line_start = text.rfind(b"\n", 0, match.start()) + 1
-            if not text[line_start : match.start()].strip(b" "):
-                source, names = (part.decode() for part in match.groups())
-                found += [source, *(f"{source}.{name.strip()}" for name in names.split(","))]
-    return found
-
-
-def compiled_sources(root: Path) -> dict[str, bytes]:
-    """Return name and text of every module with compiled functions, and of all modules that these import in turn.
-
-    All other modules (estimators, command line, plots) can be edited without recompilation.
-    """
-    texts = {}
-    for path in sorted(root.rglob("*.py")):
-        parts = (root.name, *path.relative_to(root).with_suffix("").parts)
-        texts[".".join(parts).removesuffix(".__init__")] = path.read_bytes()
-    waiting = [name for name, text in texts.items() if b"widemargin._jit import" in text]
-    found: dict[str, bytes] = {}
-    while waiting:
-        name = waiting.pop()
-        if name not in texts or name in found:
-            continue
-        found[name] = texts[name]
-        waiting += imports_of(texts[name])
-    return found
-
-
-@functools.cache
-def package_digest() -> str:
-    """Return the digest of the sources of compiled code, part of the stamp of each cache entry."""
-    digest = hashlib.blake2b(digest_size=16)
-    for name, text in sorted(compiled_sources(Path(__file__).parent).items()):
-        digest.update(name.encode())
-        digest.update(text)
-    return digest.hexdigest()
 
 
 def jit(
@@ -111,22 +60,48 @@ def jit(
     if inner and not fastmath:  # inlined into callers, whose fast-math flags would apply
         options["inline"] = "always"
     dispatcher = numba.njit(**options)(function)
-    if not INTERPRETED and (inner or interpret_first):
-        dispatcher.__class__ = _Inner if inner else _InterpretedFirst
-        dispatcher.accepts = interpret_first
+    if INTERPRETED:
+        return dispatcher
+    dispatcher.__class__ = _Inner if inner else _InterpretedFirst if interpret_first else _Compiled
+    dispatcher.accepts = interpret_first
     if cache and hasattr(dispatcher, "_cache"):
-        dispatcher._cache = _OpenedLater(dispatcher)
+        dispatcher._cache = DiskCache(dispatcher)
     return dispatcher
 
 
-class _Inner(CPUDispatcher):
+class _Compiling(event.Listener):
+    """Passes on that a function is being compiled, not loaded from disk."""
+
+    def on_start(self, event: Any) -> None:
+        NOTICE.work()
+
+    def on_end(self, event: Any) -> None:
+        """Do nothing; the base class requires this method."""
+
+
+NOTICE = CompileNotice()
+event.register("numba:compile", _Compiling())
+
+
+class _Compiled(CPUDispatcher):
+    """A function that one process at a time compiles, if it is cached on disk."""
+
+    def compile(self, signature: Any) -> Any:
+        cache = self._cache
+        if not isinstance(cache, DiskCache) or signature in self.overloads:
+            return super().compile(signature)
+        with global_compiler_lock, NOTICE.around(cache), cache.locked(signature, NOTICE.work):
+            return super().compile(signature)
+
+
+class _Inner(_Compiled):
     """A function without a Python entry point, where a call from Python would crash the process."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"{self.py_func.__name__} is for compiled functions to call; from Python use its py_func.")
 
 
-class _InterpretedFirst(CPUDispatcher):
+class _InterpretedFirst(_Compiled):
     """A function that runs as plain Python in the first fit of a process, if that takes less time than compiling it.
 
     For functions that run once or twice per fit and take longer to compile than to interpret, such as those of the
@@ -140,7 +115,7 @@ class _InterpretedFirst(CPUDispatcher):
         is_meant = self.accepts if isinstance(self.accepts, bool) else self.accepts(*args)
         is_cheap = _InterpretedFirst.is_allowed and is_meant and _longest_array(args) <= FEW_VARIABLES
         if not is_cheap or _InterpretedFirst._load(self, args):  # by name: another thread may have changed the class
-            self.__class__ = CPUDispatcher
+            self.__class__ = _Compiled
             return self(*args)
         with np.errstate(all="ignore"):
             return interpreted(self)(*args)
@@ -202,44 +177,6 @@ def interpreted(function: Any) -> FunctionType:
         if is_meant:
             called[name] = interpreted(value)
     return FunctionType(source.__code__, {**source.__globals__, **called}, source.__name__, source.__defaults__)
-
-
-class _OpenedLater:
-    """Placeholder for a function's disk cache until the function is first used: opening all at import takes 30 ms."""
-
-    def __init__(self, dispatcher: Any) -> None:
-        self.dispatcher, self.none = dispatcher, dispatcher._cache
-
-    def open(self) -> Any:
-        """Replace the placeholder by the disk cache, or by an empty cache if there is no reliable one."""
-        try:
-            self.dispatcher.enable_caching()
-            trusted = _stamp(self.dispatcher)
-        except RuntimeError:  # "no locator available": neither installation nor a user's cache folder can be written
-            trusted = False
-        if not trusted:
-            self.dispatcher._cache = self.none
-        return self.dispatcher._cache
-
-    def load_overload(self, signature: Any, target: Any) -> Any:
-        cache = self.open()
-        try:
-            return cache.load_overload(signature, target)
-        except (ImportError, AttributeError):  # an index from before a class of a signature was moved or renamed
-            cache.flush()
-            return None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.open(), name)
-
-
-def _stamp(dispatcher: Any) -> bool:
-    """Add the package digest to the source stamp of a dispatcher's cache; return False if Numba's internals differ."""
-    cache_file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if cache_file is None or not hasattr(cache_file, "_source_stamp"):
-        return False
-    cache_file._source_stamp = (cache_file._source_stamp, package_digest())
-    return True
 
 
 class _CompilerClock(event.Listener):

@@ -231,7 +231,7 @@ def test_folds_that_end_early_are_said(status, monkeypatch):
         return train(self, task, stopping, watch, neighbour, chain)
 
     monkeypatch.setattr(Training, "_train_one", impatient)
-    model = SVC(probability=True, random_state=0)
+    model = SVC(probability=True, random_state=0, on_interrupt="keep")
     with pytest.warns(ConvergenceWarning, match="probabilities are rough"):
         model.fit(X, y)
     assert (model.status_, model.fit_status_) == (status, 1)

@@ -215,3 +215,11 @@ def test_a_system_of_rounding_errors_has_a_direction(free):
     system.inside[:] = free
     direction = system.direction(np.array([1.0, 1.0]), np.full(4, free), 1e9)
     assert np.isfinite(direction).all()
+
+
+def test_arrays_of_a_subsample_are_contiguous():
+    """Another memory layout would compile the Newton solver a second time."""
+    dual = SignedDual(np.arange(40.0), -np.ones(40), np.ones(40), diagonal=np.ones(40), n_groups=0)
+    some = linear_problem(design_of(np.ones((40, 2)), 1.0), dual).every(4)
+    arrays = (some.dual.linear_term, some.dual.lower, some.dual.upper, some.dual.epsilon, some.rate)
+    assert all(array.flags.c_contiguous and len(array) == 10 for array in arrays)

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 import widemargin
-from widemargin import _jit
+from widemargin import _disk_cache, _jit
 
 pytestmark = [pytest.mark.needs_compiler, pytest.mark.slow]  # a new process for each step
 
@@ -120,16 +120,11 @@ def test_a_read_only_installation_works(installation):
 
 
 @pytest.mark.parametrize(
-    "dispatcher",
-    [
-        SimpleNamespace(),
-        SimpleNamespace(_cache=SimpleNamespace()),
-        SimpleNamespace(_cache=SimpleNamespace(_cache_file=1)),
-    ],
-    ids=["no cache", "no cache file", "no stamp"],
+    "cache", [SimpleNamespace(), SimpleNamespace(_cache_file=1)], ids=["no cache file", "no stamp"]
 )
-def test_vanished_private_attributes_are_noticed(dispatcher):
-    assert _jit._stamp(dispatcher) is False
+def test_vanished_private_attributes_are_noticed(cache):
+    assert _disk_cache.stamp(cache) is False
+    assert _disk_cache.cpu_on_disk(cache, (), None) == ""
 
 
 def test_without_a_stamp_the_disk_cache_is_not_trusted(monkeypatch):
@@ -138,11 +133,11 @@ def test_without_a_stamp_the_disk_cache_is_not_trusted(monkeypatch):
 
     stamped = _jit.jit(double)
     assert stamped(21) == 42
-    assert type(stamped._cache).__name__ == "FunctionCache"
-    monkeypatch.setattr(_jit, "_stamp", lambda dispatcher: False)
+    assert type(stamped._cache.opened).__name__ == "FunctionCache"
+    monkeypatch.setattr(_disk_cache, "stamp", lambda cache: False)
     unstamped = _jit.jit(double)
     assert unstamped(21) == 42
-    assert type(unstamped._cache).__name__ == "NullCache"
+    assert type(unstamped._cache.opened).__name__ == "NullCache"
     assert unstamped._cache.cache_path is None
 
 
@@ -151,7 +146,7 @@ def test_imports_are_found_where_they_are_statements():
         b"import widemargin.one\nfrom widemargin.two import a, b\n    from widemargin import three\n"
         b"    >>> from widemargin import four\n# import widemargin.five\nfrom widemarginal import six\n"
     )
-    modules = {name for name in _jit.imports_of(text) if not name.endswith(".")}
+    modules = {name for name in _disk_cache.imports_of(text) if not name.endswith(".")}
     assert modules == {
         "widemargin.one", "widemargin.two", "widemargin.two.a", "widemargin.two.b", "widemargin", "widemargin.three",
         "widemarginal", "widemarginal.six",

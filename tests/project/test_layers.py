@@ -13,7 +13,7 @@ import widemargin
 
 ROOT = Path(widemargin.__file__).parent
 LAYERS = (
-    ("_jit", "_lazy", "_sklearn", "costs", "storage"),
+    ("_compile_notice", "_disk_cache", "_jit", "_lazy", "_sklearn", "costs", "storage"),
     ("parallel",),
     ("linalg",),
     ("monitor",),

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 import widemargin
 from widemargin import _jit, _sklearn
+from widemargin._disk_cache import DiskCache
 
 PACKAGE = Path(widemargin.__file__).parent
 DOORS = {"sklearn": "_sklearn.py", "numba": "_jit.py"}
@@ -85,6 +86,6 @@ def test_what_the_door_to_numba_uses_is_there():
     def one():
         return 1.0
 
-    assert isinstance(one._cache, _jit._OpenedLater), f"no Dispatcher._cache {INSTALLED}"
+    assert isinstance(one._cache, DiskCache), f"no Dispatcher._cache {INSTALLED}"
     cache_file = getattr(one._cache.open(), "_cache_file", None)
     assert hasattr(cache_file, "_source_stamp"), f"no Cache._cache_file._source_stamp {INSTALLED}"

@@ -147,3 +147,26 @@ def test_a_notebook_shows_one_html_bar_without_widgets(monkeypatch, recwarn):
     assert last["text/plain"].startswith("fit <1> 100%  violation <= 1e-03")
     assert 'aria-valuenow="100"' in last["text/html"] and "fit &lt;1&gt;" in last["text/html"]
     assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    ("width", "words"), [(130, ("rows", "SV", "violation")), (90, ("SV", "violation")), (80, ("violation",)), (50, ())]
+)
+def test_a_narrow_terminal_gets_fewer_columns_and_one_line(width, words):
+    console = Console(file=io.StringIO(), force_terminal=True, width=width, legacy_windows=False)
+    with ProgressBar("training", console=console) as watch:
+        watch(round_info(1.0, n_support=123456, objective=-1.2345e-5, rows_computed=1234567))
+        watch(round_info(0.03, n_support=123456, objective=-1.2345e-5, rows_computed=1234567))
+        drawn = console.file.getvalue()
+    last = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", drawn).replace("\r", "\n").split("\n")[-1]
+    shown = [word for word in ("rows", "SV", "violation") if word in last]
+    assert shown == list(words)
+    assert "%" in last and "━" in last and "0:00:00" in last and "…" not in last
+    assert len(last) <= width
+
+
+def test_lines_in_a_log_are_not_broken():
+    console = Console(file=io.StringIO(), force_terminal=False, width=40)
+    watch = ProgressBar("training", always=True, console=console)
+    watch(round_info(1.0, objective=-1.2345e-5, rows_computed=1234567))
+    assert len(console.file.getvalue().splitlines()) == 1

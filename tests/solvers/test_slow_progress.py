@@ -9,7 +9,8 @@ from widemargin.gram.full import FullGram
 from widemargin.kernels import Gaussian
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems import hinge
-from widemargin.solvers.on_demand import inner, tuning
+from widemargin.solvers import tuning
+from widemargin.solvers.on_demand import inner
 from widemargin.solvers.on_demand.solver import BlockSolver
 from widemargin.solvers.state import State
 from widemargin.solvers.steps.interior import interior_cost

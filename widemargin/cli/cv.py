@@ -59,7 +59,7 @@ def cross_validate(options: SimpleNamespace, screen: Screen) -> int:
     from widemargin.cli.models import agreement
 
     model, X, y, parts = _begin(options, screen)
-    with screen.compiling(), screen.progress("cross-validation", len(parts)) as steps:
+    with screen.progress("cross-validation", len(parts)) as steps:
         answers = _answers([model] * len(parts), X, y, parts, steps.advance)
     agreed = agreement(model, answers, y)
     screen.show(f"cross-validation in {len(parts)} parts: {agreed.pop('words')}")
@@ -99,7 +99,7 @@ def search(options: SimpleNamespace, screen: Screen) -> int:
                 scores[row, column] = agreed.get("accuracy", -agreed.get("mean_squared_error", 0.0))
 
     code = FINE
-    with screen.compiling(), screen.progress("grid", scores.size * len(parts)) as steps:
+    with screen.progress("grid", scores.size * len(parts)) as steps:
         try:
             fill(steps.advance)
         except KeyboardInterrupt:

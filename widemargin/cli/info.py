@@ -57,11 +57,8 @@ def cache_folder() -> Path | None:
     """Folder below which Numba keeps the compiled functions of this installation; None if it keeps none on disk."""
     from widemargin.io.decimal_number import parse_number
 
-    stats = getattr(parse_number, "stats", None)  # missing where functions run as plain Python
-    if stats is None or stats.cache_path is None:
-        return None
-    own = Path(stats.cache_path)  # of this function's module
-    return own.parents[1] if own.name == "__pycache__" else own.parent
+    cache = getattr(parse_number, "_cache", None)  # missing where functions run as plain Python
+    return cache.folder() if cache else None
 
 
 def _size(folder: Path | None) -> int:

@@ -70,7 +70,7 @@ def in_blocks(function: Callable[[Any], Any], X: Any, screen: Screen) -> Any:
 
     parts = []
     n_samples = len(X) if isinstance(X, list) else X.shape[0]
-    with screen.compiling(), screen.progress("predicting", n_samples) as steps:
+    with screen.progress("predicting", n_samples) as steps:
         for begin in range(0, n_samples, ROWS_PER_BLOCK):
             parts.append(function(X[begin : begin + ROWS_PER_BLOCK]))
             steps.advance(len(parts[-1]))

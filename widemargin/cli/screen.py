@@ -7,12 +7,13 @@ to the error stream, where it does not mix with them. With --json there is nothi
 from __future__ import annotations
 
 import json
+import logging
 import math
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from widemargin.monitor.progress import SECONDS_PER_LINE
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from widemargin.certificate import Certificate
 
-FIRST_USE = "functions are being compiled, once; `widemargin warmup` does all of it ahead"
 PATIENCE = 1.0  # seconds after which unfinished work shows its progress
 
 
@@ -34,6 +34,7 @@ class Screen:
         from rich.console import Console
 
         self.quiet, self.as_json = quiet, as_json
+        logging.getLogger("widemargin").setLevel(logging.ERROR if quiet else logging.NOTSET)
         self.notes: list[str] = []
         self.console = Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
         self.results = Console(quiet=quiet or as_json, highlight=False)
@@ -64,10 +65,6 @@ class Screen:
                 facts["notes"] = self.notes
             sys.stdout.write(json.dumps(plain(facts), indent=2, allow_nan=False) + "\n")
             sys.stdout.flush()
-
-    def compiling(self) -> AbstractContextManager:
-        """Context that explains the delay when the first function has to be compiled."""
-        return compilations(lambda: self.say(FIRST_USE))
 
     @contextmanager
     def waiting(self, label: str) -> Iterator[None]:
@@ -128,8 +125,8 @@ class Steps:
 
 
 @contextmanager
-def compilations(on_first: Callable[[], None] = lambda: None) -> Iterator[Any]:
-    """Context that counts functions compiled by Numba, not those loaded from disk; the first calls `on_first`."""
+def compilations() -> Iterator[Any]:
+    """Context that counts functions compiled by Numba, not those loaded from disk."""
     from numba.core import event
 
     class Counter(event.Listener):
@@ -137,8 +134,6 @@ def compilations(on_first: Callable[[], None] = lambda: None) -> Iterator[Any]:
 
         def on_start(self, happening: Any) -> None:
             self.count += 1
-            if self.count == 1:
-                on_first()
 
         def on_end(self, happening: Any) -> None:
             """Do nothing; the base class requires this method."""

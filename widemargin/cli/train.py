@@ -66,8 +66,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     screen.say(f"{shown_name(Path(options.data).name)}: {described(data, y, is_classifier(options.machine))}")
     if suspicion := looks_like_regression(model, y):
         screen.note(suspicion)  # before a fit that may take long
-    with screen.compiling():
-        seconds, notes = fit(model, data.X, y)
+    seconds, notes = fit(model, data.X, y)
     model.set_params(verbose=False, on_interrupt="auto")  # set for this fit only
     model.preparation_ = data.preparation
     save(model, output)

@@ -47,7 +47,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
             "give the file it was trained on."
         )
     take_rows_for_vectors(model, data.X)
-    with screen.compiling(), screen.waiting("computing the certificate"):
+    with screen.waiting("computing the certificate"):
         certificate = widemargin.verify(model, data.X, y, tol=options.tol)
     screen.show(certificate_table(certificate))
     screen.finish(command="verify", model=options.model, data=options.data, certificate=certificate_facts(certificate))

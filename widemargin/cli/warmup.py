@@ -1,11 +1,12 @@
 """`widemargin warmup`: compile all functions ahead of time.
 
-Compiled functions are cached on disk, one version for each kind of data. Small problems of every kind of
-model, kernel and data are solved here, so that later processes find the functions in the cache.
+Compiled functions are cached on disk, one version for each kind of data. Small problems of every kind of model, kernel
+and data are solved here by as many processes as there are cores, so that later processes find everything in the cache.
 """
 
 from __future__ import annotations
 
+import functools
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,10 +15,25 @@ from typing import Any
 
 from widemargin.cli.command import FINE, new_command
 from widemargin.cli.screen import Screen, compilations, plural
-from widemargin.estimators.registry import LIBSVM_TYPES
 
-LARGE = 2300  # samples: beyond the 2,048 up to which the whole kernel matrix is kept in float64
+#: Samples: for each regime of a fit (docs/decisions/0012-two-regimes.md), the last beyond the 2,048 up to which the
+#: whole kernel matrix is kept in float64, the one before such that pairs of classes evaluate rows when needed.
+SIZES = (60, 600, 1800, 2300)
+CLASSES = 10
+KINDS = ("few features", "many features", "sparse", "bits", "sparse bits")
+OFTEN = ("rbf", "poly", "laplacian", "sigmoid")  # kernels for which every size is tried
 WIDE = 40  # features: beyond those few whose differences are taken one by one
+LINEAR: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("LinearSVC", {}),
+    ("LinearSVC", {"penalty": "l1", "dual": False}),
+    ("LinearSVC", {"loss": "hinge"}),
+    ("LinearSVC", {"multi_class": "crammer_singer", "max_iter": 20}),
+    ("LinearSVR", {"loss": "squared_epsilon_insensitive"}),
+    ("SVC", {"kernel": "linear"}),
+    ("SVR", {"kernel": "linear"}),
+)
+SLOW = ("RVC", "RVR", "GaussianProcessRegressor", "KernelLMS")  # estimators that one size is enough for
+MOST_PROCESSES = 8  # each takes a second to start and 200 MB
 
 
 @new_command("warmup")
@@ -29,72 +45,105 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     widemargin warmup
         Once after an installation or upgrade; for containers, while the image is built.
     """
+    import joblib
+
     from widemargin import _jit
+    from widemargin.parallel.tiles import available_cores
 
     if _jit.INTERPRETED:
         screen.note("NUMBA_DISABLE_JIT is set: functions run as plain Python, there is nothing to compile.")
         screen.finish(command="warmup", compiled=0)
         return FINE
     began = time.perf_counter()
-    _jit.compile_at_once()
-    todo = list(tasks())
-    with compilations() as compiled, screen.progress("compiling", len(todo)) as steps, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for label, run in todo:
-            steps.reach(steps.done, label)
-            run()
-            steps.advance()
+    cores = available_cores()
+    n_compiled, n_tasks = 0, len(tasks())
+    screen.say(f"compiling on {plural(min(cores, MOST_PROCESSES), 'core')}; a minute or two if nothing is compiled yet")
+    with (
+        screen.progress("compiling", n_tasks) as steps,
+        joblib.parallel_config("loky", n_jobs=min(cores, MOST_PROCESSES), inner_max_num_threads=cores),
+    ):
+        todo = (joblib.delayed(run_task)(number) for number in range(n_tasks))
+        for label, count in joblib.Parallel(return_as="generator_unordered", batch_size=1)(todo):
+            n_compiled += count
+            steps.advance(label=label)
     seconds = time.perf_counter() - began
-    what = plural(compiled.count, "function") if compiled.count else "nothing new"
+    what = plural(n_compiled, "function") if n_compiled else "nothing new"
     screen.say(f"compiled {what} in {seconds:.1f} s")
-    screen.finish(command="warmup", compiled=compiled.count, seconds=seconds)
+    screen.finish(command="warmup", compiled=n_compiled, seconds=seconds)
     return FINE
 
 
-def tasks() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Names and functions of small problems that together need every compiled function of the machines."""
-    import numpy as np
-    from scipy.sparse import csr_matrix
+def run_task(number: int) -> tuple[str, int]:
+    """Run one of the tasks in this process; return its label and how many functions were compiled."""
+    from widemargin import _jit
 
+    _jit.compile_at_once()
+    label, run = tasks()[number]
+    with compilations() as compiled, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run()
+    return label, compiled.count
+
+
+@functools.cache
+def tasks() -> list[tuple[str, Callable[[], Any]]]:
+    """Return labels and functions of small problems that together need every compiled function of the estimators."""
+    return list(_tasks())
+
+
+def _tasks() -> Iterator[tuple[str, Callable[[], Any]]]:
     import widemargin
-    from widemargin.cli.machines import fit_or_stop
+    from widemargin.estimators.registry import ESTIMATORS
     from widemargin.io.libsvm_text import matrix_from_text
+    from widemargin.kernels import KERNEL_NAMES, Gaussian
 
-    rng = np.random.default_rng(0)
-    narrow, wide = rng.random((60, 3)), rng.random((60, WIDE))
-    bits = (rng.random((60, 70)) < 0.3).astype(float)
-    kinds = {
-        "few features": narrow,
-        "many features": wide,
-        "sparse": csr_matrix(np.where(wide < 0.8, 0.0, wide)),
-        "bits": bits,
-        "sparse bits": csr_matrix(bits),
-    }
-    labels, classes = np.tile([0, 1], 30), np.tile([0, 1, 2], 20)
+    def fit(estimator: str, kind: str, size: int, n_classes: int = 2, **parameters: Any) -> tuple[str, Callable]:
+        def run() -> None:
+            X, y = samples(kind, size, n_classes)
+            model = getattr(widemargin, estimator)(**parameters)
+            model.fit(X, y).predict(X)
+            model.predict(X[:1])
+            if parameters.get("probability"):
+                model.predict_proba(X)
+            if estimator == "SVC":
+                widemargin.verify(model, X, y)
 
-    def fit(machine: str, X: Any, y: Any = labels, **parameters: Any) -> Callable[[], Any]:
-        return lambda: fit_or_stop(getattr(widemargin, machine)(**parameters), X, y).predict(X)
+        return f"{estimator}, {parameters.get('kernel', kind)}", run
 
     yield "LIBSVM text", lambda: matrix_from_text(b"1 1:0.5 3:1e-9\n", "text")
-    for kernel in widemargin.kernels.KERNEL_NAMES:
-        given = {"matrix": narrow @ narrow.T} if kernel == "precomputed" else kinds
-        for words, X in given.items():
-            yield f"{kernel}, {words}", fit("SVC", X, kernel=kernel)
-    for machine in LIBSVM_TYPES:
-        yield machine, fit(machine, narrow)
-    for loss in ("squared_hinge", "squared_epsilon_insensitive"):
-        yield loss, fit("SVC" if loss == "squared_hinge" else "SVR", narrow, loss=loss)
-    yield "three classes", fit("SVC", narrow, classes)
-    yield "probabilities", lambda: widemargin.SVC(probability=True).fit(narrow, classes).predict_proba(narrow)
-    yield "stopping by gap", fit("SVC", narrow, stopping="gap")
-    yield "certificates", lambda: widemargin.verify(widemargin.SVC().fit(narrow, labels), narrow, labels)
-    big = rng.random((LARGE, WIDE))
-    targets = (big[:, 0] + 0.1 * rng.normal(size=LARGE) > 0.5).astype(int)
-    for words, X in (
-        ("many features", big),
-        ("few features", np.ascontiguousarray(big[:, :3])),
-        ("sparse", csr_matrix(np.where(big < 0.8, 0.0, big))),
-        ("bits", (big < 0.3).astype(float)),
-    ):
-        for kernel in ("linear", "rbf", "poly"):
-            yield f"{kernel}, {words}, large", fit("SVC", X, targets, kernel=kernel, time_limit=20.0)
+    for size in SIZES:
+        for kind in KINDS:
+            for n_classes in (2, CLASSES):
+                for kernel in KERNEL_NAMES:
+                    if kernel in OFTEN or (kernel != "precomputed" and size == SIZES[0]):
+                        yield fit("SVC", kind, size, n_classes, kernel=kernel)
+                for estimator, parameters in LINEAR:
+                    if kind != "bits" and size in (SIZES[0], SIZES[-1]):
+                        yield fit(estimator, kind, size, n_classes, **parameters)
+    for parameters in ({"loss": "squared_hinge"}, {"C": float("inf")}, {"probability": True}, {"stopping": "gap"}):
+        yield fit("SVC", "few features", SIZES[0], CLASSES, **parameters)
+    yield fit("SVC", "matrix", SIZES[0], kernel="precomputed")
+    for estimator in ESTIMATORS:
+        given: dict[str, Any] = {"kernel": 1.0 * Gaussian(1.0)} if estimator == "GaussianProcessRegressor" else {}
+        for size in SIZES[:1] if estimator in SLOW else SIZES:
+            yield fit(estimator, "few features", size, CLASSES, **given)
+            yield fit(estimator, "sparse", size, **given)
+
+
+@functools.cache
+def samples(kind: str, size: int, n_classes: int) -> tuple[Any, Any]:
+    """Return samples in one of the representations, and labels that are easy to learn."""
+    import numpy as np
+    from scipy.sparse import csr_matrix, random
+
+    rng = np.random.default_rng(0)
+    if kind == "sparse":
+        X = random(size, 2 * SIZES[-1], 0.01, "csr", random_state=0)
+    elif "bits" in kind:
+        X = (rng.random((size, 2 * WIDE)) < 0.3).astype(float)
+    else:
+        X = rng.random((size, WIDE if kind == "many features" else 3))
+    place = np.argsort(np.argsort(np.asarray(X[:, :8].sum(axis=1)).ravel()))
+    if kind == "matrix":
+        X = X @ X.T
+    return csr_matrix(X) if kind == "sparse bits" else X, place * n_classes // size

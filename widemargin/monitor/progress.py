@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+#: Characters of a terminal below which a column of the bar is left out, and its place: the least important first.
+#: Bar, percentage and times always remain.
+WIDTHS = ((125, 4), (85, 4), (70, 3))
 SECONDS_PER_LINE = 5.0  # seconds between plain lines where no live bar can be drawn, as in a log
 FORESEEABLE = 0.5  # fraction from which the time left is told: before, it came out three to four times too long
 
@@ -125,7 +128,8 @@ class ProgressBar:
         if seconds < self._next_line and fraction < 1.0:
             return
         self._next_line = seconds + SECONDS_PER_LINE
-        self.console.print(f"{self.label} {fraction:4.0%}  {_words(fields)}", highlight=False)
+        line = f"{self.label} {fraction:4.0%}  {_words(fields)}"
+        self.console.print(line, highlight=False, soft_wrap=True)  # a log has no width
 
     def close(self, converged: bool = False) -> None:
         """Stop drawing and release the terminal; the bar of a fit that reached its tolerance is full.
@@ -205,7 +209,7 @@ def _new_progress(console: Console) -> Progress:
     """Return the columns of the bar; outside the class because rich is imported only when something is drawn."""
     from rich import progress as bar
 
-    return bar.Progress(
+    columns = [
         bar.TextColumn("{task.description}"),
         bar.BarColumn(bar_width=None, complete_style="cyan", finished_style="green"),
         bar.TaskProgressColumn(),
@@ -214,5 +218,8 @@ def _new_progress(console: Console) -> Progress:
         bar.TextColumn("{task.fields[support]}", style="dim"),
         bar.TimeElapsedColumn(),
         bar.TextColumn("{task.fields[left]}"),
-        console=console,
-    )
+    ]
+    for least_width, number in WIDTHS:
+        if console.width < least_width:
+            del columns[number]
+    return bar.Progress(*columns, console=console)

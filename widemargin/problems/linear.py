@@ -59,11 +59,11 @@ class LinearProblem:
         """Return the problem of each stride-th sample, with C raised so that the optimum is about the same."""
         some, d = slice(None, None, stride), self.dual
         dual = SignedDual(
-            linear_term=d.linear_term[some],
+            linear_term=d.linear_term[some].copy(),  # contiguous: another layout would be compiled for anew
             lower=d.lower[some] * stride,
             upper=d.upper[some] * stride,
             diagonal=d.diagonal[some] / stride,
-            epsilon=d.epsilon[some],
+            epsilon=d.epsilon[some].copy(),
             n_groups=d.n_groups,
         )
         return replace(self, rows=self.rows.take(some), dual=dual, rate=self.rate[some] * stride)

@@ -132,7 +132,7 @@ class CertifiedSolver:
             if n_doubtful == 0:
                 return 0.0
         if self.seconds_per_value is None:
-            few, seconds = np.zeros(dual.n_samples), []
+            few, seconds = np.zeros(dual.n_samples), list[float]()
             for count in (1, 1, SAMPLED):  # the first call prepares the samples; the second has the fixed costs only
                 few[:count] = 1.0
                 began = clock.now()
