@@ -138,7 +138,9 @@ class CertifiedSolver:
                 began = clock.now()
                 self.source.recomputed(few, task.index, None)
                 seconds.append(clock.now() - began)
-            self.seconds_per_value = max(0.0, seconds[2] - seconds[1]) / (max(1, np.count_nonzero(few) - 1) * len(few))
+            self.seconds_per_value = max(0.0, seconds[2] - seconds[1]) / (
+                max(1, int(np.count_nonzero(few)) - 1) * len(few)
+            )
         return self.seconds_per_value * n_doubtful * now.n_support
 
     def certify(

@@ -300,6 +300,6 @@ def has_no_margin(state: State, smallest_margin2: float) -> bool:
     total = float(size.sum())
     if total == 0.0 or float(size[~hard].sum()) > 1e-6 * total:
         return False
-    with np.errstate(over="ignore"):  # multipliers that grow without bound
+    with np.errstate(over="ignore", invalid="ignore"):  # multipliers that grow without bound
         norm2 = float(state.dual.per_sample(state.beta) @ state.Kb)
-    return norm2 <= 0.25 * smallest_margin2 * float(state.gram.diag.max()) * total * total
+    return not norm2 > 0.25 * smallest_margin2 * float(state.gram.diag.max()) * total * total
