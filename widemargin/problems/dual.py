@@ -171,5 +171,6 @@ class SignedDual:
 
     def objective(self, beta: Vector, Kb: Vector) -> float:
         """Value of the minimised dual, with K b given per sample."""
-        smooth = 0.5 * float(beta @ (self.per_variable(Kb) + self.diagonal * beta))
-        return smooth + float(self.linear_term @ beta) + float(self.epsilon @ np.abs(beta))
+        with np.errstate(over="ignore", invalid="ignore"):  # multipliers that grow without bound
+            smooth = 0.5 * float(beta @ (self.per_variable(Kb) + self.diagonal * beta))
+            return smooth + float(self.linear_term @ beta) + float(self.epsilon @ np.abs(beta))
