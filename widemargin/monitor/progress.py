@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 #: Bar, percentage and times always remain.
 WIDTHS = ((125, 4), (85, 4), (70, 3))
 SECONDS_PER_LINE = 5.0  # seconds between plain lines where no live bar can be drawn, as in a log
-FORESEEABLE = 0.5  # fraction from which the time left is told: before, it came out three to four times too long
+# Fraction from which the time left is told. Medians of told / true on four fits: 0.07 to 11 before, 0.7 to 1.8 after.
+FORESEEABLE = 0.5
 
 
 class Approach:
