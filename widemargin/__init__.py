@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from widemargin.estimators.relevance import RVC, RVR
     from widemargin.estimators.single_problem import SVR, NuSVR, OneClassSVM
     from widemargin.estimators.svc import SVC, NuSVC
+    from widemargin.inspection.margins import margins
+    from widemargin.inspection.verification import verify
     from widemargin.kernels.validity import KernelCheck, check_kernel
     from widemargin.monitor.status import Status
-    from widemargin.sample_margins import margins
     from widemargin.sklearn_patch import patch_sklearn, unpatch_sklearn
-    from widemargin.verification import verify
 
 __version__ = "0.1.0"
 
@@ -62,10 +62,10 @@ _HOME = {
     "Status": "monitor.status",
     "check_kernel": "kernels.validity",
     "l1_min_c": "estimators.linear_svc",
-    "margins": "sample_margins",
+    "margins": "inspection.margins",
     "patch_sklearn": "sklearn_patch",
     "unpatch_sklearn": "sklearn_patch",
-    "verify": "verification",
+    "verify": "inspection.verification",
     **{name: f"estimators.{entry.module}" for name, entry in ESTIMATORS.items()},
 }
 

@@ -37,7 +37,7 @@ MOVED = {
     "linear": "estimators",
     "linear.svc": "estimators.linear_svc",
     "linear.svr": "estimators.linear_svc",
-    "models.margins": "sample_margins",
+    "models.margins": "inspection.margins",
     "perceptron": "estimators",
     "perceptron.bound": "training.mistake_bound",
     "perceptron.estimator": "estimators.perceptron",

@@ -12,7 +12,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import widemargin
 from widemargin import SVC, SVR, LinearSVC
-from widemargin.pipelines import prepared, unwrap
+from widemargin.inspection.pipelines import prepared, unwrap
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")

@@ -51,7 +51,8 @@ def reloaded(model, folder):
 def test_a_loaded_pipeline_is_the_saved_one(tmp_path, step):
     model = Pipeline([("before", step), ("machine", SVC(C=10.0))]).fit(X, Y)
     again = reloaded(model, tmp_path)
-    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+    # PCA keeps a view of a larger array, whose strides a file does not; products with it may differ by rounding
+    np.testing.assert_allclose(again.decision_function(X), model.decision_function(X), rtol=0, atol=1e-13)
     assert [name for name, _ in again.steps] == ["before", "machine"]
     assert again[-1].certificate_ == model[-1].certificate_
 

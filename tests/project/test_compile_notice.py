@@ -8,15 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from widemargin import _compile_notice
-from widemargin._compile_notice import CompileNotice
+from widemargin._jit import compile_notice
+from widemargin._jit.compile_notice import CompileNotice
 
-ROOT = os.path.dirname(os.path.dirname(_compile_notice.__file__))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(compile_notice.__file__)))
 SCRIPT = """
 import multiprocessing, os, sys, time
-from widemargin import _compile_notice
-from widemargin._jit import jit
-_compile_notice.PATIENCE = 0.0
+from widemargin._jit import compile_notice, jit
+compile_notice.PATIENCE = 0.0
 
 @jit
 def one(x):
@@ -112,7 +111,7 @@ def test_processes_that_start_together_compile_each_function_once(start):
 
 
 def test_a_full_disk_does_not_end_a_fit():
-    from widemargin._disk_cache import DiskCache
+    from widemargin._jit.disk_cache import DiskCache
 
     def full(signature, compiled):
         raise OSError(28, "No space left on device")
@@ -127,7 +126,7 @@ def test_a_full_disk_does_not_end_a_fit():
 def test_only_compiling_counts_and_one_line_is_logged(monkeypatch, caplog):
     now = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(_compile_notice, "sentence", lambda cache: "compiling")
+    monkeypatch.setattr(compile_notice, "sentence", lambda cache: "compiling")
     caplog.set_level("WARNING", "widemargin")
     notice = CompileNotice()
     with notice.around("loaded"):

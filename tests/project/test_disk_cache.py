@@ -14,7 +14,8 @@ from types import SimpleNamespace
 import pytest
 
 import widemargin
-from widemargin import _disk_cache, _jit
+from widemargin import _jit
+from widemargin._jit import disk_cache
 
 pytestmark = [pytest.mark.needs_compiler, pytest.mark.slow]  # a new process for each step
 
@@ -91,7 +92,7 @@ def test_an_edit_outside_the_compiled_code_keeps_the_cache(installation):
     assert run(installation, PROBE) == ["21.0", "1", "0"]
 
 
-@pytest.mark.parametrize("edited", ["problems/dual.py", "_jit.py"])
+@pytest.mark.parametrize("edited", ["problems/dual.py", "_jit/__init__.py"])
 def test_an_edit_of_any_module_behind_compiled_code_drops_the_cache(installation, edited):
     run(installation, PROBE)
     with open(installation / edited, "a") as module:
@@ -123,8 +124,8 @@ def test_a_read_only_installation_works(installation):
     "cache", [SimpleNamespace(), SimpleNamespace(_cache_file=1)], ids=["no cache file", "no stamp"]
 )
 def test_vanished_private_attributes_are_noticed(cache):
-    assert _disk_cache.stamp(cache) is False
-    assert _disk_cache.cpu_on_disk(cache, (), None) == ""
+    assert disk_cache.stamp(cache) is False
+    assert disk_cache.cpu_on_disk(cache, (), None) == ""
 
 
 def test_without_a_stamp_the_disk_cache_is_not_trusted(monkeypatch):
@@ -134,7 +135,7 @@ def test_without_a_stamp_the_disk_cache_is_not_trusted(monkeypatch):
     stamped = _jit.jit(double)
     assert stamped(21) == 42
     assert type(stamped._cache.opened).__name__ == "FunctionCache"
-    monkeypatch.setattr(_disk_cache, "stamp", lambda cache: False)
+    monkeypatch.setattr(disk_cache, "stamp", lambda cache: False)
     unstamped = _jit.jit(double)
     assert unstamped(21) == 42
     assert type(unstamped._cache.opened).__name__ == "NullCache"
@@ -146,7 +147,7 @@ def test_imports_are_found_where_they_are_statements():
         b"import widemargin.one\nfrom widemargin.two import a, b\n    from widemargin import three\n"
         b"    >>> from widemargin import four\n# import widemargin.five\nfrom widemarginal import six\n"
     )
-    modules = {name for name in _disk_cache.imports_of(text) if not name.endswith(".")}
+    modules = {name for name in disk_cache.imports_of(text) if not name.endswith(".")}
     assert modules == {
         "widemargin.one", "widemargin.two", "widemargin.two.a", "widemargin.two.b", "widemargin", "widemargin.three",
         "widemarginal", "widemarginal.six",

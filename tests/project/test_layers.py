@@ -13,7 +13,7 @@ import widemargin
 
 ROOT = Path(widemargin.__file__).parent
 LAYERS = (
-    ("_compile_notice", "_disk_cache", "_jit", "_lazy", "_sklearn", "costs", "storage"),
+    ("_jit", "_lazy", "_sklearn", "costs", "storage"),
     ("parallel",),
     ("linalg",),
     ("monitor",),
@@ -23,8 +23,8 @@ LAYERS = (
     ("certificate",),
     ("training", "calibration", "models"),
     ("estimators", "_moved"),
-    ("pipelines",),
-    ("", "sample_margins", "verification", "io", "plots", "report", "sklearn_patch"),
+    ("inspection",),
+    ("", "io", "plots", "report", "sklearn_patch"),
     ("cli", "__main__"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

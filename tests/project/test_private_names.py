@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator
 
 import widemargin
 from widemargin import _jit, _sklearn
-from widemargin._disk_cache import DiskCache
+from widemargin._jit.disk_cache import DiskCache
 
 PACKAGE = Path(widemargin.__file__).parent
-DOORS = {"sklearn": "_sklearn.py", "numba": "_jit.py"}
+DOORS = {"sklearn": "_sklearn.py", "numba": "_jit/__init__.py"}
 SEEN = "scikit-learn 1.7.0 and 1.9.1, Numba 0.60.0 and 0.68.1"  # where all of these names were found by these tests
 INSTALLED = f"in scikit-learn {sklearn.__version__}, Numba {numba.__version__}; it was in {SEEN}"
 

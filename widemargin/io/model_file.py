@@ -28,8 +28,8 @@ from sklearn.pipeline import Pipeline
 import widemargin.estimators
 from widemargin import __version__
 from widemargin.estimators.registry import ESTIMATORS
+from widemargin.inspection.pipelines import unwrap
 from widemargin.io.packing import Arrays, pack, unpack
-from widemargin.pipelines import unwrap
 from widemargin.storage.archive import read_archive, write_archive
 from widemargin.storage.errors import FileError
 

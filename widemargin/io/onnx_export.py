@@ -27,11 +27,11 @@ import widemargin
 from widemargin.estimators import OneClassSVM
 from widemargin.estimators.base import KernelMachine
 from widemargin.estimators.single_problem import ON_THE_BOUNDARY
+from widemargin.inspection.pipelines import unwrap
 from widemargin.io.onnx_kernels import Graph, Tensor, kernel_matrix
 from widemargin.io.onnx_steps import ML_DOMAIN, ML_OPSET, add_steps
 from widemargin.kernels import Linear, Precomputed
 from widemargin.models.expansion import sum_by_problem
-from widemargin.pipelines import unwrap
 from widemargin.storage.atomic import replacing
 
 OPSET = 15  # old enough for runtimes of 2021, new enough for every operator used

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
+from widemargin.inspection.pipelines import unwrap
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Matrix, Vector
-from widemargin.pipelines import unwrap
 from widemargin.plots.display import Display
 from widemargin.plots.evaluation import evaluate_on, grid_over, nearest_on, resolution_for, support_on
 from widemargin.plots.multipliers import INSIDE_MARGIN, Flags

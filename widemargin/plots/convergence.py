@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from widemargin.inspection.pipelines import unwrap
 from widemargin.linalg.arrays import Vector
-from widemargin.pipelines import unwrap
 from widemargin.plots.display import Display
 from widemargin.plots.palette import LEGIBLE, Axes, legend_below, theme_of, tidy
 

@@ -11,8 +11,8 @@ from sklearn.utils import gen_batches
 
 from widemargin.costs import COSTS
 from widemargin.estimators.fitted import is_training_data
+from widemargin.inspection.pipelines import prepared, unwrap
 from widemargin.linalg.arrays import Matrix, Vector
-from widemargin.pipelines import prepared, unwrap
 from widemargin.plots.multipliers import Flags, bounded_support
 from widemargin.plots.plane import Plane
 from widemargin.plots.reading import as_fitted, dense, with_room

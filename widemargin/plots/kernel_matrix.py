@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._sklearn import num_samples, safe_indexing
+from widemargin.inspection.pipelines import prepared, unwrap
 from widemargin.kernels import Kernel, make_kernel
 from widemargin.kernels.names import is_precomputed
-from widemargin.pipelines import prepared, unwrap
 from widemargin.plots.display import Display
 from widemargin.plots.palette import LEGIBLE, Axes, put_note
 from widemargin.plots.reading import check_length, class_name, kind_of

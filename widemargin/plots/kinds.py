@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from widemargin.pipelines import unwrap
+from widemargin.inspection.pipelines import unwrap
 from widemargin.plots.boundary import plot_boundary
 from widemargin.plots.convergence import plot_convergence
 from widemargin.plots.grid_search import plot_grid_search

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.estimators.fitted import coefficients_of, is_training_data
+from widemargin.inspection.pipelines import training_data, unwrap
+from widemargin.inspection.verification import narrowest_tube
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Vector
 from widemargin.models.multiclass import read_out, two_class_problems
-from widemargin.pipelines import training_data, unwrap
 from widemargin.plots.reading import check_length, class_numbers, kind_of
-from widemargin.verification import narrowest_tube
 
 AT_BOUND = 1e-6  # relative distance from C at which a multiplier counts as being at its bound
 INSIDE_MARGIN = 2e-2  # 1 - y f from which a support vector cannot be on the margin; models are trained to about 1e-3

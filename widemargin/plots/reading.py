@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
+from widemargin.inspection.pipelines import names_after, unwrap
 from widemargin.linalg.arrays import Matrix, Vector
-from widemargin.pipelines import names_after, unwrap
 
 DENSE_ENTRIES = 100_000_000  # entries of X that are held densely: 800 MB, more than a picture can show
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from widemargin.estimators.fitted import is_training_data
+from widemargin.inspection.pipelines import prepared, unwrap
 from widemargin.linalg.arrays import Vector
-from widemargin.pipelines import prepared, unwrap
 from widemargin.plots.display import Display
 from widemargin.plots.multipliers import Flags, conditions_of, has_multipliers, parameters, tube_of
 from widemargin.plots.palette import LEGIBLE, Axes

@@ -24,6 +24,7 @@ from sklearn.base import is_classifier, is_outlier_detector
 import widemargin
 from widemargin._sklearn import num_samples
 from widemargin.certificate import Certificate
+from widemargin.inspection.verification import verify
 from widemargin.report import advice
 from widemargin.report.advice import advice_for, feature_scales, kernel_width
 from widemargin.report.charts import tick
@@ -32,7 +33,6 @@ from widemargin.report.quality import classification, hardest, one_class, regres
 from widemargin.report.subject import Subject, subject_of
 from widemargin.report.trained import fingerprints, support_facts, trained_facts, way_to_the_optimum
 from widemargin.storage.atomic import replacing
-from widemargin.verification import verify
 
 
 def write_report(

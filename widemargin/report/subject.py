@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from widemargin._sklearn import num_samples
 from widemargin.estimators.fitted import is_training_data
+from widemargin.inspection.pipelines import names_after, unwrap
 from widemargin.io.preparation import Preparation
-from widemargin.pipelines import names_after, unwrap
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from widemargin.inspection.pipelines import prepared, unwrap
 from widemargin.kernels import Linear, make_kernel
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Vector
-from widemargin.pipelines import prepared, unwrap
 
 
 @dataclass(frozen=True, eq=False)

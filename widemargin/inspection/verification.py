@@ -28,6 +28,7 @@ from widemargin.certificate.bounds import FEASIBILITY
 from widemargin.estimators.fitted import coefficients_of, support_in
 from widemargin.estimators.registry import LIBSVM_TYPES
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
+from widemargin.inspection.pipelines import training_data, unwrap
 from widemargin.kernels import Kernel, make_kernel
 from widemargin.kernels.errors import UNIT
 from widemargin.kernels.kernel import Samples
@@ -35,7 +36,6 @@ from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.linalg.arrays import Vector
 from widemargin.models.expansion import Expansion
 from widemargin.models.multiclass import read_out, two_class_problems
-from widemargin.pipelines import training_data, unwrap
 from widemargin.problems import SignedDual
 from widemargin.problems.classification import box_of, fill_up, largest_nu
 from widemargin.problems.fixed_bias import tau_of, without_bias

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from widemargin._disk_cache import DiskCache
+from widemargin._jit.disk_cache import DiskCache
 
 PATIENCE = 1.0  # seconds of compiling until something is said
 logger = logging.getLogger("widemargin")

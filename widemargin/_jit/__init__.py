@@ -1,7 +1,7 @@
 """The only import of Numba: every compiled function of the package is made by `jit` below.
 
-Functions release the GIL, use C division, and are cached on disk (`_disk_cache`) where a folder can be written;
-otherwise (a read-only installation) they are compiled in memory. `_compile_notice` tells people why they wait.
+Functions release the GIL, use C division, and are cached on disk (`disk_cache`) where a folder can be written;
+otherwise (a read-only installation) they are compiled in memory. `compile_notice` tells people why they wait.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.entrypoints import init_all
 from numba.core.registry import CPUDispatcher
 
-from widemargin._compile_notice import CompileNotice
-from widemargin._disk_cache import DiskCache
+from widemargin._jit.compile_notice import CompileNotice
+from widemargin._jit.disk_cache import DiskCache
 
 #: Fast-math for reductions. Without "nnan" and "ninf": infinities are sentinels in the solvers.
 REASSOCIATE = frozenset({"reassoc", "contract", "arcp", "nsz", "afn"})

@@ -70,7 +70,7 @@ def compiled_sources(root: Path) -> dict[str, bytes]:
 def package_digest() -> str:
     """Return the digest of the sources of compiled code, part of the stamp of each cache entry."""
     digest = hashlib.blake2b(digest_size=16)
-    for name, text in sorted(compiled_sources(Path(__file__).parent).items()):
+    for name, text in sorted(compiled_sources(Path(__file__).parents[1]).items()):
         digest.update(name.encode())
         digest.update(text)
     return digest.hexdigest()
@@ -128,7 +128,7 @@ class DiskCache:
         if path is None:
             return None
         own = Path(path)  # of this function's module
-        return Path(__file__).parent if own.name == "__pycache__" else own.parent
+        return Path(__file__).parents[1] if own.name == "__pycache__" else own.parent
 
     @contextmanager
     def locked(self, signature: Any, on_wait: Callable[[], None]) -> Iterator[None]:

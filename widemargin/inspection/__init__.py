@@ -1,0 +1,1 @@
+"""Fitted models looked at: the estimator inside a pipeline, its margins, and whether its answer is optimal."""
