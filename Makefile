@@ -20,10 +20,10 @@ define run_tests
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check cover fuzz bench platt clean
+.PHONY: help demo test lint check cover fuzz surroundings bench platt clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
 
 # One stamp per set of dependencies: a second run goes straight to the work.
 $(VENV)/stamp-plots: pyproject.toml
@@ -70,6 +70,9 @@ cover: $(VENV)/stamp-dev  ## coverage, with compiled functions run as plain Pyth
 # ARGS: anything `python -m tests.fuzz --help` lists, for example ARGS="--seed 139 --count 1" to repeat one case
 fuzz: $(VENV)/stamp-test  ## attack the certificates with hostile data; MINUTES=n
 	$(RUN) -m tests.fuzz --minutes $(or $(MINUTES),5) $(ARGS)
+
+surroundings: $(VENV)/stamp-test  ## README's first example without a home, streams, a writable disk, ...; some minutes
+	$(RUN) -m tests.project.surroundings
 
 # The peers are no dependencies of ours: each that has no wheel for this machine is left out, and the report says so.
 $(VENV)/stamp-peers: benchmarks/peers/requirements.txt $(VENV)/stamp-test

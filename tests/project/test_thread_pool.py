@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from widemargin.parallel import tiles
 from widemargin.parallel.tiles import _executor, run_tiles
 
 
@@ -122,3 +123,17 @@ threading.Thread(target=work).start()
 """
     ended = subprocess.run([sys.executable, "-c", script], check=True, timeout=60, capture_output=True, text=True)
     assert ended.stdout == "True\n"
+
+
+def test_blas_keeps_its_threads_where_the_libraries_of_the_process_cannot_be_listed(monkeypatch):
+    """Linux without /proc, as in a bare chroot: a fit may be slower, but it does not fail."""
+
+    def no_proc():
+        raise FileNotFoundError(2, "No such file or directory", "/proc/self/maps")
+
+    monkeypatch.setattr(tiles, "_controller", None)
+    monkeypatch.setattr(tiles, "ThreadpoolController", no_proc)
+    for _ in range(2):
+        with tiles.single_threaded_blas():
+            pass
+    assert tiles._blas_users == 0 and tiles._blas_limit is None

@@ -106,16 +106,20 @@ def _executor(count: int) -> ThreadPoolExecutor:
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Limit BLAS to one thread; reference-counted, so that concurrent fits do not undo each other's limit."""
+    """Limit BLAS to one thread; reference-counted, so that concurrent fits do not undo each other's limit.
+
+    Where the libraries of the process cannot be listed (Linux without /proc), BLAS keeps its threads.
+    """
     global _controller, _blas_users, _blas_limit
     with _lock:
         _blas_users += 1
         if _blas_users == 1:
-            if _controller is None:
-                import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be found)
+            with suppress(OSError):
+                if _controller is None:
+                    import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be found)
 
-                _controller = ThreadpoolController()
-            _blas_limit = _controller.limit(limits=1, user_api="blas")
+                    _controller = ThreadpoolController()
+                _blas_limit = _controller.limit(limits=1, user_api="blas")
     try:
         yield
     finally:
