@@ -3,6 +3,8 @@
     python -m benchmarks.platt1998 --data FOLDER      LIBSVM's a1a...a9a, w1a...w8a and the generated sets, some minutes
     python -m benchmarks.platt1998 --generated        generated sets only, needs no data, under two minutes
     python -m benchmarks.platt1998 --data FOLDER --full   every size, no time limit: hours
+    python -m benchmarks.platt1998 --data FOLDER --missing --limit 300 --out EARLIER   the cells that Platt has a time
+                                                      for and the earlier run has not, each once: an hour
 
 Writes platt1998.md, platt1998.json and images/ into --out; experiments run before into the same folder are kept.
 """
@@ -63,21 +65,29 @@ def foreseen(cells: dict[str, Cell], e: Experiment, number: int, contestant: str
     return before.seconds * (e.sizes[number] / e.sizes[number - 1]) ** WORST_EXPONENT
 
 
+def timed_by_platt(e: Experiment, number: int, contestant: str, dense: bool) -> bool:
+    """Whether Platt has a time for this cell."""
+    columns = {"smo": (e.smo, e.smo_dense), "chunking": (e.chunking, e.chunking_dense)}.get(contestant, ((), ()))
+    return bool(columns[dense]) and columns[dense][number] is not None
+
+
 def run(
     experiments: list[Experiment],
     published: dict[str, Published],
     limit: float | None,
     contestants: list[str],
     earlier: tuple[Rows, Sources],
+    missing: bool = False,
 ) -> tuple[Rows, Sources]:
     """All cells of the chosen experiments added to the earlier ones, with a line on the terminal for each.
 
-    Cells that ended in an earlier run are not run again when only some contestants are asked for.
+    Cells that ended in an earlier run are not run again when only some contestants are asked for, or those `missing`:
+    the cells that Platt has a time for, however long they are foreseen to take.
     """
     rows, sources = earlier
     for e in experiments:
         print(e.title, file=sys.stderr)
-        if len(contestants) == len(CONTESTANTS):
+        if len(contestants) == len(CONTESTANTS) and not missing:
             rows[e.name] = {}
         cells = rows.setdefault(e.name, {})
         found = sources.setdefault(e.name, {})
@@ -85,7 +95,10 @@ def run(
             both = [(c, dense) for c in contestants for dense in (False, True)]
             todo = [(c, dense) for c, dense in both if not dense or (e.dense_table and c in ("smo", "chunking"))]
             todo = [(c, dense) for c, dense in todo if getattr(cells.get(key(size, c, dense)), "seconds", None) is None]
-            todo = [(c, dense) for c, dense in todo if limit is None or foreseen(cells, e, number, c, dense) <= limit]
+            if missing:
+                todo = [(c, dense) for c, dense in todo if timed_by_platt(e, number, c, dense)]
+            elif limit is not None:
+                todo = [(c, dense) for c, dense in todo if foreseen(cells, e, number, c, dense) <= limit]
             if not todo:
                 continue
             X, y, found[size] = load(e, number, published)
@@ -118,7 +131,8 @@ def main() -> None:
         "--only", nargs="+", metavar="NAME", help="experiments: " + ", ".join(e.name for e in EXPERIMENTS)
     )
     parser.add_argument("--contestants", nargs="+", choices=CONTESTANTS, default=list(CONTESTANTS), help="default: all")
-    parser.add_argument("--limit", type=float, help="seconds per cell (default 20, with --generated 4)")
+    parser.add_argument("--limit", type=float, help="CPU seconds per cell (default 20, with --generated 4)")
+    parser.add_argument("--missing", action="store_true", help="only cells that Platt timed and --out has no time for")
     parser.add_argument("--full", action="store_true", help="all sizes, no time limit")
     parser.add_argument("--out", type=Path, default=Path("platt1998_out"), help="folder for the results")
     arguments = parser.parse_args()
@@ -133,7 +147,7 @@ def main() -> None:
     published = {name: Published(arguments.data, name) for name in FILES if any(e.data == name for e in chosen)}
     limit = None if arguments.full else arguments.limit or (QUICK_LIMIT if arguments.generated else LIMIT)
     warm_up()
-    rows, sources = run(chosen, published, limit, arguments.contestants, read(arguments.out))
+    rows, sources = run(chosen, published, limit, arguments.contestants, read(arguments.out), arguments.missing)
     write(arguments.out, rows, sources, limit, NOTES)
     print(arguments.out / "platt1998.md")
 

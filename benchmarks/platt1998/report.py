@@ -63,6 +63,8 @@ def show(cell: Cell | None) -> str:
     """Seconds of a cell, or why there are none."""
     if cell is None or cell.ended == "left out":
         return "-"
+    if cell.seconds is None and cell.limit is not None:
+        return f"> {cell.limit:g}"
     if cell.seconds is None:
         return f"N/A ({cell.ended.lower().replace('_', ' ')})"
     return f"{cell.seconds:.3g}"

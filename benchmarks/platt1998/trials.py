@@ -45,7 +45,7 @@ AT_BOUND = 1e-9  # relative distance from C at which scikit-learn's multipliers 
 
 @dataclass
 class Cell:
-    """What one contestant did; `seconds` is None where it was left out or ran into the limit."""
+    """What one contestant did; `seconds` is None where it was left out or ran into the limit of `limit` CPU seconds."""
 
     seconds: float | None = None
     wall: float | None = None
@@ -55,6 +55,7 @@ class Cell:
     violation: float | None = None
     objective: float | None = None
     iterations: int | None = None
+    limit: float | None = None
 
 
 def kernel_of(experiment: Experiment) -> Kernel:
@@ -122,5 +123,8 @@ def trial(
     """Train with one contestant, for `limit` CPU seconds at most."""
     with mock.patch.object(clock, "now", time.process_time):
         if contestant in ("smo", "chunking"):
-            return solve_plain(experiment, X, y, contestant, dense, limit)
-        return fit_estimator(experiment, X, y, contestant, limit)
+            cell = solve_plain(experiment, X, y, contestant, dense, limit)
+        else:
+            cell = fit_estimator(experiment, X, y, contestant, limit)
+    cell.limit = limit if cell.ended == "TIME_LIMIT" else None
+    return cell

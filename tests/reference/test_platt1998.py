@@ -105,3 +105,26 @@ def test_sizes_that_would_not_end_in_time_are_left_out():
     assert command.foreseen(cells, e, 1, "smo", False) == pytest.approx(2.0 * 2.0**command.WORST_EXPONENT)
     assert command.foreseen(cells, e, 1, "chunking", False) == np.inf
     assert report.show(cells[report.key(500, "chunking")]) == "N/A (time limit)"
+
+
+def test_missing_cells_are_those_that_platt_timed_and_no_run_finished(monkeypatch):
+    e = BY_NAME["noise-linear"]
+    tried = []
+    monkeypatch.setattr(command, "load", lambda *which: (None, None, "generated"))
+    monkeypatch.setattr(
+        command, "trial", lambda e, X, y, c, dense, limit: tried.append((c, dense)) or trials.Cell(1.0, ended="OPTIMAL")
+    )
+    cells = {report.key(n, c, d): trials.Cell(1.0) for n in e.sizes[:4] for c in ("smo", "chunking") for d in (0, 1)}
+    del cells[report.key(5000, "chunking")]
+    cells[report.key(5000, "chunking", True)] = trials.Cell(None, ended="TIME_LIMIT")
+    command.run([e], {}, 300.0, list(report.CONTESTANTS), ({e.name: cells}, {}), missing=True)
+    assert tried == [("chunking", False), ("chunking", True), ("smo", False), ("smo", True)]  # Platt: N/A at 10,000
+
+
+def test_a_cell_that_does_not_end_in_time_shows_its_limit():
+    e = BY_NAME["noise-linear"]
+    X, y, _ = sets.artificial(e.data, 400)
+    cell = trials.trial(e, X, y, "chunking", False, 1e-9)
+    assert cell.seconds is None and cell.ended == "TIME_LIMIT"
+    assert report.show(cell) == "> 1e-09"
+    assert trials.trial(e, X[:60], y[:60], "chunking", False, 60.0).limit is None
