@@ -65,39 +65,29 @@ def run(package, script, **environment):
     return done.stdout.split()
 
 
-def test_the_second_process_loads_what_the_first_compiled(installation):
-    assert run(installation, PROBE) == ["21.0", "0", "1"]
-    assert run(installation, PROBE) == ["21.0", "1", "0"]
-
-
-def test_an_edit_in_another_file_is_noticed(installation):
-    assert run(installation, PROBE) == ["21.0", "0", "1"]
-    (installation / "inner.py").write_text(INNER.replace("2.0", "3.0"))
-    assert run(installation, PROBE) == ["31.0", "0", "1"]
-
-
-def test_an_edit_of_a_constant_in_a_module_without_compiled_functions_is_noticed(installation):
+def test_the_second_process_loads_what_the_first_compiled_until_an_edit_behind_it(installation):
+    """One process after the other: each edit is seen beside the run before it."""
     (installation / "factor.py").write_text("FACTOR = 2.0\n")
-    inner = "from widemargin.factor import FACTOR\n" + INNER.replace("2.0", "FACTOR")
-    (installation / "inner.py").write_text(inner)
+    with_constant = "from widemargin.factor import FACTOR\n" + INNER.replace("2.0", "FACTOR")
+    (installation / "inner.py").write_text(with_constant)
     assert run(installation, PROBE) == ["21.0", "0", "1"]
-    (installation / "factor.py").write_text("FACTOR = 3.0\n")
-    assert run(installation, PROBE) == ["31.0", "0", "1"]
-
-
-def test_an_edit_outside_the_compiled_code_keeps_the_cache(installation):
-    run(installation, PROBE)
-    with open(installation / "estimators" / "svc.py", "a") as module:
-        module.write("# edited\n")
+    append(installation / "estimators" / "svc.py")  # imported by no compiled function
     assert run(installation, PROBE) == ["21.0", "1", "0"]
+    (installation / "inner.py").write_text(
+        with_constant.replace("* x", "* x + 5.0")
+    )  # another file than that of `outer`
+    assert run(installation, PROBE) == ["26.0", "0", "1"]
+    (installation / "factor.py").write_text("FACTOR = 3.0\n")  # a module without compiled functions
+    assert run(installation, PROBE) == ["36.0", "0", "1"]
+    for edited in ("problems/dual.py", "_jit/__init__.py"):
+        append(installation / edited)
+        assert run(installation, PROBE) == ["36.0", "0", "1"], edited
 
 
-@pytest.mark.parametrize("edited", ["problems/dual.py", "_jit/__init__.py"])
-def test_an_edit_of_any_module_behind_compiled_code_drops_the_cache(installation, edited):
-    run(installation, PROBE)
-    with open(installation / edited, "a") as module:
+def append(path):
+    """Add a comment to a module."""
+    with open(path, "a") as module:
         module.write("\n# edited\n")
-    assert run(installation, PROBE) == ["21.0", "0", "1"]
 
 
 def test_an_installation_without_any_place_for_a_cache_still_works(installation):
