@@ -34,6 +34,12 @@ import numba.core.caching as caching
 caching.CacheImpl._locator_classes = []  # what Numba is left with where neither package nor home can be written
 """
 
+USER_WIDE = """
+import numba.core.caching as caching
+every = caching.CacheImpl._locator_classes
+caching.CacheImpl._locator_classes = [locator for locator in every if "UserWide" in locator.__name__]
+"""
+
 
 @pytest.fixture
 def whole_package(tmp_path):
@@ -94,6 +100,23 @@ def test_an_installation_without_any_place_for_a_cache_still_works(installation)
     for _ in range(2):
         assert run(installation, NO_LOCATOR + PROBE) == ["21.0", "0", "1"]
     assert not list(installation.parents[1].rglob("*.nbi"))
+
+
+@pytest.mark.parametrize("folder", ["", "cache"], ids=["beside the package", "NUMBA_CACHE_DIR"])
+def test_functions_compiled_by_the_installer_are_used_where_nothing_can_be_written(installation, folder):
+    place = {"NUMBA_CACHE_DIR": folder and str(installation.parents[1] / folder)}
+    assert run(installation, PROBE, **place) == ["21.0", "0", "1"]
+    assert run(installation, NO_LOCATOR + PROBE, **place) == ["21.0", "1", "0"]
+    append(installation / "problems" / "dual.py")
+    assert run(installation, NO_LOCATOR + PROBE, **place) == ["21.0", "0", "1"]
+
+
+def test_functions_compiled_by_the_installer_are_used_by_a_user_with_a_cache_folder(installation):
+    home = str(installation.parents[1] / "home")
+    place = {"NUMBA_CACHE_DIR": "", "HOME": home, "XDG_CACHE_HOME": home}
+    assert run(installation, PROBE, **place) == ["21.0", "0", "1"]
+    assert run(installation, USER_WIDE + PROBE, **place) == ["21.0", "1", "0"]
+    assert not list(Path(home).rglob("*.nbi"))
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")

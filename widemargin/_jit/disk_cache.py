@@ -4,6 +4,9 @@ Numba's disk cache checks only the file that defines a function. A function comp
 is not checked, so after an upgrade old machine code could be used. Here the stamp of every cache entry contains a
 digest of all sources of compiled code: after an edit of any of them everything is recompiled.
 
+Functions compiled by whoever installed the package (`widemargin warmup`, while the image of a container is built) are
+used where their folder is read-only, too. Numba itself reads only where it can write.
+
 Several processes that meet an empty cache (a search with n_jobs=2) share the work: a function is compiled by the one
 that locks it, the others wait and load it. The stamp uses two private attributes of Numba; if they disappear, the disk
 cache is not used.
@@ -17,9 +20,11 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from numba.core import caching
 
 try:
     import fcntl
@@ -82,6 +87,7 @@ class DiskCache:
     def __init__(self, dispatcher: Any) -> None:
         self.dispatcher, self.none = dispatcher, dispatcher._cache
         self.opened: Any = None
+        self.installed: Any = None  # Numba's cache in the folder it prefers, if that can only be read
         self.refusal = ""  # why nothing can be kept, if so
         self.other_cpu = ""  # for which the version on disk was compiled, if there is none for this CPU
 
@@ -96,6 +102,7 @@ class DiskCache:
             except RuntimeError:  # "no locator available"
                 self.refuse("neither the installation nor a cache folder of the user can be written")
             self.dispatcher._cache = self
+            self.installed = installed_cache(self.dispatcher.py_func, getattr(self.opened, "cache_path", None))
         return self.opened
 
     def refuse(self, reason: str) -> None:
@@ -108,7 +115,10 @@ class DiskCache:
             found = cache.load_overload(signature, target)
         except (ImportError, AttributeError):  # an index from before a class of a signature was moved or renamed
             cache.flush()
-            return None
+            found = None
+        if found is None and self.installed is not None:
+            with suppress(OSError, ImportError, AttributeError):  # not readable, or of an earlier version
+                found = self.installed.load_overload(signature, target)
         if found is None and not self.refusal:
             self.other_cpu = cpu_on_disk(cache, signature, target)
         return found
@@ -171,6 +181,28 @@ def _lock_file(folder: str) -> int | None:
         return os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT, 0o644)
     except OSError:
         return None
+
+
+def installed_cache(function: Any, used: str | None) -> Any:
+    """Return Numba's cache of a function in the folder that it prefers, if that exists but is not the one in use."""
+    if used is not None and (caching.config.CACHE_DIR or os.path.basename(used) == "__pycache__"):
+        return None
+    try:
+        cache = _reader()(function)
+    except (AttributeError, RuntimeError):  # Numba's internals differ, or NUMBA_CACHE_LOCATOR_CLASSES is set
+        return None
+    return cache if os.path.isdir(cache.cache_path) and stamp(cache) else None
+
+
+@functools.cache
+def _reader() -> Any:
+    """Return the class of Numba's caches in NUMBA_CACHE_DIR or beside the package, which need not be writable."""
+    prefix = "" if hasattr(caching, "InTreeCacheLocator") else "_"  # in earlier versions of Numba
+    preferred = [getattr(caching, f"{prefix}{name}CacheLocator") for name in ("UserProvided", "InTree")]
+    without_check = {"ensure_cache_path": lambda self: None}
+    locators = [type("Readable", (locator,), without_check) for locator in preferred]
+    implementation = type("Implementation", (caching.CompileResultCacheImpl,), {"_locator_classes": locators})
+    return type("Installed", (caching.FunctionCache,), {"_impl_class": implementation})
 
 
 def stamp(cache: Any) -> bool:
