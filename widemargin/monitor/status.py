@@ -41,8 +41,9 @@ class Status(Enum):
     )
 
     OWN_RULE = (
-        "The solver ended by its own rule before the answer met the tolerance: simplified SMO after its passes without "
-        "a change, a perceptron when a pass changes nothing. solver='auto' goes on to the tolerance."
+        "The solver ended by its own rule before the answer met the tolerance: a perceptron at the first pass without "
+        "a mistake, stopping='objective' when the objective hardly grows. solver='auto' with stopping='kkt' or 'gap' "
+        "goes on to the tolerance."
     )
 
     @property

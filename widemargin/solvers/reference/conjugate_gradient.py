@@ -102,7 +102,7 @@ class Face:
 
 def minimise(at: WorkingSet, run: Run, threshold: float) -> int:
     """Projected conjugate gradient on some variables of a run; `at.K` is Q."""
-    face, tol = Face(at, run.dual.n_groups), run.stopping.tol
+    face, tol = Face(at, run.dual.n_groups), run.tol
     objective = run.dual.objective(run.beta, run.Kb)
     flat = TINY_CURVATURE * float(np.abs(np.diagonal(at.K)).max(initial=0.0))
     direction = before = np.zeros(len(at.f))
