@@ -319,7 +319,7 @@ def test_the_perceptron_gives_up_on_noise():
     assert held.status is Status.OWN_RULE and np.abs(held.beta).max() == 3.0  # C = 3 lets no multiplier grow
     dual = replace(dual, lower=np.where(dual.lower < 0, -np.inf, 0.0), upper=np.where(dual.upper > 0, np.inf, 0.0))
     solution = Perceptron(max_passes=20).solve(dual, FullGram(K), Stopping(tol=1e-6))
-    assert solution.status is Status.MAX_ITER and solution.rounds == 20
+    assert solution.status is Status.MAX_PASSES and solution.rounds == 20
 
 
 # ----- projections and quadratic programmes

@@ -267,7 +267,8 @@ def _report_whole(
         whole = State(state.dual, state.gram, state.beta, state.Kb)
         reached = State(part.dual, part.gram, *part_point())
         reached.rows_added = 1  # its K b is up to date
-        whole.join(reached, active)
+        with state.gram.uncounted():
+            whole.join(reached, active)
         return whole.beta, whole.Kb
 
     assert before.rows_computed is not None

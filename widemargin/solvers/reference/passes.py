@@ -89,6 +89,11 @@ class Run:
             self.point = (beta, Kb)
         return Kb
 
+    def _point_for_a_listener(self) -> tuple[Vector, Vector]:
+        """(beta, F); rows that only a listener needs are not counted."""
+        with self.gram.uncounted():
+            return self.beta, self.Kb
+
     @cached_property
     def curvature(self) -> Vector:
         """K_ii + D_i of every variable."""
@@ -170,7 +175,7 @@ class Run:
             n_support=int(np.count_nonzero(self.beta)),
             n_free=int(np.count_nonzero(self.free())),
             seconds=clock.now() - self.began,
-            point=lambda: (self.beta, self.Kb),
+            point=self._point_for_a_listener,
         )
 
 
@@ -200,7 +205,7 @@ class ReferenceSolver(ABC):
     Parameters
     ----------
     max_passes : int
-        Passes over the data after which the solver gives up with the status MAX_ITER.
+        Passes over the data after which the solver gives up with the status MAX_PASSES.
     """
 
     max_passes: int = field(default=10_000, kw_only=True)
@@ -325,7 +330,7 @@ class ReferenceSolver(ABC):
         if isinstance(turn, Status) and not self._may_tighten(run, turn):
             return run.or_indefinite(turn) if turn is Status.STALLED else turn
         if self.max_passes <= run.rounds:
-            return Status.MAX_ITER
+            return Status.MAX_PASSES
         if is_full and progress.idle >= STALL_PASSES and not self.keeps_going:
             return run.or_indefinite(Status.STALLED)
         return None
