@@ -18,6 +18,7 @@ from scipy.linalg import LinAlgError, cholesky
 
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.linalg.arrays import Index, Vector
+from widemargin.parallel.tiles import single_threaded_blas
 from widemargin.problems.dual import SignedDual
 
 SAMPLED = 500  # samples: a matrix of them takes a few milliseconds
@@ -53,7 +54,8 @@ def is_indefinite(dual: SignedDual, places: Index, K: NDArray, beta: Vector, tol
             Q[:, own] -= Q[:, own].mean(axis=1, keepdims=True)
     Q[np.diag_indices(len(Q))] += tol / largest + 2.0 * len(Q) * OWN_ERROR * size
     try:
-        cholesky(Q, lower=True, overwrite_a=True, check_finite=False)
+        with single_threaded_blas():  # threads would wait for each other longer than they work
+            cholesky(Q, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return True
     return False
