@@ -24,6 +24,7 @@ from widemargin.solvers.reference import (
     Platt,
     QuadraticProgramme,
 )
+from widemargin.training.trace import Trace
 
 ITERATIVE = [name for name in ALL if name != "qp"]
 
@@ -55,8 +56,7 @@ def test_max_iter(name):
     dual, K = small_problem("hinge", n=60, fixed=name in SINGLES)
     solution = ALL[name].solve(dual, FullGram(K), Stopping(tol=1e-8, max_iter=3))
     assert solution.status is Status.MAX_ITER
-    if name not in ("chunking", "osuna"):  # their steps are those of the inner solver, counted per sub-problem
-        assert solution.iterations == 3
+    assert solution.iterations == 3
     assert solution.violation > 1e-8
     np.testing.assert_allclose(solution.Kb, K @ solution.beta, atol=1e-10)
 
@@ -65,7 +65,17 @@ def test_max_iter(name):
 def test_max_passes(name):
     dual, K = small_problem("hinge", n=60, fixed=name in SINGLES)
     solution = replace(ALL[name], max_passes=1).solve(dual, FullGram(K), Stopping(tol=1e-9))
-    assert solution.status is Status.MAX_ITER and solution.rounds == 1
+    assert solution.status is Status.MAX_PASSES and solution.rounds == 1
+    assert "max_passes" in solution.status.value and "max_iter" not in solution.status.value
+
+
+@pytest.mark.parametrize("name", ITERATIVE)
+def test_a_trace_includes_the_pass_that_was_cut_short(name):
+    dual, K = small_problem("hinge", n=60, fixed=name in SINGLES)
+    trace = Trace()
+    solution = trace.of(ALL[name])(dual, FullGram(K), Stopping(tol=1e-8, max_iter=3))
+    assert trace.iterations[-1] == 3 and trace.passes[-1] == solution.rounds
+    assert trace.objective[-1] == pytest.approx(solution.objective, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ITERATIVE)

@@ -27,7 +27,7 @@ def test_svc_by_name(name):
     reference = SVC(tol=1e-6, loss=loss).fit(X, Y)
     fixed = getattr(solver_named(name), "fixed_bias", False)
     if name == "perceptron":
-        with pytest.warns(ConvergenceWarning, match="ended by its own rule|used up max_iter"):
+        with pytest.warns(ConvergenceWarning, match="ended by its own rule|used up its max_passes"):
             machine = SVC(solver=name, C=100.0).fit(X, Y)
         assert not machine.certificate_.holds and machine.score(X, Y) > 0.7
         return
@@ -95,7 +95,7 @@ def test_adatron_with_a_rate_for_each_example():
 def test_rates_that_are_too_large_end():
     with pytest.warns(ConvergenceWarning):
         machine = SVC(solver=Adatron(rates=50.0), gamma=0.2).fit(X, Y)
-    assert machine.status_ in (Status.STALLED, Status.MAX_ITER)
+    assert machine.status_ in (Status.STALLED, Status.MAX_PASSES)
 
 
 def test_options_of_a_fixed_bias_that_are_wrong():
@@ -107,10 +107,14 @@ def test_options_of_a_fixed_bias_that_are_wrong():
         SVC(solver=Adatron(rates=[1.0, 1.0, 1.0])).fit(X, Y)
 
 
-def test_a_warm_start_goes_on_from_the_last_fit_with_fixed_bias_too():
-    machine = SVC(solver="adatron", tol=1e-4, warm_start=True).fit(X, Y)
-    cold = machine.n_iter_[0]
-    assert machine.fit(X, Y).n_iter_[0] < cold and machine.certificate_.holds  # the start is moved to sum zero
+@pytest.mark.parametrize("solver", ["adatron", "fixed-threshold", "coordinate"])
+@pytest.mark.parametrize("machine", [SVC(), SVR()], ids=["SVC", "SVR"])
+def test_a_warm_start_is_the_last_answer_with_fixed_bias_too(machine, solver):
+    """Its multipliers do not sum to zero, and need not."""
+    model = clone(machine).set_params(solver=solver, tol=1e-4, warm_start=True).fit(X, Y)
+    assert model.certificate_.iterations > 0 and abs(model.dual_coef_.sum()) > 1e-3
+    assert model.fit(X, Y).certificate_.iterations == 0 and model.certificate_.holds
+    assert model.resume(X, Y).certificate_.iterations == 0 and model.certificate_.holds
 
 
 def test_svc_takes_a_solver_object_and_a_function():

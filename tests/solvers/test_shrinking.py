@@ -201,3 +201,14 @@ def test_a_large_matrix_at_hand_is_not_one_block_from_the_start(rng, monkeypatch
     answer = solve_blocks(dual, FullGram(KERNELS["rbf"][1](X, X)), Stopping(tol=TOL))
     assert answer.status is Status.OPTIMAL
     assert sizes[0] == tuning.DEFAULT.first
+
+
+def test_rows_that_only_a_listener_needs_are_not_counted(parts, monkeypatch, rng):
+    tune(monkeypatch, active_share=0.9)
+    X, dual = problem(rng)
+    plain, watched = (cached_gram(X)[0] for _ in range(2))
+    alone = solve_blocks(dual, plain, Stopping(tol=TOL))
+    seen = solve_blocks(dual, watched, Stopping(tol=TOL), watch=lambda now: now.point())
+    assert parts  # inside of which K b of all samples must be computed for the listener
+    assert seen.rows_computed == alone.rows_computed and seen.iterations == alone.iterations
+    np.testing.assert_array_equal(seen.beta, alone.beta)

@@ -196,7 +196,7 @@ class KernelMachine(NamedKernel, LimitedFit):
         duals = [task.dual for task in tasks]
         tasks = [
             replace(task, start=start) if task.start is None and start is not None else task
-            for task, start in zip(tasks, self._restart(duals), strict=True)
+            for task, start in zip(tasks, self._restart(run.training, duals), strict=True)
         ]
         history = History() if self.trace else None
         starts = [task.dual.start if task.start is None else task.start for task in tasks]
@@ -227,14 +227,14 @@ class KernelMachine(NamedKernel, LimitedFit):
             self.diagnosis_ += f" The certificate alone took {seconds:.2g} s, longer than time_limit={limit:g}."
             self.diagnosis_ = self.diagnosis_.strip()
 
-    def _restart(self, duals: Sequence[SignedDual]) -> list[Vector | None]:
+    def _restart(self, training: Training, duals: Sequence[SignedDual]) -> list[Vector | None]:
         """Return feasible starts from the previous fit, or None if there was no fit of the same size."""
         previous = getattr(self, "_multipliers", None) if self.warm_start else None
         if previous is None or len(previous) != len(duals):
             return [None] * len(duals)
         ratio = getattr(self, "C", 1.0) / self._multipliers_C
         scale = ratio if np.isfinite(ratio) and ratio > 0 else 1.0
-        return [restart(dual, beta, scale) for dual, beta in zip(duals, previous, strict=True)]
+        return [restart(training.as_solved(dual), beta, scale) for dual, beta in zip(duals, previous, strict=True)]
 
     def _warn_unless_converged(self) -> None:
         """Warn if the solver ended early: why, how far from the optimum, what that means and what to do."""
@@ -244,7 +244,7 @@ class KernelMachine(NamedKernel, LimitedFit):
         if self.diagnosis_:  # causes found in the data replace the general advice
             ended = ended.split(" Usual causes:")[0]
         parts = [ended, self.diagnosis_, meaning(self.certificate_)]
-        if self.status_ in (Status.MAX_ITER, Status.TIME_LIMIT, Status.INTERRUPTED, Status.TOO_SLOW):
+        if self.status_ in (Status.MAX_ITER, Status.MAX_PASSES, Status.TIME_LIMIT, Status.INTERRUPTED, Status.TOO_SLOW):
             parts.append("resume(X, y) continues from here.")
         warn_user(" ".join(part for part in parts if part), ConvergenceWarning)
 

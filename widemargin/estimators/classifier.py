@@ -141,7 +141,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         if run.before is not None:
             betas = self._present(run.before, data, problems)
             tasks = [
-                replace(task, start=restart(task.dual, self._multipliers_from(task.dual, beta)))
+                replace(task, start=restart(run.training.as_solved(task.dual), self._multipliers_from(task.dual, beta)))
                 for task, beta in zip(tasks, betas, strict=True)
             ]
 

@@ -66,7 +66,9 @@ class SingleProblem(KernelMachine):
             layout = Layout(support, n_support, coefficients[None, support], None)
             machine._expose(run, data, layout, np.array([machine._bias(thresholds)]))
 
-        start = None if run.before is None else restart(dual, _multipliers_of(run.before, data, dual))
+        start = None
+        if run.before is not None:
+            start = restart(run.training.as_solved(dual), _multipliers_of(run.before, data, dual))
         solution = self._train(run, [Task(dual, None, start)], show)[0].solution
         self.n_iter_ = int(solution.iterations) + (0 if run.before is None else run.before.n_iter_)
         return solution

@@ -7,7 +7,8 @@ bound on the error of K b after rows were added to it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -57,6 +58,15 @@ class Gram(ABC):
 
     def need(self, index: Index) -> None:  # noqa: B027 - most stores have all rows
         """Evaluate the rows that are missing in the store."""
+
+    @contextmanager
+    def uncounted(self) -> Iterator[None]:
+        """Context in which rows are not counted: those that only a listener of a solver asks for."""
+        before = self.rows_computed
+        try:
+            yield
+        finally:
+            self.rows_computed = before
 
     @abstractmethod
     def block(self, index: Index) -> NDArray:

@@ -36,11 +36,13 @@ from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.linalg.arrays import Vector
 from widemargin.models.expansion import Expansion
 from widemargin.models.multiclass import read_out, two_class_problems
+from widemargin.monitor.status import Status
 from widemargin.problems import SignedDual
 from widemargin.problems.classification import box_of, fill_up, largest_nu
 from widemargin.problems.fixed_bias import tau_of, without_bias
 from widemargin.problems.warm_start import SAME
 from widemargin.solvers import solver_named
+from widemargin.training.indefinite import block_of, is_indefinite, sampled
 
 
 def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol: float | None = None) -> Certificate:
@@ -223,6 +225,8 @@ class _Fitted:
             thresholds=thresholds if dual.n_groups else None, coefficients=coefficients,
             criterion=getattr(self.model, "stopping", "kkt"),
         )  # fmt: skip
+        if self.is_indefinite(dual, samples, beta):
+            certificate = replace(certificate, status=Status.INDEFINITE)
         if self.tau2 is None or thresholds is None:
             return certificate
         bias = self.tau2 * math.fsum(beta)
@@ -232,6 +236,15 @@ class _Fitted:
             violation=certificate.violation + (wrong if wrong >= 0.0 else float("inf")),
             computed=certificate.computed + wrong,
         )
+
+    def is_indefinite(self, dual: SignedDual, samples: Samples, beta: Vector) -> bool:
+        """Whether the fit of this problem ends, or ended, with the status INDEFINITE."""
+        if self.kernel.is_psd:
+            return False
+        if getattr(self.model, "status_", None) is Status.INDEFINITE:
+            return True
+        places = sampled(dual.n_samples)
+        return is_indefinite(dual, places, block_of(self.kernel, samples, places), dual.per_sample(beta), self.tol)
 
 
 def _on_bounds(dual: SignedDual, beta: Vector, near: float) -> Vector:

@@ -12,6 +12,10 @@ class Status(Enum):
     MAX_ITER = (
         "The solver used up max_iter before it met the tolerance: raise max_iter, scale the features, or lower C."
     )
+    MAX_PASSES = (
+        "The solver used up its max_passes before it met the tolerance: raise them, as in "
+        "solver=widemargin.solvers.reference.Platt(max_passes=...), scale the features, lower C, or use solver='auto'."
+    )
     TIME_LIMIT = "The time limit ended the solver before it met the tolerance: raise time_limit or tol."
     INTERRUPTED = "The fit was interrupted: this is the best model reached so far."
     STOPPED = "A callback asked to stop: this is the best model reached so far."
@@ -41,8 +45,9 @@ class Status(Enum):
     )
 
     OWN_RULE = (
-        "The solver ended by its own rule before the answer met the tolerance: simplified SMO after its passes without "
-        "a change, a perceptron when a pass changes nothing. solver='auto' goes on to the tolerance."
+        "The solver ended by its own rule before the answer met the tolerance: a perceptron at the first pass without "
+        "a mistake, stopping='objective' when the objective hardly grows. solver='auto' with stopping='kkt' or 'gap' "
+        "goes on to the tolerance."
     )
 
     @property

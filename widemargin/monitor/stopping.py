@@ -3,8 +3,8 @@
 kkt        largest violation of the optimality conditions <= tol (LIBSVM's meaning of `tol`; the default)
 gap        (primal - dual) / max(|primal|, |dual|) <= tol, the feasibility gap of equation (7.3) without the 1 added to
            its denominator there, which would accept an empty model as optimal at small C
-objective  growth of the dual objective over a round <= tol * |objective|; the simplest and the least reliable of the
-           three: only the gap shows how good the answer is
+objective  growth of the dual objective over a round, in which all samples are looked at, <= tol * |objective|; the
+           simplest and the least reliable of the three: only the gap shows how good the answer is
 """
 
 from __future__ import annotations

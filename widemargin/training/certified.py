@@ -5,6 +5,9 @@ solve -> certify -> holds, or cannot be improved: done
            +-> in memory, and only rounding prevents a proof: continue to a smaller violation on the same rows
            +-> compute K b in float64 where the outcome is in doubt (certificate/prove.py), certify again
            +-> continue from there, once with rows as they are and once with float64 rows
+
+At the end, a problem with a kernel that is not known to be positive semi-definite is tested for convexity
+(indefinite.py), whatever curvature its solver met.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from widemargin.monitor.stopping import Stopping
 from widemargin.monitor.time_limit import EndInTime
 from widemargin.problems.dual import SignedDual
 from widemargin.solvers import Solution
+from widemargin.training.indefinite import block_of, is_indefinite, sampled
 from widemargin.training.task import Task, Trained
 
 # Share of tol that solvers aim at, by the precision of rows; the rest allows for rounding, so that tol can be proven.
@@ -41,6 +45,7 @@ AIM_SAFETY = 2.2  # ... and how many errors below tol: one on either side, with 
 MOST_STEPS = (10_000_000, 1_000)  # limit on steps, and on steps per variable, without max_iter; LIBSVM's is 1e7
 MOST_STEPS_BELOW_ROUNDING = (700_000, 200)  # the same limits where rounding of the gradient alone exceeds tol
 
+MAY_BE_INDEFINITE = (Status.OPTIMAL, Status.STALLED, Status.UNDECIDED, Status.OWN_RULE)  # of problems solved to the end
 AHEAD = 2.0  # times the error of K b, at which samples count as in doubt: they will be soon, as the violation falls
 SAMPLED = 64  # columns of the kernel matrix on which the price of a certificate is measured
 
@@ -102,9 +107,23 @@ class CertifiedSolver:
             status = unproven(certificate, status) if is_finite else Status.NOT_FINITE
         elif status is Status.MAX_ITER and bounded:
             status = Status.STALLED if below_rounding else Status.TOO_SLOW
+        if status in MAY_BE_INDEFINITE and self.is_indefinite(task, gram, solution, stopping.tol):
+            status = Status.INDEFINITE
         if not solution.status is certificate.status is status:
             solution, certificate = replace(solution, status=status), replace(certificate, status=status)
         return Trained(solution, certificate)
+
+    def is_indefinite(self, task: Task, gram: Gram, solution: Solution, tol: float) -> bool:
+        """Whether the kernel is so far from positive semi-definite that the answer need not be the best one."""
+        if self.source.kernel.is_psd:
+            return False
+        own = self.source.members(task.index)
+        places = sampled(task.dual.n_samples)
+        if gram.store is not None and gram.is_whole and gram.dtype == np.float64:
+            K = gram.block(places)
+        else:
+            K = block_of(self.source.kernel, self.source.exact, places if own is None else own[places])
+        return is_indefinite(task.dual, places, K, task.dual.per_sample(solution.beta), tol)
 
     def continue_from(
         self, before: Solution, dual: SignedDual, gram: Gram, stopping: Stopping, watch: Watch

@@ -14,9 +14,11 @@ from widemargin.linalg.arrays import Vector
 from widemargin.models.multiclass import ClassPairs
 from widemargin.monitor import clock
 from widemargin.monitor.stopping import Stopping
+from widemargin.problems.classification import hinge
 from widemargin.problems.dual import SignedDual
 from widemargin.training.batch import Batch, new_answers, train_batch
 from widemargin.training.fit import Training
+from widemargin.training.indefinite import is_indefinite, sampled
 from widemargin.training.task import Task
 
 FEWEST_PAIRS = 64  # below, single tasks are cheap, and a first fit need not compile the batch
@@ -59,6 +61,11 @@ def train_class_pairs(training: Training, pairs: ClassPairs, build: Build, stopp
             return None
         part = whole.of(slice(ends[first] - pairs.sizes[first], ends[last - 1]), slice(first, last))
         train_batch(batch, gram, stopping, training.is_psd, part)
+    if not training.is_psd:
+        places, largest = sampled(len(gram)), np.abs(whole.beta).max(initial=0.0)
+        all_samples = hinge(np.ones(len(gram)), np.ones(len(gram)))  # a sum of zero over a pair is one over all samples
+        if is_indefinite(all_samples, places, gram.block(places), np.array([largest]), stopping.tol):
+            whole.is_proven[:] = False  # each pair is tested alone, below
     seconds = clock.now() - began
     certificates: Sequence[Certificate] = whole.certificates(stopping.tol, training.is_psd, seconds, gram.rows_computed)
     unproven = np.flatnonzero(~whole.is_proven)

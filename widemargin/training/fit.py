@@ -111,7 +111,7 @@ class Training:
             stopping = replace(stopping, criterion="kkt")
         self.source.classes = classes
         if self.tau2 is not None:
-            tasks = [replace(task, dual=without_bias(task.dual)) for task in tasks]
+            tasks = [replace(task, dual=self.as_solved(task.dual)) for task in tasks]
         results: list[Trained | None] = [None] * len(tasks)
         chains = {number: Chain([number]) for number, task in enumerate(tasks) if task.neighbour is None}
         for number, task in enumerate(tasks):
@@ -142,6 +142,10 @@ class Training:
         self.source.close()
         answers = [result for result in results if result is not None]
         return answers if self.tau2 is None else [self._with_bias(answer) for answer in answers]
+
+    def as_solved(self, dual: SignedDual) -> SignedDual:
+        """Return the problem as the solver gets it: without the constraint due to the bias if it needs a fixed one."""
+        return dual if self.tau2 is None else without_bias(dual)
 
     @property
     def is_psd(self) -> bool:

@@ -25,8 +25,8 @@ from widemargin.monitor.interrupt import StopRequested, status_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
+from widemargin.problems.measure import relative_gap
 from widemargin.problems.optimality import thresholds_of, violation_of
-from widemargin.problems.primal import best_primal
 from widemargin.solvers.on_demand.inner import InnerSolver
 from widemargin.solvers.on_demand.shrinking import Shrinking, active_variables
 from widemargin.solvers.on_demand.working_set import Selector, threshold_midpoints
@@ -138,11 +138,8 @@ class BlockSolver:
             return self.named(Status.UNBOUNDED)
         if violation <= (stop.tol if self.rounds else self.aim) and stop.criterion != "gap":
             return self.named(Status.OPTIMAL)
-        if stop.criterion == "gap":
-            norm2 = float(dual.per_sample(state.beta) @ state.Kb)
-            primal, _ = best_primal(dual, dual.per_variable(state.Kb), norm2, thresholds_of(thresholds, dual.n_groups))
-            if np.isfinite(primal) and abs(primal + objective) <= stop.tol * max(abs(primal), abs(objective)):
-                return self.named(Status.OPTIMAL)
+        if stop.criterion == "gap" and self.relative_gap(thresholds) <= stop.tol:
+            return self.named(Status.OPTIMAL)
         if stop.criterion == "objective" and self.rounds and previous - objective <= stop.tol * abs(objective):
             return self.named(Status.OPTIMAL)
         if self.inner.is_stuck(violation, self.is_single):
@@ -150,6 +147,11 @@ class BlockSolver:
         if 0 <= stop.max_iter <= self.iterations:
             return Status.MAX_ITER
         return Status.TIME_LIMIT if clock.now() >= self.deadline else None
+
+    def relative_gap(self, thresholds: NDArray) -> float:
+        """Return the relative gap of the present point."""
+        state = self.state
+        return relative_gap(state.dual, state.beta, state.Kb, thresholds_of(thresholds, state.dual.n_groups))
 
     def improve(
         self, working_set: NDArray[np.int64], f: NDArray, thresholds: NDArray, moved_before: NDArray[np.bool_]
@@ -265,7 +267,8 @@ def _report_whole(
         whole = State(state.dual, state.gram, state.beta, state.Kb)
         reached = State(part.dual, part.gram, *part_point())
         reached.rows_added = 1  # its K b is up to date
-        whole.join(reached, active)
+        with state.gram.uncounted():
+            whole.join(reached, active)
         return whole.beta, whole.Kb
 
     assert before.rows_computed is not None

@@ -31,7 +31,7 @@ import numpy as np
 
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
-from widemargin.solvers.reference.passes import PASS, Passes, Run, Vector
+from widemargin.solvers.reference.passes import PART, PASS, Passes, Run, Vector
 from widemargin.solvers.reference.visits import SingleSolver, all_then_non_bound, largest_gain, visit_in_turn
 from widemargin.solvers.reference.working_set import Index
 
@@ -93,7 +93,7 @@ class Adatron(SingleSolver):
         rate = self.omega * given
         if self.order == "nonbound":
             return (yield from all_then_non_bound(run, rate))
-        tol = 0.0 if self.order == "sequential" else run.stopping.tol
+        tol = 0.0 if self.order == "sequential" else run.tol
         while True:
             if self.order in CHOICES:
                 yield from self._chosen(run, rate)
@@ -105,9 +105,9 @@ class Adatron(SingleSolver):
         """Repeat over the points that the order prefers until the objective hardly grows."""
         objective = run.dual.objective(run.beta, run.Kb)
         while True:
-            if not (yield from visit_in_turn(run, CHOICES[self.order](run), rate, run.stopping.tol)):
+            if not (yield from visit_in_turn(run, CHOICES[self.order](run), rate, run.tol)):
                 return Status.STALLED
-            yield PASS
+            yield PART
             before, objective = objective, run.dual.objective(run.beta, run.Kb)
             if before - objective <= ENOUGH_GROWTH * abs(objective):
                 return Status.STALLED

@@ -10,7 +10,7 @@ Step     on the face of the variables that may move: the gradient loses its mean
 Release  when the face is solved (or the improvement is small), fixed variables whose slope points inside are freed, all
          together, except those that the new mean would push out again; if there are none, the minimum is found.
 Ends     when a step improves the objective by less than `threshold` relative to it, or the face is done, and no
-         variable is to be released; or at the time limit of the run
+         variable is to be released; or at the limit of steps or time of the run
 Kink     a variable at zero is fixed like one at a bound, and released to the side along which it falls
 See      Gill, Murray & Wright (1981), chapter 5; Burges (1998) for its use in SVMs; the threshold is the one that
          Platt (1998), section 3, calls the stopping threshold of the projected conjugate gradient.
@@ -102,12 +102,12 @@ class Face:
 
 def minimise(at: WorkingSet, run: Run, threshold: float) -> int:
     """Projected conjugate gradient on some variables of a run; `at.K` is Q."""
-    face, tol = Face(at, run.dual.n_groups), run.stopping.tol
+    face, tol = Face(at, run.dual.n_groups), run.tol
     objective = run.dual.objective(run.beta, run.Kb)
     flat = TINY_CURVATURE * float(np.abs(np.diagonal(at.K)).max(initial=0.0))
     direction = before = np.zeros(len(at.f))
     restart = True
-    most_steps = MOST_STEPS * len(at.f) + 100
+    most_steps = min(MOST_STEPS * len(at.f) + 100, run.steps_left())
     for steps in range(most_steps):
         residual = face.residual()
         if np.abs(residual).max(initial=0.0) <= FACE_SHARE * tol:

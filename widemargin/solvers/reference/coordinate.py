@@ -63,7 +63,7 @@ class Coordinate(SingleSolver):
                     changed = yield from visit_in_turn(run, best, rate)
                     yield SLICE
                     steps += changed
-                    if not changed or _excess(run).max() <= run.stopping.tol:
+                    if not changed or _excess(run).max() <= run.tol:
                         break
             else:
                 order = np.arange(n) if self.order == "cyclic" else rng.permutation(n)

@@ -100,7 +100,7 @@ class Multiplicative(ReferenceSolver):
                 yield PASS
             else:
                 yield SLICE
-        return Status.MAX_ITER
+        return Status.MAX_PASSES
 
 
 def _positive(run: Run, Q: Vector) -> Vector:

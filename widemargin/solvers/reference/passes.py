@@ -1,12 +1,18 @@
 """The loop that all reference solvers share: passes, time checks, stop rules, endings.
 
-An algorithm is a generator. It changes the point of its `Run`, yields PASS after each pass over the data and SLICE
-where only the time limit and Ctrl-C have to be checked, and returns when it can make no further progress: the tolerance
-then decides whether that was the optimum, and otherwise the returned status is the reason.
+An algorithm is a generator. It changes the point of its `Run`, yields PASS when all variables have been looked at since
+the last PASS, PART after a pass over some of them and SLICE where only the time limit and Ctrl-C have to be checked. It
+returns when it can make no further progress: the tolerance then decides whether that was the optimum, and otherwise the
+returned status is the reason.
 
-Stops    the criteria of Cristianini & Shawe-Taylor (2000), section 7.1 (monitor/stopping.py), checked after every pass
+Stops    the criteria of Cristianini & Shawe-Taylor (2000), section 7.1 (monitor/stopping.py). Violation and gap belong
+         to the point and are checked after every pass; growth of the objective is judged from one PASS to the next,
+         because a pass over a few variables grows little however far the others are from their optimum
 Ends     always: by the criterion, max_iter, max_passes, time, Ctrl-C, a hard margin that does not exist (UNBOUNDED), or
-         STALL_PASSES passes that did not lower the objective (STALLED, or INDEFINITE after a negative curvature)
+         STALL_PASSES times from PASS to PASS without a lower objective or violation (STALLED, or INDEFINITE after a
+         negative curvature)
+Tol      `Run.tol`, the violation below which an algorithm leaves a variable alone, is the tolerance at first. A gap
+         within the tolerance may need a smaller violation: an algorithm that ends before that is run again with less
 Point    (beta, F = K b) is one attribute and changes at once, so that an interrupt finds a consistent pair
 """
 
@@ -30,15 +36,16 @@ from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
-from widemargin.problems.measure import measure
+from widemargin.problems.measure import relative_gap
 from widemargin.problems.optimality import free_of, scan_groups, thresholds_of, violation_of
 from widemargin.solvers.solution import Solution
 
-STALL_PASSES = 3  # passes in a row without a lower objective before a solver is stalled
+STALL_PASSES = 3  # full passes in a row without progress before a solver is stalled
 NO_GROWTH = 1e-15  # relative change of the objective that is only rounding
+SMALLER_TOL, SMALLEST_TOL = 0.1, 1e-6  # factor of the next violation to reach for a gap; the last, as a share of tol
 SMALLEST_MARGIN2 = 1e-10  # squared margin over the largest K_ii below which a hard margin counts as impossible
 
-SLICE, PASS = "slice", "pass"  # yielded by an algorithm: after part of a pass, to check the time, or after a whole pass
+SLICE, PART, PASS = "slice", "part", "pass"  # yielded by an algorithm; see the header
 Turns = Generator[str, None, int]
 Passes = Generator[str, None, Status]
 
@@ -50,6 +57,8 @@ class Run:
     ----------
     point : (beta, F) with F = K b per sample; F is None while an algorithm does not keep it
     seen : (violation, objective) found during a pass, for algorithms that do not keep F; None otherwise
+    tol : violation below which a variable is left alone; see the header
+    fell : whether the last pass, full or not, lowered the objective by more than rounding
     lowest_curvature : most negative curvature met, 0 if the kernel showed none
     """
 
@@ -59,6 +68,7 @@ class Run:
         self.dual, self.gram, self.stopping = dual, gram, stopping
         self.began = clock.now()
         self.deadline = stopping.deadline()
+        self.tol, self.fell = stopping.tol, True
         self.iterations = self.rounds = 0
         self.seen: tuple[float, float] | None = None
         self.lowest_curvature = 0.0
@@ -78,6 +88,11 @@ class Run:
             Kb = self.gram.scores(self.dual.per_sample(beta)).values
             self.point = (beta, Kb)
         return Kb
+
+    def _point_for_a_listener(self) -> tuple[Vector, Vector]:
+        """(beta, F); rows that only a listener needs are not counted."""
+        with self.gram.uncounted():
+            return self.beta, self.Kb
 
     @cached_property
     def curvature(self) -> Vector:
@@ -115,16 +130,20 @@ class Run:
             return self.seen
         return violation_of(self.table(), self.dual.n_groups), self.dual.objective(self.beta, self.Kb)
 
-    def meets(self, violation: float, objective: float, previous: float) -> bool:
-        """Whether the point meets the criterion; values found during a pass are recomputed exactly."""
+    def meets(self, violation: float, growth: float | None, objective: float) -> bool:
+        """Whether the point meets the criterion.
+
+        growth : of the objective since the last full pass, None after a pass over some variables
+        """
         stop = self.stopping
-        if stop.criterion != "gap" and self.seen is None and violation <= stop.tol:
+        if stop.criterion == "gap":
+            if growth is None and self.seen is not None:  # F would have to be computed
+                return False
+            thresholds = thresholds_of(self.table(), self.dual.n_groups)
+            return relative_gap(self.dual, self.beta, self.Kb, thresholds) <= stop.tol
+        if self.seen is None and violation <= stop.tol:
             return True
-        if stop.criterion == "kkt":
-            return False
-        if stop.criterion == "objective":
-            return self.rounds > 0 and previous - objective <= stop.tol * abs(objective)
-        return measure(self.dual, self.beta, self.Kb)["gap"] <= stop.tol
+        return stop.criterion == "objective" and growth is not None and growth <= stop.tol * abs(objective)
 
     def has_no_margin(self) -> bool:
         """Whether the hard margin is zero to rounding: 2 |sum b phi| / sum |b| bounds the distance of the two hulls.
@@ -144,8 +163,9 @@ class Run:
         """Return the given status, or INDEFINITE if negative curvature was found."""
         return Status.INDEFINITE if self.lowest_curvature < 0.0 else status
 
-    def report(self, violation: float, objective: float) -> Iteration:
+    def report(self) -> Iteration:
         """Progress report; `point` computes (beta, F) on request."""
+        violation, objective = self.measure()
         return Iteration(
             violation=violation,
             tol=self.stopping.tol,
@@ -155,8 +175,27 @@ class Run:
             n_support=int(np.count_nonzero(self.beta)),
             n_free=int(np.count_nonzero(self.free())),
             seconds=clock.now() - self.began,
-            point=lambda: (self.beta, self.Kb),
+            point=self._point_for_a_listener,
         )
+
+
+class Progress:
+    """Progress from one full pass to the next, over the passes on some variables between them.
+
+    growth : of the objective
+    idle : full passes in a row in which neither objective nor violation fell
+    """
+
+    def __init__(self) -> None:
+        self.objective = self.growth = self.violation = np.inf
+        self.idle = 0
+
+    def judge(self, violation: float, objective: float) -> None:
+        """Note the values after a full pass."""
+        self.growth, self.objective = self.objective - objective, objective
+        fell = self.growth > NO_GROWTH * abs(objective) or violation < self.violation
+        self.idle = 0 if fell else self.idle + 1
+        self.violation = min(self.violation, violation)
 
 
 @dataclass(frozen=True)
@@ -166,7 +205,7 @@ class ReferenceSolver(ABC):
     Parameters
     ----------
     max_passes : int
-        Passes over the data after which the solver gives up with the status MAX_ITER.
+        Passes over the data after which the solver gives up with the status MAX_PASSES.
     """
 
     max_passes: int = field(default=10_000, kw_only=True)
@@ -242,42 +281,62 @@ class ReferenceSolver(ABC):
 
     def _drive(self, run: Run, watch: Watch | None) -> Status:
         """Advance the algorithm until a stop rule or the algorithm itself ends the run; return the status."""
-        violation, objective = run.measure()
-        previous, stalled = np.inf, 0
-        passes = self.passes(run)
+        progress, algorithm = Progress(), self.passes(run)
+        turn: str | Status = PASS
+        now = run.report()
         while True:
-            now = run.report(violation, objective)
             if watch is not None:
                 watch(now)
-            if run.has_no_margin():
-                return run.or_indefinite(Status.UNBOUNDED)
-            if run.meets(violation, objective, previous):
-                return Status.OPTIMAL
-            if self.max_passes <= run.rounds:
-                return Status.MAX_ITER
-            stalled = stalled + 1 if run.rounds and previous - objective <= NO_GROWTH * abs(objective) else 0
-            if stalled >= STALL_PASSES and not self.keeps_going:
-                return run.or_indefinite(Status.STALLED)
-            try:
-                while True:
-                    ended = run.out_of_budget()
-                    if ended is not None:
-                        return ended
-                    if next(passes) is PASS:
-                        break
-                    if watch is not None:
-                        watch(replace(now, iterations=run.iterations, seconds=clock.now() - run.began))
-            except StopIteration as end:
-                return self._judge(run, previous, end.value)
-            run.rounds += 1
-            previous = objective
-            violation, objective = run.measure()
+            ended = self._reason_to_stop(run, now, progress, turn)
+            if ended is not None:
+                return ended
+            if isinstance(turn, Status):  # the algorithm ended before the gap was small enough
+                run.tol *= SMALLER_TOL
+                algorithm = self.passes(run)
+            turn = self._next_pass(run, algorithm, now, watch)
+            before, reached = now, run.iterations > now.iterations or not isinstance(turn, Status)
+            run.rounds += reached
+            now = run.report()
+            run.fell = before.objective - now.objective > NO_GROWTH * abs(now.objective)
 
-    def _judge(self, run: Run, previous: float, reason: Status) -> Status:
-        """Return the status of a run whose algorithm can make no further progress."""
+    def _next_pass(self, run: Run, algorithm: Passes, now: Iteration, watch: Watch | None) -> str | Status:
+        """Run the algorithm to the end of a pass; return PART or PASS, or the status with which it ended inside."""
+        try:
+            while True:
+                ended = run.out_of_budget()
+                if ended is not None:
+                    break
+                turn = next(algorithm)
+                if turn is not SLICE:
+                    return turn
+                if watch is not None:
+                    watch(replace(now, iterations=run.iterations, seconds=clock.now() - run.began))
+        except StopIteration as end:
+            ended = end.value
         run.seen = None
+        return ended
+
+    def _reason_to_stop(self, run: Run, now: Iteration, progress: Progress, turn: str | Status) -> Status | None:
+        """Return the status to end with, or None to continue."""
+        is_full = turn is not PART
+        if is_full:
+            progress.judge(now.violation, now.objective)
+        if turn in (Status.MAX_ITER, Status.TIME_LIMIT):
+            return turn
         if run.has_no_margin():
             return run.or_indefinite(Status.UNBOUNDED)
-        if run.meets(*run.measure(), previous):
+        if run.meets(now.violation, progress.growth if is_full else None, now.objective):
             return Status.OPTIMAL
-        return run.or_indefinite(reason) if reason is Status.STALLED else reason
+        if isinstance(turn, Status) and not self._may_tighten(run, turn):
+            return run.or_indefinite(turn) if turn is Status.STALLED else turn
+        if self.max_passes <= run.rounds:
+            return Status.MAX_PASSES
+        if is_full and progress.idle >= STALL_PASSES and not self.keeps_going:
+            return run.or_indefinite(Status.STALLED)
+        return None
+
+    def _may_tighten(self, run: Run, reason: Status) -> bool:
+        """Whether an algorithm that can make no further progress may go on to a smaller violation."""
+        stop = run.stopping
+        ended = reason in (Status.STALLED, Status.OWN_RULE)
+        return ended and stop.criterion == "gap" and run.tol > SMALLEST_TOL * stop.tol

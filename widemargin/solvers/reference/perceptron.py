@@ -4,7 +4,7 @@ Solves   not the dual: it finds any hyperplane without mistakes, for two classes
 Given    a Gram, in blocks and rows; labels are taken from the linear term, c = -y
 Returns  a Solution: b_i counts the mistakes on point i times rate y_i, kept inside the box.
          Ends with OWN_RULE at the first pass without a mistake, since such a hyperplane need not have the widest margin
-         (or when the box holds all multipliers back), and with MAX_ITER after max_passes on data that are not separable
+         (or when the box holds all multipliers back), and with MAX_PASSES on data that are not separable
 Step     if y_i F_i <= 0:  b_i <- b_i + rate y_i        gradient descent on sum max(0, -y_i F_i), point by point (Remark
          7.9)
 Bound    at most (R / margin)^2 mistakes on separable data (Novikoff), whatever the order

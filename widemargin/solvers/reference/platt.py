@@ -32,6 +32,8 @@ from widemargin.solvers.reference.passes import Run
 from widemargin.solvers.reference.smo import Form, PairSolver, State, gradient_at, multiplier, slice_is_over, take_step
 from widemargin.solvers.reference.working_set import Index
 
+EPS_SHARE = 1e-5  # of tol: larger steps must not be refused, or the last of the violation cannot be removed
+
 
 @jit
 def examine(values, s, i2, tol, eps):
@@ -104,7 +106,7 @@ class Platt(PairSolver):
     form : {"auto", "dense", "sparse", "binary", "matrix"}, default "auto"
         How the points are held; "auto" keeps the form of the data, and reads a matrix that is in memory anyway.
     eps : float, default 1e-8
-        Smallest relative change of a multiplier that counts as a step.
+        Smallest relative change of a multiplier that counts as a step; smaller for a tol below 1e-3.
     seed : int, default 0
         Of the random places at which the second choice begins.
     max_passes : int, default 1,000,000
@@ -127,4 +129,5 @@ class Platt(PairSolver):
         return s.free[: s.scalars[0].n_free].copy()
 
     def sweep(self, run: Run, values: KernelValues, s: State, points: Index, first: int) -> tuple[int, int]:
-        return sweep(values, s, points, first, 0.5 * run.stopping.tol, self.eps, run.steps_left())
+        eps = min(self.eps, EPS_SHARE * run.tol)
+        return sweep(values, s, points, first, 0.5 * run.tol, eps, run.steps_left())

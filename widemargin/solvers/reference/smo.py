@@ -33,7 +33,7 @@ from widemargin.gram.kernel_values import (
 from widemargin.monitor.status import Status
 from widemargin.problems.optimality import is_free
 from widemargin.solvers.reference.pair_move import ETA_FLOOR, Multiplier, pair_move
-from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run, Vector
+from widemargin.solvers.reference.passes import PART, PASS, SLICE, Passes, ReferenceSolver, Run, Vector
 from widemargin.solvers.reference.working_set import Index
 
 #: Non-bound points, kernel values in this slice, holders of the two thresholds of keerthi.py; threshold,
@@ -255,16 +255,16 @@ class PairSolver(ReferenceSolver):
             run.seen = (s.scalars[0].worst, objective - s.scalars[0].decrease)
             if changed:
                 retries = 0
-                yield PASS
+                yield PASS if everything else PART
             elif everything:
                 # Nothing moves. The threshold came from the last step and may not be the best: retry from the middle.
                 lowest, highest = run.table()[0, :2]
-                if highest - lowest <= run.stopping.tol or retries == RETRIES:
+                if highest - lowest <= run.tol or retries == RETRIES:
                     return Status.STALLED
                 retries += 1
                 refresh(values, s, run.gradient())
                 s.scalars[0].threshold = middle_of(run)
-            everything = not changed
+            everything = not (changed and run.fell)
 
 
 def middle_of(run: Run) -> float:

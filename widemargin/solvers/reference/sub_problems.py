@@ -35,7 +35,7 @@ def solve_in_rounds(run: Run, inner: str, choose: Callable[[], Index]) -> Passes
         steps = solve_sub_problem(run, choose(), inner, threshold)
         if steps:
             run.iterations += steps
-            if spread_of_thresholds(run) > run.stopping.tol:
+            if spread_of_thresholds(run) > run.tol:
                 threshold = max(LOWEST_THRESHOLD, NEXT_THRESHOLD * threshold)
             yield PASS
         elif inner != "conjugate-gradient" or threshold <= LOWEST_THRESHOLD:

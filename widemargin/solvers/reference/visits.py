@@ -19,7 +19,7 @@ import numpy as np
 from widemargin._jit import jit
 from widemargin.monitor.status import Status
 from widemargin.solvers.reference.pair_move import ETA_FLOOR, LARGEST, Multiplier, open_slopes
-from widemargin.solvers.reference.passes import PASS, SLICE, Passes, ReferenceSolver, Run, Turns, Vector
+from widemargin.solvers.reference.passes import PART, PASS, SLICE, Passes, ReferenceSolver, Run, Turns, Vector
 from widemargin.solvers.reference.working_set import Index, improve
 
 WHOLE = 2048  # variables up to which a pass is one chunk
@@ -109,9 +109,9 @@ def all_then_non_bound(run: Run, rate: Vector) -> Passes:
     everything = True
     while True:
         order = np.arange(len(run.dual)) if everything else np.flatnonzero(run.free())
-        changed = yield from visit_in_turn(run, order, rate, run.stopping.tol)
+        changed = yield from visit_in_turn(run, order, rate, run.tol)
         if changed:
-            yield PASS
+            yield PASS if everything else PART
         elif everything:
             return Status.STALLED
-        everything = not changed
+        everything = not (changed and run.fell)
