@@ -167,13 +167,34 @@ def test_without_max_iter_there_is_still_a_bound(monkeypatch):
 
 
 def test_the_bound_grows_with_the_problem_and_shrinks_where_rounding_rules():
-    from widemargin.problems import hinge
+    from widemargin.problems import hinge, squared_hinge
 
-    assert most_steps(100, below_rounding=False) == 10_100_000 and most_steps(100, below_rounding=True) == 720_000
+    assert most_steps(100, below_rounding=False) == 10_030_000 and most_steps(3_000, below_rounding=False) == 2_900_000
+    assert most_steps(3_000, below_rounding=True) == 440_000
     y = np.tile([1.0, -1.0], 50)
     eps = np.finfo(float).eps
     assert rounding_of(hinge(y, np.full(100, 3.0)), np.full(100, 1e20), 100) == pytest.approx(3e20 * eps * 10)
     assert rounding_of(hinge(y, np.full(100, np.inf)), np.ones(100), 100) == 0.0  # no C, no bound to speak of
+    assert rounding_of(squared_hinge(y, np.full(100, 3.0)), np.full(100, 1e20), 100) == pytest.approx(3e20 * eps * 10)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("loss, C", [("hinge", np.inf), ("squared_hinge", 1.0), ("squared_hinge", 1e9)])
+def test_multipliers_of_an_indefinite_kernel_do_not_grow_for_ever(loss, C, seed):
+    """Their objective overflows to NaN, which is no progress."""
+    rng = np.random.default_rng(seed)
+    noise, y = rng.normal(size=(20, 20)), np.r_[0, 1, rng.integers(0, 2, 18)]
+    machine = fit(SVC(kernel="precomputed", loss=loss, C=C), noise + noise.T, y, steps=200_000)
+    assert machine.status_ is Status.INDEFINITE
+
+
+def test_a_squared_loss_with_a_very_large_C_is_solved_in_double_precision():
+    """The rounding of float32 rows exceeds 1 / (2 C), so that K + D is indefinite in them and multipliers grow."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(60, 2)), 40, axis=0) + 1e-3 * rng.normal(size=(2400, 2))
+    y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=2400)
+    machine = fit(SVR(C=1e9, loss="squared_epsilon_insensitive", gamma=1.0, epsilon=0.0), X, y, steps=1_000_000)
+    assert machine.score(X, y) > 0.8
 
 
 @pytest.mark.parametrize("machine", ["nu", "one-class"])

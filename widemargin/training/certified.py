@@ -25,7 +25,7 @@ from widemargin.certificate.prove import samples_in_doubt, settle
 from widemargin.gram import Gram
 from widemargin.gram.scores import Scores
 from widemargin.gram.source import GramSource
-from widemargin.kernels.errors import UNIT
+from widemargin.kernels.errors import UNIT, unit_of
 from widemargin.linalg.arrays import Vector
 from widemargin.monitor import clock
 from widemargin.monitor.interrupt import StopSignal, status_of
@@ -34,7 +34,7 @@ from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
 from widemargin.monitor.time_limit import EndInTime
 from widemargin.problems.dual import SignedDual
-from widemargin.solvers import Solution
+from widemargin.solvers import Solution, tuning
 from widemargin.training.indefinite import block_of, is_indefinite, sampled
 from widemargin.training.task import Task, Trained
 
@@ -42,8 +42,11 @@ from widemargin.training.task import Task, Trained
 MARGINS = {np.dtype(np.float32): 0.8, np.dtype(np.float64): 0.99}
 LEAST_AIM = 0.3  # share of tol that solvers aim at where errors are large, ...
 AIM_SAFETY = 2.2  # ... and how many errors below tol: one on either side, with a margin
-MOST_STEPS = (10_000_000, 1_000)  # limit on steps, and on steps per variable, without max_iter; LIBSVM's is 1e7
-MOST_STEPS_BELOW_ROUNDING = (700_000, 200)  # the same limits where rounding of the gradient alone exceeds tol
+# Limits without max_iter, so that 3,000 samples end within seconds: variables looked at in steps on one working set,
+# and steps per variable. LIBSVM allows 1e7 steps.
+MOST_STEPS = (6_000_000_000, 300)
+MOST_STEPS_BELOW_ROUNDING = (420_000_000, 100)  # the same where rounding of the gradient alone exceeds tol
+FEWEST = 600  # variables that take about as long to look at as fewer do
 
 MAY_BE_INDEFINITE = (Status.OPTIMAL, Status.STALLED, Status.UNDECIDED, Status.OWN_RULE)  # of problems solved to the end
 AHEAD = 2.0  # times the error of K b, at which samples count as in doubt: they will be soon, as the violation falls
@@ -77,6 +80,8 @@ class CertifiedSolver:
         below_rounding = bounded and rounding_of(dual, gram.diag, len(dual)) > stopping.tol
         if bounded:
             stopping = replace(stopping, max_iter=most_steps(len(dual), below_rounding))
+        if is_singular(dual, gram):
+            gram = self.source.gram(task.index, double=True)
         deadline = stopping.deadline()
         if stopping.time_limit is not None:
             watch = EndInTime(stopping, partial(self.price, task, stopping), watch)
@@ -92,7 +97,7 @@ class CertifiedSolver:
                 solution = replace(solution, status=Status.TIME_LIMIT)
                 break
             if gram.dtype == np.float64:
-                if solution.status is Status.STALLED:
+                if solution.status is Status.STALLED or below_rounding:
                     break
             elif attempt or solution.status is Status.STALLED:
                 gram = self.source.gram(task.index, double=True)
@@ -247,12 +252,31 @@ def unproven(certificate: Certificate, status: Status) -> Status:
     return Status.OWN_RULE if status is Status.OPTIMAL and certificate.criterion == "objective" else Status.STALLED
 
 
+def is_singular(dual: SignedDual, gram: Gram) -> bool:
+    """Whether rounding of float32 rows may exceed the diagonal of a squared loss, which is all that bounds its b.
+
+    A random symmetric error e in n rows moves eigenvalues by e sqrt(n). Where K + D has negative ones, pair steps lower
+    the objective without end.
+    """
+    if gram.dtype == np.float64 or dual.largest_bound < np.inf or len(dual.hard):
+        return False
+    error = unit_of(np.float32) * float(gram.diag.max(initial=0.0)) * len(gram) ** 0.5
+    return bool(dual.diagonal.min(initial=np.inf) <= error)
+
+
 def rounding_of(dual: SignedDual, diag: Vector, n_support: int) -> float:
     """Estimate how far rounding alone can move a decision value: terms of size C K_ii, of random sign."""
-    return 2.0 * UNIT * dual.largest_finite_bound * float(diag.max(initial=0.0)) * max(1, n_support) ** 0.5
+    return 2.0 * UNIT * largest_multiplier(dual) * float(diag.max(initial=0.0)) * max(1, n_support) ** 0.5
+
+
+def largest_multiplier(dual: SignedDual) -> float:
+    """Estimate the size of multipliers at most: the box, or where it is infinite the linear term over the diagonal."""
+    soft = dual.diagonal > 0.0
+    slope = float(np.abs(dual.linear_term[soft]).max(initial=0.0))
+    return max(dual.largest_finite_bound, slope / float(dual.diagonal[soft].min(initial=np.inf)))
 
 
 def most_steps(n_variables: int, below_rounding: bool) -> int:
     """Return the limit on steps without max_iter; smaller where rounding alone exceeds the tolerance."""
-    fixed, each = MOST_STEPS_BELOW_ROUNDING if below_rounding else MOST_STEPS
-    return fixed + each * n_variables
+    looks, each = MOST_STEPS_BELOW_ROUNDING if below_rounding else MOST_STEPS
+    return looks // max(FEWEST, min(n_variables, tuning.DEFAULT.usual)) + each * n_variables

@@ -21,9 +21,11 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from widemargin._jit import jit
+from widemargin.linalg.arrays import Index
 from widemargin.linalg.design import Csr, Design
 from widemargin.problems.linear import LinearAnswer, LinearRun, Vector
 from widemargin.solvers.linear import descent
@@ -160,13 +162,7 @@ class L1Descent(descent.CoordinateDescent):
         rows, w = self.rows, self.w
         support, near = np.flatnonzero(w), np.flatnonzero(self.slack > 0.0)
         weight = 2.0 * self.cost[near]
-        if rows.d <= DEFAULT.most_features:
-            gram = np.zeros((len(w), len(w)))
-            rows.add_gram(near, weight, gram)
-            H = np.tril(gram)[np.ix_(support, support)]  # the support is sorted, so the lower triangle is preserved
-        else:
-            Z = self.columns[:, support].tocsr()[near]
-            H = (Z.T @ Z.multiply(weight[:, None]).tocsr()).toarray()
+        H = self._hessian(near, support, weight)
         pull = np.zeros(len(w))
         rows.add_transposed(near, weight * (self.slack * self.sign)[near], pull)
         np.einsum("ii->i", H)[:] += RIDGE * max(float(H.diagonal().max()), descent.CURVATURE_FLOOR)
@@ -187,6 +183,21 @@ class L1Descent(descent.CoordinateDescent):
                 self.w, self.slack = moved, slack
                 return lower
         return value
+
+    def _hessian(self, near: Index, support: Index, weight: Vector) -> NDArray[np.float64]:
+        """Return Z' diag(weight) Z of some samples and the weights of the support, at least its lower triangle."""
+        rows = self.rows
+        if not sp.issparse(rows.X):
+            features = support[support < rows.d]
+            Z = np.full((len(near), len(support)), rows.column)
+            Z[:, : len(features)] = rows.X[np.ix_(near, features)]
+            return Z.T @ (weight[:, None] * Z)
+        if rows.d > DEFAULT.most_features:
+            few = self.columns[:, support].tocsr()[near]
+            return (few.T @ few.multiply(weight[:, None]).tocsr()).toarray()
+        gram = np.zeros((len(self.w), len(self.w)))
+        rows.add_gram(near, weight, gram)
+        return np.tril(gram)[np.ix_(support, support)]  # the support is sorted, so the lower triangle is preserved
 
     def _objective(self, slack: Vector, w: Vector) -> float:
         s = np.maximum(slack, 0.0)

@@ -31,6 +31,7 @@ class InnerSolver:
     lowest_curvature : the lowest found; negative if the kernel is not positive semi-definite
     ran_away : whether a step was infinite
     slow_calls, slow_violation : calls that used up their steps since the violation last halved, and that violation
+    largest : size of the largest working set among these calls
     """
 
     def __init__(self, tuning: BlockTuning, n_threads: int, deadline: float = np.inf) -> None:
@@ -39,7 +40,7 @@ class InnerSolver:
         self.newton_wait = tuning.newton_wait
         self.lowest_curvature = 0.0
         self.ran_away = False
-        self.slow_calls = 0
+        self.slow_calls = self.largest = 0
         self.slow_violation = np.inf
 
     def continues(self, other: InnerSolver) -> None:
@@ -57,7 +58,7 @@ class InnerSolver:
             self.small_steps(block, tol, budget) if only_small else self.alternate(block, violation, tol, budget)
         )
         if left > tol and steps >= self.tuning.steps_per_call:
-            self.slow_calls += 1
+            self.slow_calls, self.largest = self.slow_calls + 1, max(self.largest, len(block.f))
             spent = self.slow_calls * steps * len(block.f) * COSTS.pair_step
             is_time = self.slow_calls >= self.tuning.slow_calls_before_interior or spent >= interior_cost(len(block.f))
             is_time = is_time and self.has_time(interior_cost(len(block.f)))
@@ -99,8 +100,8 @@ class InnerSolver:
         """Whether work of this duration ends before the deadline; unlike small steps it cannot be cut into rounds."""
         return clock.now() + 1e-9 * nanoseconds < self.deadline
 
-    def is_stuck(self, violation: float, is_single: bool) -> bool:
-        """Whether too many calls have used up their steps without halving the violation."""
+    def is_stuck(self, violation: float, n_variables: int) -> bool:
+        """Whether too many calls for so many variables have used up their steps without halving the violation."""
         if violation < 0.5 * self.slow_violation:
-            self.slow_calls, self.slow_violation = 0, violation
-        return self.slow_calls > self.tuning.most_slow_calls[0 if is_single else 1]
+            self.slow_calls, self.largest, self.slow_violation = 0, 0, violation
+        return self.slow_calls * self.largest > self.tuning.most_slow_calls * n_variables

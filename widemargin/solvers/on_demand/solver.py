@@ -86,7 +86,8 @@ class BlockSolver:
                 if ended is not None:
                     status = ended
                     break
-                stalled = stalled + 1 if previous - objective <= ROUNDING * abs(objective) else 0
+                has_gained = previous - objective > ROUNDING * abs(objective)  # not if a value is NaN
+                stalled = 0 if has_gained else stalled + 1
                 if stalled >= self.tuning.stall_rounds:
                     if self.recomputations == 0:
                         status = self.named(Status.STALLED)
@@ -142,7 +143,7 @@ class BlockSolver:
             return self.named(Status.OPTIMAL)
         if stop.criterion == "objective" and self.rounds and previous - objective <= stop.tol * abs(objective):
             return self.named(Status.OPTIMAL)
-        if self.inner.is_stuck(violation, self.is_single):
+        if self.inner.is_stuck(violation, len(dual)):
             return Status.STALLED
         if 0 <= stop.max_iter <= self.iterations:
             return Status.MAX_ITER
