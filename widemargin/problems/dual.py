@@ -127,13 +127,12 @@ class SignedDual:
         """The end of a box that is farthest from zero."""
         return max(float(self.upper.max(initial=0.0)), -float(self.lower.min(initial=0.0)))
 
-    @cached_property
-    def largest_finite_bound(self) -> float:
-        """The finite end of a box that is farthest from zero; 0 if there is none."""
-        if self.largest_bound < np.inf:
-            return self.largest_bound
+    @property
+    def largest_cost(self) -> float:
+        """The largest C of a sample: the end of its box, or of a squared loss 1 / D; 0 for hard margins."""
         ends = np.maximum(self.upper, -self.lower)
-        return float(ends[np.isfinite(ends)].max(initial=0.0))
+        soft = self.diagonal[self.diagonal > 0.0]
+        return max(float(ends[np.isfinite(ends)].max(initial=0.0)), 1.0 / float(soft.min(initial=np.inf)))
 
     @cached_property
     def hard(self) -> NDArray[np.bool_]:

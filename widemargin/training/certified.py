@@ -266,14 +266,7 @@ def is_singular(dual: SignedDual, gram: Gram) -> bool:
 
 def rounding_of(dual: SignedDual, diag: Vector, n_support: int) -> float:
     """Estimate how far rounding alone can move a decision value: terms of size C K_ii, of random sign."""
-    return 2.0 * UNIT * largest_multiplier(dual) * float(diag.max(initial=0.0)) * max(1, n_support) ** 0.5
-
-
-def largest_multiplier(dual: SignedDual) -> float:
-    """Estimate the size of multipliers at most: the box, or where it is infinite the linear term over the diagonal."""
-    soft = dual.diagonal > 0.0
-    slope = float(np.abs(dual.linear_term[soft]).max(initial=0.0))
-    return max(dual.largest_finite_bound, slope / float(dual.diagonal[soft].min(initial=np.inf)))
+    return 2.0 * UNIT * dual.largest_cost * float(diag.max(initial=0.0)) * max(1, n_support) ** 0.5
 
 
 def most_steps(n_variables: int, below_rounding: bool) -> int:

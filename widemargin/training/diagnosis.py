@@ -107,17 +107,17 @@ def _precision(certificate: Certificate, source: GramSource, duals: Sequence[Sig
     """Return a sentence if C is so large that rounding exceeds the tolerance or the margin is nearly hard."""
     diag = source.kernel.diag(source.exact)
     noise = max(rounding_of(dual, diag, certificate.n_support) for dual in duals)
-    bound = max(dual.largest_finite_bound for dual in duals)
+    cost = max(dual.largest_cost for dual in duals)
     largest = float(diag.max(initial=0.0))
     if noise > LOUD * certificate.tol:
         return (
-            f"C is too large for double precision: with C = {bound:.3g} and kernel values up to {largest:.3g}, "
+            f"C is too large for double precision: with C = {cost:.3g} and kernel values up to {largest:.3g}, "
             f"rounding alone moves decision values by about {noise:.2g}. Lower C, or scale the features so that kernel "
             "values are about one."
         )
-    if bound * largest > NEARLY_HARD:
+    if cost * largest > NEARLY_HARD:
         return (
-            f"C = {bound:.3g} with kernel values up to {largest:.3g} is nearly a hard margin, which converges slowly "
+            f"C = {cost:.3g} with kernel values up to {largest:.3g} is nearly a hard margin, which converges slowly "
             "where classes overlap or targets are noisy: a smaller C is faster and usually predicts better."
         )
     return ""
