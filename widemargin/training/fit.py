@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from widemargin._jit import first_fit
+from widemargin._jit import prepare_fit
 from widemargin.certificate import certify_function
 from widemargin.certificate.certificate import price
 from widemargin.costs import COSTS, threads_for
@@ -128,7 +128,8 @@ class Training:
             chain.done += 1
 
         quiet_blas = single_threaded_blas() if len(self.source) > ROW_TILE else nullcontext()
-        with quiet_blas, first_fit(sum(len(task.dual) for task in tasks), timed=stopping.time_limit is not None):
+        prepare_fit(sum(len(task.dual) for task in tasks), timed=stopping.time_limit is not None)
+        with quiet_blas:
             deadline = stopping.deadline()  # compiling and loading are over, or stop the clock
             try:
                 if len(chains) > 1 and self.linear is None:
