@@ -122,12 +122,19 @@ def test_conjugate_gradients_leave_time_for_the_certificate(fake_clock):
     assert 20.0 < fake_clock[0] <= 63.0
     assert not any("alone need longer" in str(one.message) for one in caught)
     with pytest.warns(ConvergenceWarning, match="alone need longer than time_limit"):
-        machine(1.0).fit(X, X[:, 0])
+        machine(6.0).fit(X, X[:, 0])
+    fake_clock[0] = 0.0
+    with pytest.warns(ConvergenceWarning, match="time limit") as caught:
+        ended = machine(1.5).fit(X, X[:, 0])  # within the first product
+    assert fake_clock[0] <= 1.5 + 1024**2 * 1e-6  # one tile
+    assert not any("alone need longer" in str(one.message) for one in caught)
+    assert ended.status_ is Status.TIME_LIMIT
+    assert not ended.dual_coef_.any()
 
 
 COLD = """
 import warnings
-from sklearn.datasets import load_digits, make_classification
+from sklearn.datasets import make_classification
 from widemargin import SVC
 X, y = make_classification(600, 10, flip_y=0.1, random_state=0)
 with warnings.catch_warnings():

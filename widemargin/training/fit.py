@@ -220,8 +220,8 @@ class Training:
         trained = self.solver.train(task, self.source.gram(task.index), rule, watch)
         if trained.solution.status is not Status.MAX_ITER:
             return trained
-        ended = {"status": Status.TIME_LIMIT}
-        return Trained(replace(trained.solution, **ended), replace(trained.certificate, **ended))
+        ended = Status.TIME_LIMIT
+        return Trained(replace(trained.solution, status=ended), replace(trained.certificate, status=ended))
 
     def _leave_at_start(self, task: Task, stopping: Stopping, status: Status, known: Scores | None) -> Trained | None:
         """Return a task that is not solved at its start, without kernel values; None where K b is not known there.
