@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from widemargin import _lazy
 from widemargin.estimators.registry import ESTIMATORS
 
-__getattr__ = _lazy.names_of(__name__, {name: entry.module for name, entry in ESTIMATORS.items()})
+
+def __getattr__(name: str) -> Any:
+    """Import and return the estimator with this name."""
+    if name in ESTIMATORS:
+        return getattr(_lazy.load(f"widemargin.estimators.{ESTIMATORS[name].module}"), name)
+    raise AttributeError(f"module 'widemargin.estimators' has no attribute {name!r}")
