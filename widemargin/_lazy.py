@@ -8,7 +8,9 @@ error becomes an ImportError, which Python passes on, with the original error as
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable, Mapping
 from types import ModuleType
+from typing import Any
 
 
 def load(name: str) -> ModuleType:
@@ -17,3 +19,14 @@ def load(name: str) -> ModuleType:
         return importlib.import_module(name)
     except AttributeError as error:
         raise ImportError(f"Importing {name} failed with AttributeError: {error}", name=name) from error
+
+
+def names_of(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package whose names are defined in these modules of it."""
+
+    def __getattr__(name: str) -> Any:
+        if name in homes:
+            return getattr(load(f"{package}.{homes[name]}"), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return __getattr__

@@ -1,5 +1,6 @@
 """Time limits: compiling is not charged, the certificate is inside the limit, and the warning says if it cannot be."""
 
+import itertools
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_digits, make_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin import SVC, SVR, KernelRidge, Status
@@ -20,6 +21,7 @@ from widemargin.monitor.iteration import Iteration
 from widemargin.monitor.stopping import Stopping
 from widemargin.monitor.time_limit import EndInTime, overshoot
 
+DIGITS = load_digits(n_class=6, return_X_y=True)
 X, Y = make_classification(2500, 10, n_informative=8, n_redundant=0, flip_y=0.2, random_state=0)
 
 
@@ -88,6 +90,19 @@ def test_a_fit_with_a_slow_kernel_keeps_its_limit(solver, limit, fake_clock):
     assert 0.3 * limit < fake_clock[0] <= limit + overshoot(limit)
 
 
+@pytest.mark.parametrize(
+    "parameters", [{"gamma": 0.001}, {"kernel": "linear"}, {"kernel": lambda A, B: (A @ B.T / 1000) ** 2}]
+)
+def test_every_class_pair_makes_first_steps(parameters, monkeypatch):
+    seconds = itertools.count()
+    monkeypatch.setattr(clock, "now", lambda: float(next(seconds)))  # the limit is over before the first pair
+    machine = SVC(C=10, time_limit=0.5, n_jobs=1, **parameters)
+    with pytest.warns(ConvergenceWarning, match="time limit"):
+        machine.fit(*DIGITS)
+    assert machine.status_ is Status.TIME_LIMIT
+    assert machine.score(*DIGITS) > 0.97
+
+
 def test_the_warning_says_if_certifying_alone_takes_longer(fake_clock):
     machine = SVR(kernel=slow_kernel(fake_clock, 1e-6), solver="keerthi", tol=1e-9, max_iter=2000, n_jobs=1)
     with warnings.catch_warnings():
@@ -107,7 +122,14 @@ def test_conjugate_gradients_leave_time_for_the_certificate(fake_clock):
     assert 20.0 < fake_clock[0] <= 63.0
     assert not any("alone need longer" in str(one.message) for one in caught)
     with pytest.warns(ConvergenceWarning, match="alone need longer than time_limit"):
-        machine(1.0).fit(X, X[:, 0])
+        machine(6.0).fit(X, X[:, 0])
+    fake_clock[0] = 0.0
+    with pytest.warns(ConvergenceWarning, match="time limit") as caught:
+        ended = machine(1.5).fit(X, X[:, 0])  # within the first product
+    assert fake_clock[0] <= 1.5 + 1024**2 * 1e-6  # one tile
+    assert not any("alone need longer" in str(one.message) for one in caught)
+    assert ended.status_ is Status.TIME_LIMIT
+    assert not ended.dual_coef_.any()
 
 
 COLD = """

@@ -1,4 +1,4 @@
-"""A first fit interprets functions that take longer to compile: same bits, and only while that is cheap."""
+"""A process first interprets functions that take longer to compile: same bits, and only while that is cheap."""
 
 import json
 import os
@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 
 from widemargin import _jit
+from widemargin.kernels import Gaussian
+from widemargin.kernels.fused_rows import HEIGHT, WIDTH, add_rows, fill_square
 
 pytestmark = [pytest.mark.needs_compiler, pytest.mark.slow]  # processes with nothing compiled
 
 FITS = """
 import dataclasses, json, sys, warnings
 import numpy as np
-from widemargin import SVC, SVR, NuSVC, _jit
+from widemargin import SVC, SVR, LinearSVC, NuSVC, _jit
 from widemargin.certificate.in_memory import certify_point
 from widemargin.solvers.in_memory.rounds import solve_rounds
+from widemargin.solvers.linear.responses import line_minimum
 warnings.simplefilter("ignore")
 if sys.argv[1] == "compile":
     _jit.compile_at_once()
@@ -25,17 +28,22 @@ rng = np.random.default_rng(3)
 X = rng.normal(size=(150, 4))
 y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=150)
 weight = rng.random(150)
+large = rng.normal(size=(600, 4))
+labels = rng.integers(0, 3, 600)  # rows of class pairs, on demand
 answers = []
-for model, target in (
-    (SVC(C=3.0), y > 0), (SVC(C=30.0, loss="squared_hinge"), y > 0), (SVR(C=5.0), y), (NuSVC(nu=0.3), y > 0)
+for model, *data in (
+    (SVC(C=3.0), X, y > 0, weight), (SVC(C=30.0, loss="squared_hinge"), X, y > 0, weight), (SVR(C=5.0), X, y, weight),
+    (NuSVC(nu=0.3), X, y > 0, weight), (SVC(C=3.0, kernel="laplacian"), X, y > 0, weight), (SVC(), large, labels),
 ):
-    if sys.argv[1] == "interpret":
-        _jit._InterpretedFirst.is_allowed = True  # as in a new process
-    certificate = model.fit(X, target, weight).certificate_
-    assert not _jit._InterpretedFirst.is_allowed, "a second fit compiles"
-    facts = {name: repr(value) for name, value in dataclasses.asdict(certificate).items() if name != "seconds"}
+    certificates = model.fit(*data).certificate_
+    facts = [
+        {name: repr(value) for name, value in dataclasses.asdict(certificate).items() if name != "seconds"}
+        for certificate in getattr(model, "certificates_", [certificates])
+    ]
     answers.append([model.dual_coef_.tobytes().hex(), model.intercept_.tobytes().hex(), facts])
-compiled = [len(f.overloads) for f in (certify_point, solve_rounds)]
+linear = LinearSVC().fit(X, y > 0)
+answers.append([linear.coef_.tobytes().hex(), linear.intercept_.tobytes().hex()])
+compiled = [bool(f.overloads) for f in (certify_point, solve_rounds, line_minimum)]
 print(json.dumps([compiled, answers]))
 """
 
@@ -48,16 +56,18 @@ def run(mode, cache):
 
 def test_interpreted_and_compiled_functions_give_the_same_bits(tmp_path):
     compiled, answers = run("interpret", tmp_path / "empty")
-    assert compiled == [0, 0]
-    assert run("compile", tmp_path / "full") == [[1, 1], answers]
-    assert run("interpret", tmp_path / "full") == [[1, 1], answers]  # what is on disk is used from the first call on
+    assert not any(compiled)
+    compiled, again = run("compile", tmp_path / "full")
+    assert all(compiled)
+    assert again == answers
+    assert run("interpret", tmp_path / "full") == [compiled, answers]  # what is on disk is used from the first call on
 
 
 @pytest.fixture
 def total(monkeypatch):
-    monkeypatch.setattr(_jit._InterpretedFirst, "is_allowed", True)
+    monkeypatch.setattr(_jit._InterpretedFirst, "seconds", 0.0)
 
-    @_jit.jit(interpret_first=lambda values, *rest: values[0] >= 0.0, cache=False)
+    @_jit.jit(interpret_first=True, cache=False)
     def total(values, pair):
         found = 0.0
         for value in values:
@@ -67,20 +77,40 @@ def total(monkeypatch):
     return total
 
 
-@pytest.mark.parametrize(("first", "n", "is_compiled"), [(1.0, 60, False), (-1.0, 60, True), (1.0, 6001, True)])
-def test_long_arrays_and_other_arguments_are_compiled_for_at_once(total, first, n, is_compiled):
-    assert total(np.full(n, first), (1.0, 2)) == n * first
+@pytest.mark.parametrize(("n", "is_compiled"), [(60, False), (_jit.FEW_VARIABLES + 1, True)])
+def test_functions_of_long_arrays_are_compiled_at_once(total, n, is_compiled):
+    assert total(np.full(n, 1.0), (1.0, 2)) == n
     assert bool(total.overloads) is is_compiled
 
 
-def test_a_second_fit_compiles(total):
-    for n_fits in range(2):
-        with np.errstate(all="raise"), _jit.first_fit(50):  # interpreted like compiled: 1 / 0 is infinite, silently
+def test_interpreting_ends_when_it_has_taken_too_long(total, monkeypatch):
+    total(np.ones(1), (np.float64(1.0), np.zeros(20)))  # looks for a version on disk
+    seconds = iter(np.arange(0.0, 9.0, 0.5))  # half a second per call
+    monkeypatch.setattr(_jit.time, "thread_time", lambda: next(seconds))
+    for n_calls in range(5):
+        with np.errstate(all="raise"):  # interpreted like compiled: 1 / 0 is infinite, silently
             assert total(np.full(50, 1.0), (np.float64(0.0), np.zeros(20))) == np.inf
-        assert bool(total.overloads) is (n_fits == 1)
+        assert bool(total.overloads) is (n_calls >= 3)
 
 
-def test_a_large_first_fit_compiles(total):
-    with _jit.first_fit(6001):
-        assert total(np.full(50, 1.0), (1.0, 2)) == 50.0
+@pytest.mark.parametrize("fit", [{"n_variables": _jit.FEW_VARIABLES + 1}, {"n_variables": 5, "timed": True}])
+def test_large_and_timed_fits_compile(total, fit):
+    _jit.prepare_fit(**fit)
+    assert total(np.full(50, 1.0), (1.0, 2)) == 50.0
     assert total.overloads
+
+
+def test_kernel_values_have_the_same_bits():
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    kernel = Gaussian(0.5)
+    samples = kernel.prepare(X, np.float64)
+    rows = kernel.fused_rows(samples, samples)
+    square, sums, weights, scratch = np.empty((150, 150)), np.zeros(150), X[:, 0].copy(), np.empty((HEIGHT, WIDTH))
+    square_in_python, sums_in_python = np.empty((150, 150)), np.zeros(150)
+    fill_square(rows.rule, rows.first, square, np.zeros(1, np.int64))
+    _jit.interpreted(fill_square)(rows.rule, rows.first, square_in_python, np.zeros(1, np.int64))
+    add_rows(rows, weights, sums, scratch, np.zeros(1, np.int64))
+    _jit.interpreted(add_rows)(rows, weights, sums_in_python, scratch, np.zeros(1, np.int64))
+    assert np.array_equal(square, square_in_python)
+    assert np.array_equal(sums, sums_in_python)
+    assert np.allclose(sums, weights @ square)

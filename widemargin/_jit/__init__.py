@@ -9,8 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from types import FunctionType
 from typing import Any
 
@@ -31,8 +30,11 @@ REASSOCIATE = frozenset({"reassoc", "contract", "arcp", "nsz", "afn"})
 #: Fast-math that keeps the order of sums: products and sums may fuse, nothing else changes.
 CONTRACT = frozenset({"contract", "nsz"})
 
-#: Variables of all problems of a first fit up to which interpreting some functions takes less than 0.1 s.
-FEW_VARIABLES = 6_000
+#: Variables of all problems of a fit up to which interpreting some functions takes less time than compiling them.
+FEW_VARIABLES = 20_000
+
+#: CPU seconds that a process interprets functions before it compiles them, which takes 3 to 5 s.
+INTERPRETED_SECONDS = 1.5
 
 INTERPRETED = bool(config.DISABLE_JIT)  # NUMBA_DISABLE_JIT=1: functions run as plain Python, for coverage and debugging
 
@@ -43,14 +45,13 @@ def jit(
     fastmath: frozenset[str] = frozenset(),
     cache: bool = True,
     inner: bool = False,
-    interpret_first: bool | Callable[..., bool] = False,
+    interpret_first: bool = False,
 ) -> Any:
     """Compile `function` on its first call with each signature; usable bare or with options.
 
     The C entry point, which Numba adds to every function, is not used here and omitted: 20 ms for ten arguments.
     The Python entry point is omitted for an `inner` function, called by compiled functions only: five of them take 0.3
-    of the 5.4 s of a first fit. With `interpret_first` the first calls are interpreted (`_InterpretedFirst`), or those
-    of them whose arguments it accepts.
+    of the 5.4 s of a first fit. With `interpret_first` the first calls are interpreted (`_InterpretedFirst`).
     """
     if function is None:
         return functools.partial(jit, fastmath=fastmath, cache=cache, inner=inner, interpret_first=interpret_first)
@@ -63,7 +64,8 @@ def jit(
     if INTERPRETED:
         return dispatcher
     dispatcher.__class__ = _Inner if inner else _InterpretedFirst if interpret_first else _Compiled
-    dispatcher.accepts = interpret_first
+    if interpret_first:
+        dispatcher.absent = set()
     if cache and hasattr(dispatcher, "_cache"):
         dispatcher._cache = DiskCache(dispatcher)
     return dispatcher
@@ -102,55 +104,58 @@ class _Inner(_Compiled):
 
 
 class _InterpretedFirst(_Compiled):
-    """A function that runs as plain Python in the first fit of a process, if that takes less time than compiling it.
+    """A function that runs as plain Python until a process has interpreted for INTERPRETED_SECONDS, then compiled.
 
-    For functions that run once or twice per fit and take longer to compile than to interpret, such as those of the
-    certificate. Without fast-math both ways give the same bits. A version on disk is used immediately.
+    For functions that run a few times per fit, or call compiled loops, and take longer to compile than to interpret.
+    Without fast-math both ways give the same bits. A version on disk is used immediately.
     """
 
-    accepts: bool | Callable[..., bool]
-    is_allowed = True  # until the first fit of the process has ended
+    seconds = 0.0  # of CPU time spent interpreting by this process, all functions together
+    absent: set[tuple]  # signatures that disk had no version for
 
     def __call__(self, *args: Any) -> Any:
-        is_meant = self.accepts if isinstance(self.accepts, bool) else self.accepts(*args)
-        is_cheap = _InterpretedFirst.is_allowed and is_meant and _longest_array(args) <= FEW_VARIABLES
+        began, compiling = time.thread_time(), seconds_compiling()
+        is_cheap = _InterpretedFirst.seconds < INTERPRETED_SECONDS and _longest_array(args) <= FEW_VARIABLES
         if not is_cheap or _InterpretedFirst._load(self, args):  # by name: another thread may have changed the class
             self.__class__ = _Compiled
             return self(*args)
         with np.errstate(all="ignore"):
-            return interpreted(self)(*args)
+            answer = interpreted(self)(*args)
+        if seconds_compiling() == compiling:  # else a loop that it calls was compiled in between
+            _InterpretedFirst.seconds += time.thread_time() - began
+        return answer
 
     def _load(self, args: tuple) -> bool:
         """Load the compiled version for these arguments, as `Dispatcher.compile` does; False if disk has none."""
         signature = tuple(map(self.typeof_pyval, args))
+        if signature in self.absent:
+            return False
         with global_compiler_lock:
             if signature not in self.overloads:
                 compiled = self._cache.load_overload(signature, self.targetctx)
                 if compiled is None:
+                    self.absent.add(signature)
                     return False
                 self.targetctx.insert_user_function(compiled.entry_point, compiled.fndesc, [compiled.library])
                 self.add_overload(compiled)
         return True
 
 
-@contextmanager
-def first_fit(n_variables: int, timed: bool = False) -> Iterator[None]:
-    """Context of a fit: the first one of a process interprets some functions, if it has few variables.
+def prepare_fit(n_variables: int, timed: bool = False) -> None:
+    """Decide whether a fit may interpret functions: if it has few variables and is not timed.
 
-    A timed one does not: a time limit is charged for interpreting, not for compiling. It is not charged either for
-    loading the plug-ins of Numba, which takes 20 ms and happens at the first call.
+    A time limit is charged for interpreting, not for compiling. It is not charged either for loading the plug-ins of
+    Numba, which takes 20 ms and happens at the first call.
     """
     if n_variables > FEW_VARIABLES or timed:
         compile_at_once()
     if timed:
         init_all()
-    yield
-    compile_at_once()  # a process that fits again will fit often
 
 
 def compile_at_once() -> None:
     """Interpret no function in this process from now on."""
-    _InterpretedFirst.is_allowed = False
+    _InterpretedFirst.seconds = np.inf
 
 
 def _longest_array(values: tuple) -> int:
@@ -159,21 +164,37 @@ def _longest_array(values: tuple) -> int:
     return max(sizes, default=0)
 
 
+_PLAIN: dict[Any, FunctionType] = {}
+
+
+def plain(intrinsic: Any) -> Callable:
+    """Decorate the function that interpreted code calls in place of an intrinsic; it replaces it without a compiler."""
+
+    def register(function: FunctionType) -> Any:
+        _PLAIN[intrinsic] = function
+        return function if INTERPRETED else intrinsic
+
+    return register
+
+
 @functools.cache
 def interpreted(function: Any) -> FunctionType:
     """Return a function as plain Python, together with the functions it calls that may be interpreted.
 
-    These are plain functions of the package, inner functions, and functions interpreted first. Loops worth compiling
-    stay compiled, and so do functions with fast-math, which would give other bits if interpreted.
+    These are plain functions of the package, inner functions, functions interpreted first, and intrinsics with a
+    `plain` version. Loops worth compiling stay compiled, and so do functions with fast-math, which would give other
+    bits if interpreted.
     """
-    source = getattr(function, "py_func", function)
+    source = _PLAIN.get(function) or getattr(function, "py_func", function)
     called = {}
     for name in source.__code__.co_names:
         value = source.__globals__.get(name)
         if isinstance(value, _Inner | _InterpretedFirst):
             is_meant = not value.targetoptions["fastmath"]
+        elif isinstance(value, FunctionType):
+            is_meant = value.__module__.startswith("widemargin.")
         else:
-            is_meant = isinstance(value, FunctionType) and value.__module__.startswith("widemargin.")
+            is_meant = isinstance(value, Hashable) and value in _PLAIN
         if is_meant:
             called[name] = interpreted(value)
     return FunctionType(source.__code__, {**source.__globals__, **called}, source.__name__, source.__defaults__)

@@ -123,7 +123,7 @@ def _evaluate_pair(store, new):
         fill_rows(store.source, side, 1 - side, inside[:count], slots[:count], store.rows, (1 - side) * n_first)
 
 
-@jit
+@jit(interpret_first=True)
 def evaluate_now(store, new):
     """`evaluate_rows` for Python, by the same loops as in the solvers, so that one error bound covers both."""
     evaluate_rows(store, new)

@@ -25,6 +25,9 @@ from widemargin._jit import CONTRACT, REASSOCIATE, jit
 from widemargin.gram.gram import COLUMN_TILE, evaluate_tile, visit_tiles
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.linalg.arrays import Matrix
+from widemargin.monitor import clock
+from widemargin.monitor.interrupt import StopRequested
+from widemargin.monitor.status import Status
 from widemargin.parallel.tiles import run_tiles, single_threaded_blas
 
 TILE = COLUMN_TILE  # samples per side: kernels prepare their samples for this multiple
@@ -68,8 +71,8 @@ class KernelTiles:
         """Bytes with which every tile of n samples is kept."""
         return n * (n + TILE) // 2 * np.dtype(dtype).itemsize
 
-    def product(self, V: Matrix) -> Matrix:
-        """K V for V of shape (n, m)."""
+    def product(self, V: Matrix, deadline: float = math.inf) -> Matrix:
+        """K V for V of shape (n, m); raises StopRequested between two tiles if the clock has passed the deadline."""
         n, m = V.shape
         vectors = np.ascontiguousarray(V if m == 1 else V.astype(self.dtype, copy=False))
 
@@ -82,10 +85,12 @@ class KernelTiles:
             if rows != columns:
                 other += tile.T @ vectors[rows]
 
-        return self._sum((n, m), add)
+        return self._sum((n, m), add, deadline)
 
     def bounded_product(self, V: Matrix) -> tuple[Matrix, Matrix]:
         """K V, each term through at most `roundings` of them, and |K| |V|, for values of K as computed."""
+        if not V.any():  # of an answer that made no step
+            return np.zeros(V.shape), np.zeros(V.shape)
         V = np.asfortranarray(V, np.float64)
 
         def add(tile: NDArray, rows: slice, columns: slice, sums: NDArray) -> None:
@@ -97,7 +102,12 @@ class KernelTiles:
         product, sizes = self._sum((2, *V.shape), add)
         return product, sizes
 
-    def _sum(self, shape: tuple[int, ...], add: Callable[[NDArray, slice, slice, NDArray], None]) -> NDArray:
+    def _sum(
+        self,
+        shape: tuple[int, ...],
+        add: Callable[[NDArray, slice, slice, NDArray], None],
+        deadline: float = math.inf,
+    ) -> NDArray:
         """Return the sums that `add(tile, rows, columns, sums)` accumulates over all tiles, in parts on threads."""
         self.products += 1
         parts = int(min(PARTS, len(self.places), max(2, PART_MEMORY // (8 * math.prod(shape)))))
@@ -107,6 +117,8 @@ class KernelTiles:
         def add_part(part: int) -> None:
             buffer = None
             for number in range(bounds[part], bounds[part + 1]):
+                if clock.now() > deadline:
+                    raise StopRequested(Status.TIME_LIMIT)
                 tile, buffer = self._tile(number, buffer)
                 add(tile, *self.places[number], sums[part])
 

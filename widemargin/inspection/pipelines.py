@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._sklearn import num_samples
@@ -42,6 +41,8 @@ def unwrap(model: Any) -> tuple[Any, Any]:
     machine, inner = unwrap(model.steps[-1][1])
     outer = model[:-1] if len(model.steps) > 1 else None
     if outer is not None and inner is not None:
+        from sklearn.pipeline import make_pipeline  # imported here, because it is slow to import
+
         return machine, make_pipeline(outer, inner)
     return machine, inner if outer is None else outer
 

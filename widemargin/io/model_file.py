@@ -23,8 +23,6 @@ import os
 import re
 from typing import Any
 
-from sklearn.pipeline import Pipeline
-
 import widemargin.estimators
 from widemargin import __version__
 from widemargin.estimators.registry import ESTIMATORS
@@ -128,6 +126,8 @@ def load(path: str | os.PathLike) -> Any:
         if header.get("before") is None:
             return model
         before = unpack(header["before"], arrays)
+        from sklearn.pipeline import Pipeline  # imported here, because it is slow to import
+
         return Pipeline([*before.steps, (str(header["name"]), model)])
     except FileError as error:
         raise (

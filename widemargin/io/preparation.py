@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
-from sklearn.preprocessing import OneHotEncoder
 
 from widemargin.io.libsvm_text import shortest
 from widemargin.io.tables import Table, is_empty
@@ -137,6 +136,8 @@ class Preparation:
                 blocks.append(csr_matrix(scaled[:, None]))
                 continue
             words = np.array(_words(cells, column.name, table), object)
+            from sklearn.preprocessing import OneHotEncoder  # imported here, because it is slow to import
+
             encoder = OneHotEncoder(categories=[column.categories], handle_unknown="ignore")
             blocks.append(encoder.fit_transform(words[:, None]))
             is_known = np.isin(words, column.categories)

@@ -86,7 +86,7 @@ def rows_of_distances(rule, x, index, z, span, flat, places):
         which[i] = index[k]
         targets[i] = places[k]
     rows = Rows(x, which, flat, targets)
-    columns = np.zeros((d, STRIP), x.dtype)
+    columns = np.empty((d, STRIP), x.dtype)  # the last strip is not filled: its values beyond the span are not used
     spare = np.empty((ROWS, STRIP), flat.dtype)
     for first in range(span[0], span[1], STRIP):
         width = min(STRIP, span[1] - first)

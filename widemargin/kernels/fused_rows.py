@@ -104,18 +104,12 @@ def fill_block(rule: Any, left: BinaryRows | DenseColumns, right: BinaryRows | D
     if out.size:
         flat, step = flat_rows(out)
         z, start, stop = right.by_column()
-        fill_from(rule, left.by_row(), z, (start, stop), flat, step)
+        order = np.arange(len(out))
+        fill(rule, left.by_row(), order, z, (start, stop), flat, step * order)
     return out
 
 
-@jit
-def fill_from(rule, x, z, span, flat, step):
-    """`fill` for as many samples x as fit in `flat`, with a distance of `step` between rows."""
-    order = np.arange((len(flat) + step - span[1] + span[0]) // step)
-    fill(rule, x, order, z, span, flat, step * order)
-
-
-@jit
+@jit(interpret_first=True)
 def add_rows(source, weights, target, values, turn):
     """target[j] += sum_i weights[i] k(first_i, second_j); `values` is scratch memory for kernel values."""
     x, z = source.first, source.second
@@ -133,7 +127,7 @@ def add_rows(source, weights, target, values, turn):
             add_weighted_rows(values, np.int64(0), slots[:height], weights[row : row + height], target[first:last])
 
 
-@jit
+@jit(interpret_first=True)
 def fill_square(rule, x, matrix, turn):
     """matrix[i, j] = k(x_i, x_j): rows right of the diagonal, transposed while they are in the cache."""
     flat, n = matrix.reshape(-1), len(matrix)
@@ -149,7 +143,7 @@ def fill_square(rule, x, matrix, turn):
             mirror(matrix, top, bottom, max(left, bottom), right)
 
 
-@jit
+@jit(interpret_first=True)
 def fill_rows(source, left, right, index, slots, out, start):
     """out[slots[k], start:] = the values of sample index[k] of set `left` (0 or 1) with all samples of set `right`.
 

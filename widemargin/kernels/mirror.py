@@ -14,13 +14,13 @@ from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from widemargin._jit import INTERPRETED, jit
+from widemargin._jit import jit, plain
 from widemargin.kernels.vectors import BYTES, Vectors, lanes_of, size
 
 STRIP = 64  # columns at a time, which become distant rows
 
 
-@jit
+@jit(interpret_first=True)
 def mirror(matrix, top, bottom, left, right):
     """matrix[j, i] = matrix[i, j] for the rows top:bottom and columns left:right of a C-contiguous matrix."""
     lanes = BYTES // matrix.itemsize
@@ -35,6 +35,11 @@ def mirror(matrix, top, bottom, left, right):
             turn(matrix, i, i + 2 * lanes, j, last)
             i += 2 * lanes
         turn(matrix, i, bottom, first, last)
+
+
+@plain(mirror)  # type: ignore[no-redef]
+def mirror(matrix, top, bottom, left, right):  # noqa: F811
+    matrix[left:right, top:bottom] = matrix[top:bottom, left:right].T
 
 
 @intrinsic
@@ -83,10 +88,3 @@ def turn(matrix, top, bottom, left, right):
     for j in range(left, right):
         for i in range(top, bottom):
             matrix[j, i] = matrix[i, j]
-
-
-if INTERPRETED:
-
-    def turn_squares(matrix, top, left):  # noqa: F811
-        lanes = BYTES // matrix.itemsize
-        turn(matrix, top, top + 2 * lanes, left, left + lanes)

@@ -19,7 +19,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from widemargin._jit import INTERPRETED
+from widemargin._jit import plain
 
 
 @intrinsic
@@ -56,16 +56,21 @@ def is_published(typing_context, flags, k):
     return types.boolean(flags, types.int64), generate
 
 
-if INTERPRETED:
-    _lock = threading.Lock()
+_lock = threading.Lock()
 
-    def next_turn(turn):  # noqa: F811
-        with _lock:
-            turn[0] += 1
-            return turn[0] - 1
 
-    def publish(flags, k):  # noqa: F811
-        flags[k] = True
+@plain(next_turn)  # type: ignore[no-redef]
+def next_turn(turn):  # noqa: F811
+    with _lock:
+        turn[0] += 1
+        return turn[0] - 1
 
-    def is_published(flags, k):  # noqa: F811
-        return flags[k]
+
+@plain(publish)  # type: ignore[no-redef]
+def publish(flags, k):  # noqa: F811
+    flags[k] = True
+
+
+@plain(is_published)  # type: ignore[no-redef]
+def is_published(flags, k):  # noqa: F811
+    return flags[k]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from widemargin._jit import first_fit
+from widemargin._jit import prepare_fit
 from widemargin.certificate import certify_function
 from widemargin.certificate.certificate import price
 from widemargin.costs import COSTS, threads_for
@@ -43,6 +43,8 @@ from widemargin.training.task import Task, Trained
 
 if TYPE_CHECKING:
     from widemargin.training.linear_path import LinearPath
+
+FIRST_STEPS = 200  # steps of a problem for which no time is left: a class pair of the digits needs about as many
 
 
 class Training:
@@ -128,7 +130,8 @@ class Training:
             chain.done += 1
 
         quiet_blas = single_threaded_blas() if len(self.source) > ROW_TILE else nullcontext()
-        with quiet_blas, first_fit(sum(len(task.dual) for task in tasks), timed=stopping.time_limit is not None):
+        prepare_fit(sum(len(task.dual) for task in tasks), timed=stopping.time_limit is not None)
+        with quiet_blas:
             deadline = stopping.deadline()  # compiling and loading are over, or stop the clock
             try:
                 if len(chains) > 1 and self.linear is None:
@@ -187,7 +190,11 @@ class Training:
         self, task: Task, stopping: Stopping, watch: Watch, neighbour: Trained | None, chain: Chain
     ) -> Trained:
         """Return the answer to the next task of a chain, on the chain's Gram."""
-        if self.cancelled.is_set() or stopping.time_limit == 0.0:
+        has_no_time = stopping.time_limit == 0.0
+        is_new = task.start is None and neighbour is None
+        if has_no_time and is_new and self.solver.tracks_error and not self.cancelled.is_set():
+            return self._first_steps(task, stopping, watch)
+        if self.cancelled.is_set() or has_no_time:
             status = self.cancelled.status if self.cancelled.is_set() else Status.TIME_LIMIT
             known = None
             if neighbour is not None and chain.gram is not None:
@@ -209,6 +216,16 @@ class Training:
         if neighbour is not None and task.start is None:
             task, known = begin_at(neighbour.solution, task, gram)
         return self.solver.train(task, gram, stopping, watch, known)
+
+    def _first_steps(self, task: Task, stopping: Stopping, watch: Watch) -> Trained:
+        """Return a task after its first steps: a class pair without any would take a class out of the model."""
+        n_steps = FIRST_STEPS if stopping.max_iter < 0 else min(FIRST_STEPS, stopping.max_iter)
+        rule = replace(stopping, time_limit=None, max_iter=n_steps)
+        trained = self.solver.train(task, self.source.gram(task.index), rule, watch)
+        if trained.solution.status is not Status.MAX_ITER:
+            return trained
+        ended = Status.TIME_LIMIT
+        return Trained(replace(trained.solution, status=ended), replace(trained.certificate, status=ended))
 
     def _leave_at_start(self, task: Task, stopping: Stopping, status: Status, known: Scores | None) -> Trained | None:
         """Return a task that is not solved at its start, without kernel values; None where K b is not known there.

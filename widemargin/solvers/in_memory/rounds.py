@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
-from widemargin.gram.row_store import has_all_rows
 from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.problems.dual import Terms
 from widemargin.problems.optimality import violation_of
@@ -60,7 +59,7 @@ def new_progress(n_groups: int) -> Progress:
     return Progress(np.zeros(2, np.int64), np.zeros(3), np.empty((n_groups, 4)))
 
 
-@jit(interpret_first=lambda store, *rest: has_all_rows(store))
+@jit(interpret_first=True)
 def solve_rounds(store, terms, beta, Kb, rule, keys, progress):
     """Rounds until the problem is solved, or until steps or rounds are used up."""
     counts, reached, table = progress.counts, progress.reached, progress.thresholds

@@ -10,7 +10,7 @@ from widemargin.solvers.steps.packed_keys import larger
 BINS = 64  # bins of the histogram that replaces sorting
 
 
-@jit(fastmath=REASSOCIATE, inner=True)
+@jit(fastmath=REASSOCIATE)
 def extreme_slopes(Kb, rise, fall, first, last):
     """Lowest Kb + rise and highest Kb + fall on first:last; the third number is not 0 if a K b is not finite."""
     Kb, rise, fall = Kb[first:last], rise[first:last], fall[first:last]

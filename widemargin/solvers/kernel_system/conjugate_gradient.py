@@ -17,7 +17,8 @@ Error    The same number bounds every prediction f(x) = k(x)'a: by Cauchy and Sc
 
          These are the bounds of exact arithmetic, and they decide when to stop; certificate/system_bounds.py proves
          them for the coefficients that were found, with rounding errors counted.
-Ends     when r'M^-1 r is small enough for every right-hand side; at max_iter, at the deadline, on Ctrl-C; or STALLED
+Ends     when r'M^-1 r is small enough for every right-hand side; at max_iter, at the deadline (also within a product:
+         the answer is then that of the last whole step), on Ctrl-C; or STALLED
          when rounding stops progress, INDEFINITE when a direction of zero or negative curvature shows that K is
          not positive semi-definite
 """
@@ -68,9 +69,9 @@ class ShiftedKernel:
         self.tiles, self.M, self.noise = tiles, M, noise
         self.precondition = M.solve
 
-    def multiply(self, V: Matrix) -> Matrix:
-        """A V."""
-        out = self.tiles.product(V)
+    def multiply(self, V: Matrix, deadline: float = float("inf")) -> Matrix:
+        """A V; raises StopRequested at the deadline."""
+        out = self.tiles.product(V, deadline)
         out += self.noise[:, None] * V
         return out
 
@@ -116,7 +117,7 @@ def descend(
             if waited > PATIENCE:
                 status = Status.STALLED
                 break
-            along = A.multiply(direction)
+            along = A.multiply(direction, deadline)
             curvature = np.einsum("ij,ij->j", direction, along)
             open_ = best_error > goal  # finished right-hand sides would only accumulate rounding errors
             if not np.isfinite(curvature).all():

@@ -106,7 +106,7 @@ def sum_multipliers(smoothed, u, change):
     return total, slope, size
 
 
-@jit
+@jit(interpret_first=True)
 def bias_change(smoothed, u, change=0.0):
     """Return the change of the bias after which the multipliers sum to zero: the minimum over an unpenalised bias.
 
@@ -138,7 +138,7 @@ def bias_change(smoothed, u, change=0.0):
     return change
 
 
-@jit
+@jit(interpret_first=True)
 def line_minimum(smoothed, u, q, slope0, linear, quadratic, free_bias):
     """Step t along q, and the change of the bias there: bracketed Newton from the full step.
 
