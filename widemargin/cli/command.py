@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 
+from widemargin.cli.paths import OutputPath, check_paths
 from widemargin.cli.screen import Screen
 
 FINE, NOT_CERTIFIED, UNUSABLE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
@@ -109,12 +110,17 @@ def write_exit_codes(formatter: click.HelpFormatter) -> None:
 def new_command(name: str) -> Callable[..., click.Command]:
     """Decorator that turns a function (options, screen) -> exit code into a command; its docstring is the help text.
 
-    Every command has --quiet, --json and --debug beside its own options.
+    Every command has --quiet, --json and --debug beside its own options. Before it runs, its outputs are checked: they
+    can be written, and are none of its inputs.
     """
 
     def decorate(function: Callable[[SimpleNamespace, Screen], int]) -> click.Command:
         @functools.wraps(function)
         def run(**given: Any) -> int:
+            paths = [one for one in made.params if isinstance(one.type, click.Path)]
+            outputs = [given[str(one.name)] for one in paths if isinstance(one.type, OutputPath)]
+            inputs = [given[str(one.name)] for one in paths if not isinstance(one.type, OutputPath)]
+            check_paths(inputs, outputs)
             return function(SimpleNamespace(**given), Screen(quiet=given["quiet"], as_json=given["as_json"]))
 
         made = click.command(name, cls=Command)(run)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from widemargin.cli.command import FINE, INTERRUPTED, new_command, option
-from widemargin.cli.options import FILE, LogRange, Whole, data_options, machine_options
+from widemargin.cli.options import LogRange, Whole, data_options, machine_options
+from widemargin.cli.paths import FILE
 from widemargin.cli.screen import Screen
 from widemargin.storage.errors import FileError
 

@@ -16,6 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from widemargin.cli.command import option, together
+from widemargin.cli.paths import FILE
 from widemargin.estimators.registry import LIBSVM_TYPES
 
 MACHINES = {name.lower().removesuffix("svm"): name for name in LIBSVM_TYPES}  # svc, nusvc, oneclass, svr, nusvr
@@ -107,7 +108,6 @@ class LogRange(click.ParamType):
 Whole = partial(Number, whole=True)
 POSITIVE, FROM_ZERO, ANY_NUMBER = Number(0.0, above=True), Number(0.0), Number()
 SWITCH: dict[str, Any] = {"type": bool, "metavar": "[0|1]"}  # LIBSVM's no and yes
-FILE = click.Path()  # files are checked by their readers; the type is for shell completion
 MACHINE_WORDS, KERNEL_WORDS = Named(tuple(MACHINES)), Named(KERNELS, MORE_KERNELS + STRING_KERNELS)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from widemargin.cli.command import FINE, new_command, option
-from widemargin.cli.options import FILE, SWITCH, format_options
+from widemargin.cli.options import SWITCH, format_options
+from widemargin.cli.paths import FILE, OUTPUT
 from widemargin.cli.screen import Screen, open_output
 
 ROWS_PER_BLOCK = 16_384  # samples per block: large enough for full speed
@@ -18,8 +19,8 @@ ROWS_PER_BLOCK = 16_384  # samples per block: large enough for full speed
 @new_command("predict")
 @click.argument("data", type=FILE)
 @click.argument("model", type=FILE)
-@click.argument("answers", type=FILE, metavar="[OUTPUT]", required=False)
-@option("-o", "--output", type=FILE, metavar="OUT", help="File for the answers.  [standard output]")
+@click.argument("answers", type=OUTPUT, metavar="[OUTPUT]", required=False)
+@option("-o", "--output", type=OUTPUT, metavar="OUT", help="File for the answers.  [standard output]")
 @option("-b", "--probability", **SWITCH, default="0", help="1: probabilities of the classes behind each answer.  [0]")
 @option("--decision", is_flag=True, help="Decision values behind each answer.")
 @format_options

@@ -6,6 +6,7 @@ to the error stream, where it does not mix with them. With --json there is nothi
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import math
@@ -14,10 +15,11 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from widemargin.monitor.progress import SECONDS_PER_LINE
-from widemargin.storage.errors import FileError
+from widemargin.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -149,11 +151,10 @@ def open_output(path: str | None) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    try:
-        with open(str(path), "w", encoding="utf-8") as stream:
-            yield stream
-    except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None
+    with replacing(Path(str(path))) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8")
+        yield text
+        text.detach()  # flushed, and not closed
 
 
 def plain(value: Any) -> Any:

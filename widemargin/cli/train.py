@@ -8,16 +8,16 @@ from types import SimpleNamespace
 import click
 
 from widemargin.cli.command import FINE, NOT_CERTIFIED, new_command, option
-from widemargin.cli.options import FILE, Whole, data_options, machine_options
+from widemargin.cli.options import Whole, data_options, machine_options
+from widemargin.cli.paths import FILE, OUTPUT, check_paths
 from widemargin.cli.screen import Screen, certificate_facts, certificate_table
-from widemargin.storage.atomic import check_writable
 
 
 @new_command("train")
 @click.argument("data", type=FILE, metavar="FILE")
-@click.argument("model", type=FILE, metavar="[MODEL]", required=False)
-@option("-o", "--output", type=FILE, metavar="MODEL", help="Where to save.  [FILE's name + .model, here]")
-@option("--report", type=FILE, metavar="HTML", help="Write a page about the model, as `widemargin report` does.")
+@click.argument("model", type=OUTPUT, metavar="[MODEL]", required=False)
+@option("-o", "--output", type=OUTPUT, metavar="MODEL", help="Where to save.  [FILE's name + .model, here]")
+@option("--report", type=OUTPUT, metavar="HTML", help="Write a page about the model, as `widemargin report` does.")
 @option("-v", "--folds", type=Whole(2), metavar="N", help="Cross-validate in N parts instead of training.")
 @machine_options
 @data_options
@@ -57,9 +57,8 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     from widemargin.io.raw_bytes import shown_name
 
     output = options.output or options.model or default_output(options.data)
-    check_writable(output)  # check before a long fit that its result can be saved
+    check_paths([options.data], [output, options.report])  # the default is none of the options
     if options.report:
-        check_writable(options.report)
         from widemargin.report import write_report
     data = read_training(options, screen)
     model, y = prepared_machine(options, data, verbose=0 if screen.quiet else 2, on_interrupt="keep")
