@@ -24,8 +24,8 @@ from widemargin.cli.screen import Screen, certificate_facts, certificate_table
 def command(options: SimpleNamespace, screen: Screen) -> int:
     """Train a model on FILE, certify it and save it as MODEL.
 
-    Letters, numbers and defaults are those of LIBSVM's svm-train. Ctrl-C keeps the best model so far: it is certified
-    and saved like any other.
+    Letters, numbers and defaults are those of LIBSVM's svm-train. Ctrl-C and SIGTERM keep the best model so far: it
+    is certified and saved like any other.
 
     Examples
     --------
