@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
 
-from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+from widemargin import SVC, SVR, KernelPerceptron, NuSVC, NuSVR, OneClassSVM
 from widemargin.io import read_libsvm_model, to_onnx
 from widemargin.kernels import Cosine, Gaussian, Linear
 
@@ -103,6 +103,16 @@ def test_probabilities_of_two_classes():
     np.testing.assert_allclose(found[agree], expected[agree], atol=1e-9)
     np.testing.assert_allclose(found[~agree], 0.5)  # as near to the sigmoid as the answer allows
     np.testing.assert_array_equal(outputs["label"], model.predict(data))
+
+
+@pytest.mark.parametrize("classes", [NAMES, BINARY], ids=["three", "two"])
+def test_perceptron(classes):
+    model = KernelPerceptron(kernel="rbf", gamma=0.1).fit(X, classes)
+    outputs = run(model, NEW)
+    np.testing.assert_array_equal(outputs["label"], model.predict(NEW))
+    np.testing.assert_allclose(outputs["decision"], model.decision_function(NEW), atol=1e-9)
+    with pytest.raises(TypeError, match="A voted perceptron is not one decision function"):
+        to_onnx(model.set_params(variant="voted"))
 
 
 def test_ties_of_votes_and_machines_without_support_vectors(tmp_path):

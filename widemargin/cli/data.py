@@ -11,9 +11,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier, is_outlier_detector
 
 from widemargin.cli.options import ARRAYS, FORMATS, STRING_KERNELS, STRINGS, TABLES
 from widemargin.cli.screen import Screen, plural
+from widemargin.inspection.pipelines import unwrap
 from widemargin.io.arrays import read_arrays
 from widemargin.io.libsvm_text import matrix_from_text
 from widemargin.io.preparation import Preparation
@@ -109,11 +111,11 @@ def family(kind: str) -> str:
 
 def targets_for(model: Any, data: Data, path: str) -> Any:
     """Return targets as the model needs them: class labels as written, or numbers; None for a one-class SVM."""
-    if hasattr(model, "offset_"):
+    if is_outlier_detector(model):
         return None
     if data.y is None:
         raise FileError(f"{path} has no labels: say which column they are with --target.")
-    if hasattr(model, "class_weight"):
+    if is_classifier(model):
         return labels_as_written(data.y)
     if data.y.dtype.kind not in "fiub":
         raise FileError(
@@ -146,7 +148,8 @@ def _read(kind: str, options: SimpleNamespace, screen: Screen, model: Any = None
             target = options.target if model is None else known
             X, y = read_arrays(path, kind, target=target, n_features=n_features, report=steps.reach)
             return Data(X, y, {"format": kind, "target": target})
-        precomputed = (options if model is None else model).kernel == "precomputed"
+        kernel = options.kernel if model is None else getattr(unwrap(model)[0], "kernel", None)  # linear ones have none
+        precomputed = isinstance(kernel, str) and kernel == "precomputed"
         return _read_libsvm(options, precomputed, n_features, learned.get("zero_based"), steps.reach)
 
 

@@ -15,6 +15,7 @@ import click
 
 from widemargin import __version__
 from widemargin.cli.command import BUG, FINE, INTERRUPTED, UNUSABLE, LazyGroup
+from widemargin.storage.errors import ModelError
 
 COMMANDS = {
     "train": ("widemargin.cli.train", "Train a model, certify it and save it."),
@@ -90,7 +91,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         if "--debug" in given:
             traceback.print_exc()
         message = str(error) or type(error).__name__
-        if isinstance(error, ValueError | OSError | MemoryError | ImportError):
+        if isinstance(error, ValueError | OSError | MemoryError | ImportError | ModelError):
             return _complain(message, given, UNUSABLE)
         message = f"{type(error).__name__}: {message}. This should not happen; --debug shows where it did."
         return _complain(message, given, BUG)

@@ -82,7 +82,7 @@ def _more(model: Any, X: Any, options: SimpleNamespace, screen: Screen) -> tuple
     """Heading and columns behind the answers: probabilities as svm-predict writes them, decision values."""
     if options.probability:
         if not hasattr(model, "predict_proba"):
-            raise ValueError(f"{options.model} gives no probabilities: train it with -b 1.")
+            raise ValueError(f"{options.model} gives no probabilities: train an svc or nusvc with -b 1.")
         heading = " ".join(["labels", *map(_word, model.classes_)])
         return heading, in_blocks(model.predict_proba, X, screen)
     if options.decision:
