@@ -19,7 +19,7 @@ import click
 from widemargin.cli.paths import OutputPath, check_paths
 from widemargin.cli.screen import Screen
 
-FINE, NOT_CERTIFIED, UNUSABLE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+FINE, NOT_CERTIFIED, UNUSABLE, BUG, INTERRUPTED, READER_GONE = 0, 1, 2, 3, 130, 141
 
 EXIT_CODES = (
     ("0", "done; where there is a certificate it holds"),
@@ -27,6 +27,7 @@ EXIT_CODES = (
     ("2", "wrong usage, or a file that cannot be used"),
     ("3", "internal error (a bug in widemargin); --debug shows the traceback"),
     ("130", "interrupted before there was anything to keep"),
+    ("141", "standard output was closed by its reader, as by `| head`"),
 )
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

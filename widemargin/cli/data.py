@@ -22,6 +22,7 @@ from widemargin.io.preparation import Preparation
 from widemargin.io.raw_bytes import Report, read_bytes, shown_name, without_compression
 from widemargin.io.sequences import read_fasta, read_strings
 from widemargin.io.tables import read_table
+from widemargin.monitor.printable import printable
 from widemargin.storage.errors import FileError
 
 
@@ -87,7 +88,7 @@ def described(data: Data, y: Any, classifies: bool) -> str:
         words = f"{plural(len(data), 'sample')}, {plural(data.X.shape[1], 'feature')}"
     if classifies:
         values, counts = np.unique(y, return_counts=True)
-        shown = ", ".join(f"{value}: {count:,}" for value, count in zip(values[:6], counts))
+        shown = ", ".join(f"{printable(str(value))}: {count:,}" for value, count in zip(values[:6], counts))
         words += f", {plural(len(values), 'class', 'classes')} ({shown}{', ...' if len(values) > 6 else ''})"
     return words
 
@@ -159,10 +160,11 @@ def _read_table(kind: str, options: SimpleNamespace, learned: dict[str, Any], ev
     if learned:
         preparation = Preparation.from_plain(learned)
         texts = [column.name for column in preparation.columns if column.kind == "category"]
-        table = read_table(options.data, kind, header=header, texts=texts, report=report)
+        used = [column.name for column in preparation.columns] + [str(preparation.target)]
+        table = read_table(options.data, kind, header=header, texts=texts, used=used, report=report)
     else:
-        texts = [*options.categorical, *options.drop]
-        table = read_table(options.data, kind, header=header, texts=texts, report=report)
+        texts, ignored = [*options.categorical, *options.drop], options.drop
+        table = read_table(options.data, kind, header=header, texts=texts, ignored=ignored, report=report)
         if options.target is None and options.machine != "oneclass":
             raise FileError(
                 f"{table.name} is a table: say which column is to be predicted, --target COLUMN; its columns are "

@@ -12,6 +12,7 @@ from widemargin.cli.command import FINE, new_command, option
 from widemargin.cli.options import SWITCH, format_options
 from widemargin.cli.paths import FILE, OUTPUT
 from widemargin.cli.screen import Screen, open_output
+from widemargin.monitor.printable import printable
 
 ROWS_PER_BLOCK = 16_384  # samples per block: large enough for full speed
 
@@ -102,5 +103,6 @@ def _lines(answers: Any, heading: str | None, columns: Any) -> str:
 
 
 def _word(value: Any) -> str:
-    """A label as it was written, a number in full."""
-    return f"{value:.17g}" if getattr(value, "dtype", None) is not None and value.dtype.kind == "f" else str(value)
+    """A label as it was written, on one line and without control characters; a number in full."""
+    is_real = getattr(value, "dtype", None) is not None and value.dtype.kind == "f"
+    return f"{value:.17g}" if is_real else printable(str(value))
