@@ -24,7 +24,7 @@ NO_ONNX = "ONNX export knows SVC"
 REFUSED = {
     "predict d {m} out": ((), ""),
     "predict d {m} out --decision": (REGRESSIONS, "A regression has no decision values"),
-    "predict d {m} out -b 1": ([m for m in MODELS if m != "RVC"], "gives no probabilities"),
+    "predict d {m} out -b 1": ([m for m in MODELS if m not in ("RVC", "OneClassSVM")], "gives no probabilities"),
     "verify {m} d": ([m for m in MODELS if m not in (*LIBSVM_TYPES, "Pipeline")], NO_VERIFY),
     "report {m} d -o r.html": ((), ""),
     "plot {m} d -o p.png": ((), ""),

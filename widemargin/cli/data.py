@@ -151,6 +151,8 @@ def _read(kind: str, options: SimpleNamespace, screen: Screen, model: Any = None
             return Data(X, y, {"format": kind, "target": target})
         kernel = options.kernel if model is None else getattr(unwrap(model)[0], "kernel", None)  # linear ones have none
         precomputed = isinstance(kernel, str) and kernel == "precomputed"
+        if precomputed and model is not None and not hasattr(model, "certificate_"):
+            return _read_kernel_rows(options.data, model, steps.reach)
         return _read_libsvm(options, precomputed, n_features, learned.get("zero_based"), steps.reach)
 
 
@@ -204,6 +206,18 @@ def _read_libsvm(
             ]
         X.resize(len(y), n_trained)
     return Data(X, y, {"format": "libsvm", "zero_based": zero_based}, notes)
+
+
+def _read_kernel_rows(path: str, model: Any, report: Report) -> Data:
+    """Rows of a precomputed kernel for a model of LIBSVM, whose file does not say how many training samples there were.
+
+    Its largest support vector is a lower bound; the rows tell the number, and the model takes it.
+    """
+    X, y, _ = matrix_from_text(read_bytes(path, report), shown_name(path), zero_based=True)
+    n_trained = max(int(model.n_features_in_), X.shape[1] - 1)
+    model.n_features_in_, model.shape_fit_ = n_trained, (n_trained, n_trained)
+    model._rebuild()
+    return Data(_kernel_matrix(X, shown_name(path), n_trained), y, {"format": "libsvm"})
 
 
 def _kernel_matrix(X: Any, name: str, n_trained: int | None) -> Any:

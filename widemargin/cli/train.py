@@ -49,8 +49,9 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     if options.folds is not None:
         from widemargin.cli.cv import cross_validate
 
-        return cross_validate(options, screen)
+        return cross_validate(options, screen, as_libsvm=True)
     from widemargin.cli.advice import looks_like_regression, remarks
+    from widemargin.cli.cv import scale_of_errors
     from widemargin.cli.data import described, read_training
     from widemargin.cli.machines import fit, is_classifier, prepared_machine
     from widemargin.io.model_file import save
@@ -68,6 +69,8 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     seconds, notes = fit(model, data.X, y)
     model.set_params(verbose=False, on_interrupt="auto")  # set for this fit only
     model.preparation_ = data.preparation
+    if options.probability and options.machine in ("svr", "nusvr"):
+        model.probA_ = scale_of_errors(model, data.X, y)
     save(model, output)
     if not screen.as_json:
         screen.console.print(certificate_table(model.certificate_))
