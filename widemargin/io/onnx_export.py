@@ -94,11 +94,11 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
         )
     graph, opsets = Graph(onnx), [onnx.helper.make_opsetid("", OPSET)]
     if before is None:
-        _add_answers(graph, model, _values(model, Tensor(graph, "X")))
+        add_answers(graph, model, values_of(model, Tensor(graph, "X")))
         inputs = [onnx.helper.make_tensor_value_info("X", onnx.TensorProto.DOUBLE, ["n", int(model.n_features_in_)])]
     else:
         inputs, X = add_steps(graph, before, OPSET)
-        _add_answers(graph, model, _values(model, X))
+        add_answers(graph, model, values_of(model, X))
         opsets.append(onnx.helper.make_opsetid(ML_DOMAIN, ML_OPSET))
     exported = onnx.helper.make_model(
         onnx.helper.make_graph(graph.nodes, type(model).__name__, inputs, graph.outputs, graph.constants),
@@ -117,7 +117,7 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
 # ---- decision values of all two-class models -----------------------------------------------------------------------
 
 
-def _values(model: Any, X: Tensor) -> Tensor:
+def values_of(model: Any, X: Tensor) -> Tensor:
     """Values of all models, shape (n, n_machines)."""
     if not hasattr(model, "_expansion"):  # a linear model: weights of the features, and no support vectors
         weights = model.coef_.toarray() if sp.issparse(model.coef_) else np.atleast_2d(model.coef_)
@@ -142,7 +142,7 @@ def _values(model: Any, X: Tensor) -> Tensor:
 # ---- answers ---------------------------------------------------------------------------------------------------------
 
 
-def _add_answers(graph: Graph, model: Any, values: Tensor) -> None:
+def add_answers(graph: Graph, model: Any, values: Tensor) -> None:
     """Add the outputs of the model."""
     if is_regressor(model):
         graph.add_output("prediction", _column(values))
