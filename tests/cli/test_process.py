@@ -58,7 +58,8 @@ def test_as_a_user_would_in_a_folder(cancer):
 @pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent to processes in another way there")
-def test_ctrl_c_saves_the_best_model_so_far(folder):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_save_the_best_model_so_far(folder, sent):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 8))
     dump_svmlight_file(X, rng.choice([-1, 1], 6000), "noise", zero_based=False)  # pure noise at large C: long to fit
@@ -69,7 +70,7 @@ def test_ctrl_c_saves_the_best_model_so_far(folder):
             break
     time.sleep(0.5)
     assert process.poll() is None, "the problem is too easy to be interrupted"
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 1, said
     assert "The fit was interrupted" in " ".join(said.split())

@@ -129,7 +129,6 @@ def test_quiet_says_nothing(cancer, capsys):
         (["train", "cancer", "-s", "oneclass", "--loss", "quadratic"], "--loss is for svc and svr"),
         (["train", "cancer", "-w", "1", "two"], "--weight needs a label and a number"),
         (["train", "cancer", "-w", "one", "2"], "no class is called one; there are -1, 1"),
-        (["train", "cancer", "-s", "svr", "-b", "1"], "--probability is for svc and nusvc"),
         (["train", "cancer", "--scale", "minmax"], "are for tables (CSV, TSV, Parquet, Arrow): use `widemargin scale`"),
         (["predict", "cancer", "pickled"], "pickled is a pickle, and reading one can run code"),
         (["predict", "cancer", "missing.model"], "missing.model does not exist"),

@@ -183,7 +183,7 @@ def test_errors_are_sentences():
         verify(model, X, y + 1)
     with pytest.raises(ValueError, match="y must hold the 50 targets"):
         verify(model, X)
-    with pytest.raises(TypeError, match="verify knows the machines"):
+    with pytest.raises(TypeError, match="verify recomputes the certificates of SVC"):
         verify(LogisticRegression(max_iter=1000).fit(X, y), X, y)
     weight = np.ones(50)
     weight[model.support_[0]] = 0

@@ -11,8 +11,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, RobustScaler, StandardScaler
 
-from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM
-from widemargin.io import read_libsvm_model, to_onnx
+from widemargin import SVC, SVR, KernelPerceptron, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from widemargin.io import read_libsvm_model, register_with_skl2onnx, to_onnx
 from widemargin.kernels import Cosine, Gaussian, Linear
 
 pytest.importorskip("onnx")
@@ -105,6 +105,16 @@ def test_probabilities_of_two_classes():
     np.testing.assert_array_equal(outputs["label"], model.predict(data))
 
 
+@pytest.mark.parametrize("classes", [NAMES, BINARY], ids=["three", "two"])
+def test_perceptron(classes):
+    model = KernelPerceptron(kernel="rbf", gamma=0.1).fit(X, classes)
+    outputs = run(model, NEW)
+    np.testing.assert_array_equal(outputs["label"], model.predict(NEW))
+    np.testing.assert_allclose(outputs["decision"], model.decision_function(NEW), atol=1e-9)
+    with pytest.raises(TypeError, match="A voted perceptron is not one decision function"):
+        to_onnx(model.set_params(variant="voted"))
+
+
 def test_ties_of_votes_and_machines_without_support_vectors(tmp_path):
     path = tmp_path / "m"
     text = "svm_type c_svc\nkernel_type rbf\ngamma 1\nnr_class 3\ntotal_sv 0\n"
@@ -163,3 +173,48 @@ def test_a_scaler_and_a_search(scaler):
     search = GridSearchCV(make_pipeline(scaler, SVR()), {"svr__C": [1.0, 10.0]}, cv=2).fit(X, y[:100])
     session = onnxruntime.InferenceSession(to_onnx(search).SerializeToString())
     np.testing.assert_allclose(session.run(["prediction"], {"X": X})[0], search.predict(X), rtol=1e-9)
+
+
+def test_probabilities_through_skl2onnx():
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_with_skl2onnx()
+    rng = np.random.default_rng(3)
+    data = rng.normal(size=(60, 2))
+    y = np.where(data[:, 0] + rng.normal(scale=1.5, size=60) > 0.8, "yes", "no")
+    model = make_pipeline(StandardScaler(), SVC(probability=True, random_state=0)).fit(data, y)
+    exported = skl2onnx.to_onnx(model, data[:1], options={"zipmap": False}, target_opset=15)
+    session = onnxruntime.InferenceSession(exported.SerializeToString(), providers=["CPUExecutionProvider"])
+    labels, found = session.run(None, {"X": data})
+    np.testing.assert_array_equal(labels, model.predict(data))
+    np.testing.assert_allclose(found, model.predict_proba(data), atol=1e-9)
+    values = model.decision_function(data)
+    first_step = 1 / (1 + np.exp(-model[-1].probA_ * values + model[-1].probB_))
+    assert np.abs(found[:, 0] - first_step).max() > 1e-3  # the second step is part of the graph
+
+
+@pytest.mark.parametrize(
+    "model", [SVC(), SVC(kernel="linear"), LinearSVC(), NuSVC(nu=0.1), SVR(), NuSVR(), LinearSVR()], ids=str
+)
+def test_models_through_skl2onnx(model):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_with_skl2onnx()
+    is_regression = type(model).__name__.endswith("SVR")
+    model.fit(X, TARGETS if is_regression else SPECIES)
+    options = None if is_regression else {"zipmap": False}
+    exported = skl2onnx.to_onnx(model, X[:1], options=options, target_opset=15)
+    session = onnxruntime.InferenceSession(exported.SerializeToString(), providers=["CPUExecutionProvider"])
+    answers, *rest = session.run(None, {"X": NEW})
+    np.testing.assert_allclose(np.ravel(answers), model.predict(NEW), atol=1e-9)
+    if rest:
+        np.testing.assert_allclose(rest[0], model.decision_function(NEW), atol=1e-9)
+    elif not is_regression:
+        pytest.fail("a classifier has a second output")
+
+
+def test_what_skl2onnx_cannot_have():
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_with_skl2onnx()
+    with pytest.raises(TypeError, match="three and more classes take an iteration"):
+        skl2onnx.to_onnx(SVC(probability=True).fit(X, SPECIES), X[:1], target_opset=15)
+    with pytest.raises(TypeError, match="target_opset=15 or higher"):
+        skl2onnx.to_onnx(SVC().fit(X, SPECIES), X[:1], target_opset=11)

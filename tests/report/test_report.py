@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from tests.report.reading import Page
-from widemargin import SVC, SVR, NuSVC, OneClassSVM
+from widemargin import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
 from widemargin.io import Preparation, Table, from_sklearn, load, read_libsvm_model, save, write_libsvm_model
 from widemargin.report import write_report
 from widemargin.report.charts import Axis, axis
@@ -152,6 +152,26 @@ def test_one_class_with_and_without_labels(tmp_path):
     assert page.tiles["Outside the region on training data"] == f"{outside / 1.5:.1f} %"
     page, _ = report(tmp_path, model, X, np.where(IRIS.target == 2, -1, 1))
     assert "Area under ROC against them" in [row[0] for row in page.table("Samples inside and outside")]
+
+
+def test_what_a_file_states_is_computed_anew_or_called_so(tmp_path):
+    X, y = IRIS.data, IRIS.target
+    model = SVC().fit(X, y)
+    save(model, tmp_path / "honest")
+    model.dual_coef_ = 0.01 * model.dual_coef_  # saved with a checksum that fits, and the certificate of before
+    save(model, tmp_path / "changed")
+    honest, changed = load(tmp_path / "honest"), load(tmp_path / "changed")
+    page, text = report(tmp_path, honest, X, y)
+    assert 'class="verdict good">certified<' in text and "computed for this report" in text
+    page, text = report(tmp_path, changed, X, y)
+    assert 'class="verdict bad">not certified<' in text
+    assert any("but computed anew from these data it does not" in told for told in page.paragraphs)
+    for stated in (honest, changed):  # without the training data nobody knows
+        page, text = report(tmp_path, stated, X + 0.1, y)
+        assert "problem, as stated in the file</p>" in text
+        assert any("it is as reliable as the file" in told for told in page.paragraphs)
+    save(LinearSVC().fit(X, y), tmp_path / "linear")
+    assert "problem, as stated in the file</p>" in report(tmp_path, load(tmp_path / "linear"), X, y)[1]
 
 
 def test_models_that_came_from_elsewhere(tmp_path):

@@ -14,7 +14,8 @@ from typing import Any
 import click
 
 from widemargin.cli.command import FINE, new_command, option
-from widemargin.cli.options import FILE, KERNELS, Whole, data_options, machine_options
+from widemargin.cli.options import KERNELS, Whole, data_options, machine_options
+from widemargin.cli.paths import FILE
 from widemargin.cli.screen import Screen
 
 THEIR_CACHE = 2000  # megabytes; the default of 200 would slow scikit-learn down

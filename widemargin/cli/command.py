@@ -16,9 +16,10 @@ from typing import Any
 
 import click
 
+from widemargin.cli.paths import OutputPath, check_paths
 from widemargin.cli.screen import Screen
 
-FINE, NOT_CERTIFIED, UNUSABLE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+FINE, NOT_CERTIFIED, UNUSABLE, BUG, INTERRUPTED, READER_GONE = 0, 1, 2, 3, 130, 141
 
 EXIT_CODES = (
     ("0", "done; where there is a certificate it holds"),
@@ -26,6 +27,7 @@ EXIT_CODES = (
     ("2", "wrong usage, or a file that cannot be used"),
     ("3", "internal error (a bug in widemargin); --debug shows the traceback"),
     ("130", "interrupted before there was anything to keep"),
+    ("141", "standard output was closed by its reader, as by `| head`"),
 )
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -109,12 +111,17 @@ def write_exit_codes(formatter: click.HelpFormatter) -> None:
 def new_command(name: str) -> Callable[..., click.Command]:
     """Decorator that turns a function (options, screen) -> exit code into a command; its docstring is the help text.
 
-    Every command has --quiet, --json and --debug beside its own options.
+    Every command has --quiet, --json and --debug beside its own options. Before it runs, its outputs are checked: they
+    can be written, and are none of its inputs.
     """
 
     def decorate(function: Callable[[SimpleNamespace, Screen], int]) -> click.Command:
         @functools.wraps(function)
         def run(**given: Any) -> int:
+            paths = [one for one in made.params if isinstance(one.type, click.Path)]
+            outputs = [given[str(one.name)] for one in paths if isinstance(one.type, OutputPath)]
+            inputs = [given[str(one.name)] for one in paths if not isinstance(one.type, OutputPath)]
+            check_paths(inputs, outputs)
             return function(SimpleNamespace(**given), Screen(quiet=given["quiet"], as_json=given["as_json"]))
 
         made = click.command(name, cls=Command)(run)

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from widemargin.cli.command import FINE, new_command, option
-from widemargin.cli.options import FILE
+from widemargin.cli.paths import FILE, OUTPUT
 from widemargin.cli.screen import Screen
-from widemargin.storage.atomic import check_writable
+from widemargin.storage.atomic import replacing
 from widemargin.storage.errors import FileError
 
 FORMATS = ("widemargin", "libsvm", "onnx", "sklearn")
@@ -27,7 +27,7 @@ BY_ENDING = {
 
 @new_command("convert")
 @click.argument("source", type=FILE, metavar="FROM")
-@click.argument("destination", type=FILE, metavar="TO")
+@click.argument("destination", type=OUTPUT, metavar="TO")
 @option("--to", "to", type=click.Choice(FORMATS), help="Format of TO.  [by its ending]")
 @option("--trust-pickle", is_flag=True, help="FROM is a pickle and may run code: read it all the same.")
 def command(options: SimpleNamespace, screen: Screen) -> int:
@@ -53,7 +53,6 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         raise ValueError(
             f"{destination} does not end in a way that says its format: expected {endings}, or --to FORMAT."
         )
-    check_writable(destination)
     model = _read(options)
     _write(model, destination, to)
     machine = type(model).__name__
@@ -84,6 +83,8 @@ def _write(model: Any, path: str, to: str) -> None:
     if to == "sklearn":
         import joblib
 
-        joblib.dump(io.to_sklearn(model), path)
+        theirs = io.to_sklearn(model)
+        with replacing(Path(path)) as stream:
+            joblib.dump(theirs, stream)
     else:
         {"libsvm": io.write_libsvm_model, "onnx": io.to_onnx, "widemargin": io.save}[to](model, path)

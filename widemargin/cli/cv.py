@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from widemargin.cli.command import FINE, INTERRUPTED, new_command, option
-from widemargin.cli.options import FILE, LogRange, Whole, data_options, machine_options
+from widemargin.cli.options import LogRange, Whole, data_options, machine_options
+from widemargin.cli.paths import FILE
 from widemargin.cli.screen import Screen
 from widemargin.storage.errors import FileError
 
@@ -26,6 +27,7 @@ SHADES = ("red", "yellow", "green", "bold green")  # colours of a grid's cells, 
 
 
 GRID = "The grid"
+FAR = 5.0  # standard deviations of a Laplace distribution, sqrt(2) sigma each, beyond which an error is left out
 
 
 @new_command("cv")
@@ -54,17 +56,49 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     return search(options, screen) if options.grid else cross_validate(options, screen)
 
 
-def cross_validate(options: SimpleNamespace, screen: Screen) -> int:
-    """Accuracy or error of one choice of parameters."""
+def cross_validate(options: SimpleNamespace, screen: Screen, *, as_libsvm: bool = False) -> int:
+    """Accuracy or error of one choice of parameters; in the words of svm-train, which LIBSVM's grid.py reads."""
     from widemargin.cli.models import agreement
 
     model, X, y, parts = _begin(options, screen)
     with screen.progress("cross-validation", len(parts)) as steps:
         answers = _answers([model] * len(parts), X, y, parts, steps.advance)
     agreed = agreement(model, answers, y)
-    screen.show(f"cross-validation in {len(parts)} parts: {agreed.pop('words')}")
+    words = agreed.pop("words")
+    screen.show(_as_svm_train(agreed) if as_libsvm else f"cross-validation in {len(parts)} parts: {words}")
     screen.finish(command="cv", data=options.data, folds=len(parts), **agreed)
     return FINE
+
+
+def _as_svm_train(agreed: dict[str, Any]) -> str:
+    """The lines of svm-train -v.
+
+    Examples
+    --------
+    >>> _as_svm_train({"accuracy": 0.953125})
+    'Cross Validation Accuracy = 95.3125%'
+    """
+    if "accuracy" in agreed:
+        return f"Cross Validation Accuracy = {100 * agreed['accuracy']:g}%"
+    return (
+        f"Cross Validation Mean squared error = {agreed['mean_squared_error']:g}\n"
+        f"Cross Validation Squared correlation coefficient = {agreed['squared_correlation']:g}"
+    )
+
+
+def scale_of_errors(model: Any, X: Any, y: Any) -> Any:
+    """sigma of LIBSVM's probabilities of a regression: errors as e^(-|z| / sigma) / (2 sigma), from five parts.
+
+    The mean of the absolute errors without those beyond five standard deviations (svm_svr_probability in svm.cpp).
+    """
+    import numpy as np
+    from sklearn.base import clone
+    from sklearn.model_selection import KFold
+
+    parts = list(KFold(5, shuffle=True, random_state=0).split(y))
+    errors = np.abs(y - _answers([clone(model) for _ in parts], X, y, parts, lambda: None))
+    usual = errors[errors <= FAR * np.sqrt(2.0) * errors.mean()]
+    return np.array([usual.mean()])
 
 
 def search(options: SimpleNamespace, screen: Screen) -> int:

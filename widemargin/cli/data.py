@@ -11,15 +11,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier, is_outlier_detector
 
 from widemargin.cli.options import ARRAYS, FORMATS, STRING_KERNELS, STRINGS, TABLES
 from widemargin.cli.screen import Screen, plural
+from widemargin.inspection.pipelines import unwrap
 from widemargin.io.arrays import read_arrays
 from widemargin.io.libsvm_text import matrix_from_text
 from widemargin.io.preparation import Preparation
 from widemargin.io.raw_bytes import Report, read_bytes, shown_name, without_compression
 from widemargin.io.sequences import read_fasta, read_strings
 from widemargin.io.tables import read_table
+from widemargin.monitor.printable import printable
 from widemargin.storage.errors import FileError
 
 
@@ -85,7 +88,7 @@ def described(data: Data, y: Any, classifies: bool) -> str:
         words = f"{plural(len(data), 'sample')}, {plural(data.X.shape[1], 'feature')}"
     if classifies:
         values, counts = np.unique(y, return_counts=True)
-        shown = ", ".join(f"{value}: {count:,}" for value, count in zip(values[:6], counts))
+        shown = ", ".join(f"{printable(str(value))}: {count:,}" for value, count in zip(values[:6], counts))
         words += f", {plural(len(values), 'class', 'classes')} ({shown}{', ...' if len(values) > 6 else ''})"
     return words
 
@@ -109,11 +112,11 @@ def family(kind: str) -> str:
 
 def targets_for(model: Any, data: Data, path: str) -> Any:
     """Return targets as the model needs them: class labels as written, or numbers; None for a one-class SVM."""
-    if hasattr(model, "offset_"):
+    if is_outlier_detector(model):
         return None
     if data.y is None:
         raise FileError(f"{path} has no labels: say which column they are with --target.")
-    if hasattr(model, "class_weight"):
+    if is_classifier(model):
         return labels_as_written(data.y)
     if data.y.dtype.kind not in "fiub":
         raise FileError(
@@ -146,7 +149,10 @@ def _read(kind: str, options: SimpleNamespace, screen: Screen, model: Any = None
             target = options.target if model is None else known
             X, y = read_arrays(path, kind, target=target, n_features=n_features, report=steps.reach)
             return Data(X, y, {"format": kind, "target": target})
-        precomputed = (options if model is None else model).kernel == "precomputed"
+        kernel = options.kernel if model is None else getattr(unwrap(model)[0], "kernel", None)  # linear ones have none
+        precomputed = isinstance(kernel, str) and kernel == "precomputed"
+        if precomputed and model is not None and not hasattr(model, "certificate_"):
+            return _read_kernel_rows(options.data, model, steps.reach)
         return _read_libsvm(options, precomputed, n_features, learned.get("zero_based"), steps.reach)
 
 
@@ -156,10 +162,11 @@ def _read_table(kind: str, options: SimpleNamespace, learned: dict[str, Any], ev
     if learned:
         preparation = Preparation.from_plain(learned)
         texts = [column.name for column in preparation.columns if column.kind == "category"]
-        table = read_table(options.data, kind, header=header, texts=texts, report=report)
+        used = [column.name for column in preparation.columns] + [str(preparation.target)]
+        table = read_table(options.data, kind, header=header, texts=texts, used=used, report=report)
     else:
-        texts = [*options.categorical, *options.drop]
-        table = read_table(options.data, kind, header=header, texts=texts, report=report)
+        texts, ignored = [*options.categorical, *options.drop], options.drop
+        table = read_table(options.data, kind, header=header, texts=texts, ignored=ignored, report=report)
         if options.target is None and options.machine != "oneclass":
             raise FileError(
                 f"{table.name} is a table: say which column is to be predicted, --target COLUMN; its columns are "
@@ -199,6 +206,18 @@ def _read_libsvm(
             ]
         X.resize(len(y), n_trained)
     return Data(X, y, {"format": "libsvm", "zero_based": zero_based}, notes)
+
+
+def _read_kernel_rows(path: str, model: Any, report: Report) -> Data:
+    """Rows of a precomputed kernel for a model of LIBSVM, whose file does not say how many training samples there were.
+
+    Its largest support vector is a lower bound; the rows tell the number, and the model takes it.
+    """
+    X, y, _ = matrix_from_text(read_bytes(path, report), shown_name(path), zero_based=True)
+    n_trained = max(int(model.n_features_in_), X.shape[1] - 1)
+    model.n_features_in_, model.shape_fit_ = n_trained, (n_trained, n_trained)
+    model._rebuild()
+    return Data(_kernel_matrix(X, shown_name(path), n_trained), y, {"format": "libsvm"})
 
 
 def _kernel_matrix(X: Any, name: str, n_trained: int | None) -> Any:

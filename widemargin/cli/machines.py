@@ -27,9 +27,8 @@ def make_machine(options: SimpleNamespace, **own: Any) -> Any:
     machine = options.machine
     if machine not in LOSSES and options.loss != "linear":
         raise ValueError(f"--loss is for svc and svr; {machine} has only the linear loss: leave --loss out.")
-    for name, given in (("--weight", options.weight), ("--probability", options.probability)):
-        if given and not is_classifier(machine):
-            raise ValueError(f"{name} is for svc and nusvc; {machine} has no classes: leave {name} out.")
+    if options.weight and not is_classifier(machine):
+        raise ValueError(f"--weight is for svc and nusvc; {machine} has no classes: leave --weight out.")
     kind = getattr(widemargin, MACHINES[machine])
     settings = vars(options) | {"verbose": False, "loss": LOSSES.get(machine, {}).get(options.loss)} | own
     if options.kernel in STRING_KERNELS:

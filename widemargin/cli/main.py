@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import click
 
 from widemargin import __version__
-from widemargin.cli.command import BUG, FINE, INTERRUPTED, UNUSABLE, LazyGroup
+from widemargin.cli.command import BUG, FINE, INTERRUPTED, READER_GONE, UNUSABLE, LazyGroup
+from widemargin.cli.screen import LAYOUT
+from widemargin.monitor.printable import printable
+from widemargin.storage.errors import ModelError
 
 COMMANDS = {
     "train": ("widemargin.cli.train", "Train a model, certify it and save it."),
@@ -46,11 +52,36 @@ def widemargin() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    if sys.stdout is None:  # closed before we began (>&-)
+        sys.stdout = open(os.devnull)  # whoever writes to it gets an error  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[-1:] == ["-h"]:  # with a value it is LIBSVM's shrinking
         given[-1] = "--help"
+    with terminated_like_ctrl_c():
+        return _run(given)
+
+
+@contextmanager
+def terminated_like_ctrl_c() -> Iterator[None]:
+    """Context in which SIGTERM acts as Ctrl-C does: containers send it ten seconds before they kill."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, lambda number, frame: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _run(given: list[str]) -> int:
     try:
         code = widemargin.main(given, prog_name="widemargin", standalone_mode=False)
+        if sys.stdout.writable():
+            sys.stdout.flush()  # an error now is ours, one at the end of the process is a traceback
         return code if isinstance(code, int) else FINE
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
@@ -61,14 +92,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(f"{message}. `{command} --help` shows what is possible.", given, UNUSABLE)
     except (click.Abort, KeyboardInterrupt):
         return _complain("interrupted; nothing was saved.", given, INTERRUPTED)
-    except BrokenPipeError:  # the pipe was closed by its reader
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINE
+    except (BrokenPipeError, SystemExit):  # click and rich turn the first into the second
+        _drop_output()
+        return READER_GONE
     except Exception as error:
         if "--debug" in given:
             traceback.print_exc()
         message = str(error) or type(error).__name__
-        if isinstance(error, ValueError | OSError | MemoryError | ImportError):
+        if isinstance(error, OSError) and error.filename is None:  # files have names
+            _drop_output()
+            return _complain(f"standard output cannot be written: {error.strerror or error}.", given, UNUSABLE)
+        if isinstance(error, ValueError | OSError | MemoryError | ImportError | ModelError):
             return _complain(message, given, UNUSABLE)
         message = f"{type(error).__name__}: {message}. This should not happen; --debug shows where it did."
         return _complain(message, given, BUG)
@@ -76,7 +110,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _complain(message: str, given: Sequence[str], code: int) -> int:
     """Write one sentence to the error stream; with --json also an object to standard output."""
-    print(f"widemargin: {message}", file=sys.stderr)
+    with suppress(OSError):
+        print(f"widemargin: {printable(message, LAYOUT)}", file=sys.stderr)
     if "--json" in given:
-        print(json.dumps({"error": message, "exit_code": code}))
+        with suppress(OSError):
+            print(json.dumps({"error": message, "exit_code": code}), flush=True)
     return code
+
+
+def _drop_output() -> None:
+    """Send what is left for standard output nowhere, so that the end of the process does not fail at it again."""
+    with suppress(OSError, ValueError):  # streams that are no files, in tests and notebooks
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

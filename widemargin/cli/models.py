@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import is_classifier, is_outlier_detector
 
 from widemargin.cli.data import Data, labels_as_written, read_like, targets_for
 from widemargin.cli.screen import Screen
@@ -82,7 +83,7 @@ def agreement(model: Any, answers: Any, y: Any) -> dict[str, Any]:
     """Return how well the answers agree with the labels: accuracy, or the error of a regression."""
     if y is None:
         return {}
-    if hasattr(model, "classes_") or hasattr(model, "offset_"):
+    if is_classifier(model) or is_outlier_detector(model):
         given = labels_as_written(y)
         if (given.dtype.kind == "U") != (answers.dtype.kind == "U"):
             return {}

@@ -16,6 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from widemargin.cli.command import option, together
+from widemargin.cli.paths import FILE
 from widemargin.estimators.registry import LIBSVM_TYPES
 
 MACHINES = {name.lower().removesuffix("svm"): name for name in LIBSVM_TYPES}  # svc, nusvc, oneclass, svr, nusvr
@@ -107,7 +108,6 @@ class LogRange(click.ParamType):
 Whole = partial(Number, whole=True)
 POSITIVE, FROM_ZERO, ANY_NUMBER = Number(0.0, above=True), Number(0.0), Number()
 SWITCH: dict[str, Any] = {"type": bool, "metavar": "[0|1]"}  # LIBSVM's no and yes
-FILE = click.Path()  # files are checked by their readers; the type is for shell completion
 MACHINE_WORDS, KERNEL_WORDS = Named(tuple(MACHINES)), Named(KERNELS, MORE_KERNELS + STRING_KERNELS)
 
 
@@ -129,7 +129,8 @@ machine_options = together(
              help="How errors of svc and svr count.  [linear]"),
     _machine("-w", "--weight", nargs=2, multiple=True, metavar="LABEL W",
              help="C of a class becomes W * C; -w1 5 works too; repeat for more classes."),
-    _machine("-b", "--probability", **SWITCH, default="0", help="1: also probabilities of classes.  [0]"),
+    _machine("-b", "--probability", **SWITCH, default="0",
+             help="1: also probabilities of classes; of svr and nusvr the scale of errors.  [0]"),
     _kernel("-t", "--kernel", type=KERNEL_WORDS, default="rbf", metavar="K", help=f"{KERNEL_WORDS.listed()}.  [rbf]"),
     _kernel("-g", "--gamma", type=Number(0.0, words=("auto", "scale")), default="auto", metavar="G",
             help="A number, auto = 1/features, or scale = 1/(features * variance).  [auto]"),

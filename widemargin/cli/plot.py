@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
 from widemargin.cli.command import FINE, new_command, option
-from widemargin.cli.options import FILE, Whole, model_and_data
+from widemargin.cli.options import Whole, model_and_data
+from widemargin.cli.paths import OUTPUT
 from widemargin.cli.screen import Screen
-from widemargin.storage.atomic import check_writable
+from widemargin.storage.atomic import replacing
 
 KINDS = ("auto", "boundary", "tube", "kkt", "kernel", "scaling")
 
 
 @new_command("plot")
-@option("-o", "--output", type=FILE, default="plot.png", metavar="PICTURE",
+@option("-o", "--output", type=OUTPUT, default="plot.png", metavar="PICTURE",
         help="File to write; .png, .pdf, .svg.  [plot.png]")  # fmt: skip
 @option(
     "--kind", type=click.Choice(KINDS), default="auto", help="Which picture.  [tube for regressions, else boundary]"
@@ -35,7 +37,6 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     """
     from widemargin.cli.models import open_with_data
 
-    check_writable(options.output)
     try:
         import matplotlib
     except ImportError:
@@ -45,7 +46,9 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
 
     model, data, y = open_with_data(options, screen)
     figure: Any = plot(model, data.X, y, kind=options.kind).figure
-    figure.savefig(options.output, dpi=options.dpi, bbox_inches="tight")
+    with replacing(Path(options.output)) as stream:
+        kind = Path(options.output).suffix.lstrip(".") or "png"
+        figure.savefig(stream, format=kind, dpi=options.dpi, bbox_inches="tight")
     screen.say(f"{options.output} written")
     screen.finish(command="plot", model=options.model, data=options.data, output=options.output)
     return FINE

@@ -9,8 +9,10 @@ from typing import Any
 import click
 
 from widemargin.cli.command import FINE, new_command, option
-from widemargin.cli.options import FILE, SWITCH, format_options
+from widemargin.cli.options import SWITCH, format_options
+from widemargin.cli.paths import FILE, OUTPUT
 from widemargin.cli.screen import Screen, open_output
+from widemargin.monitor.printable import printable
 
 ROWS_PER_BLOCK = 16_384  # samples per block: large enough for full speed
 
@@ -18,9 +20,15 @@ ROWS_PER_BLOCK = 16_384  # samples per block: large enough for full speed
 @new_command("predict")
 @click.argument("data", type=FILE)
 @click.argument("model", type=FILE)
-@click.argument("answers", type=FILE, metavar="[OUTPUT]", required=False)
-@option("-o", "--output", type=FILE, metavar="OUT", help="File for the answers.  [standard output]")
-@option("-b", "--probability", **SWITCH, default="0", help="1: probabilities of the classes behind each answer.  [0]")
+@click.argument("answers", type=OUTPUT, metavar="[OUTPUT]", required=False)
+@option("-o", "--output", type=OUTPUT, metavar="OUT", help="File for the answers.  [standard output]")
+@option(
+    "-b",
+    "--probability",
+    **SWITCH,
+    default="0",
+    help="1: probabilities behind each answer; the scale of errors of a regression.  [0]",
+)
 @option("--decision", is_flag=True, help="Decision values behind each answer.")
 @format_options
 def command(options: SimpleNamespace, screen: Screen) -> int:
@@ -80,16 +88,38 @@ def in_blocks(function: Callable[[Any], Any], X: Any, screen: Screen) -> Any:
 def _more(model: Any, X: Any, options: SimpleNamespace, screen: Screen) -> tuple[str | None, Any]:
     """Heading and columns behind the answers: probabilities as svm-predict writes them, decision values."""
     if options.probability:
-        if not hasattr(model, "predict_proba"):
-            raise ValueError(f"{options.model} gives no probabilities: train it with -b 1.")
-        heading = " ".join(["labels", *map(_word, model.classes_)])
-        return heading, in_blocks(model.predict_proba, X, screen)
+        return _probabilities(model, X, options, screen)
     if options.decision:
         if not hasattr(model, "decision_function"):
             raise ValueError("A regression has no decision values beside its answers: leave --decision out.")
         values = in_blocks(model.decision_function, X, screen)
         return None, values.reshape(len(values), -1)
     return None, None
+
+
+def _probabilities(model: Any, X: Any, options: SimpleNamespace, screen: Screen) -> tuple[str | None, Any]:
+    """Heading and columns of -b 1 as svm-predict writes them.
+
+    A classifier: probabilities of the classes in the model's order of labels, which is sorted unless LIBSVM trained it.
+    A one-class SVM: the probability of a normal sample, and of an outlier. A regression: its answers alone; the scale
+    of their errors is a note.
+    """
+    import numpy as np
+
+    if hasattr(model, "predict_proba"):
+        order = getattr(model, "tie_order_", np.arange(len(model.classes_)))
+        heading = " ".join(["labels", *map(_word, model.classes_[order])])
+        return heading, in_blocks(model.predict_proba, X, screen)[:, order]
+    if hasattr(model, "inlier_probability"):
+        normal = in_blocks(model.inlier_probability, X, screen)
+        return "label normal outlier", np.column_stack([normal, 1.0 - normal])
+    if len(getattr(model, "probA_", ())) == 1:
+        screen.note(
+            "Prob. model for test data: target value = predicted value + z, "
+            f"z: Laplace distribution e^(-|z|/sigma)/(2sigma), sigma = {model.probA_[0]:g}"
+        )
+        return None, None
+    raise ValueError(f"{options.model} gives no probabilities: train it with -b 1, as an svc, nusvc, svr or nusvr.")
 
 
 def _lines(answers: Any, heading: str | None, columns: Any) -> str:
@@ -101,5 +131,6 @@ def _lines(answers: Any, heading: str | None, columns: Any) -> str:
 
 
 def _word(value: Any) -> str:
-    """A label as it was written, a number in full."""
-    return f"{value:.17g}" if getattr(value, "dtype", None) is not None and value.dtype.kind == "f" else str(value)
+    """A label as it was written, on one line and without control characters; a number in full."""
+    is_real = getattr(value, "dtype", None) is not None and value.dtype.kind == "f"
+    return f"{value:.17g}" if is_real else printable(str(value))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from widemargin.cli.command import FINE, new_command, option
-from widemargin.cli.options import FILE, model_and_data
+from widemargin.cli.options import model_and_data
+from widemargin.cli.paths import OUTPUT
 from widemargin.cli.screen import Screen
-from widemargin.storage.atomic import check_writable
 
 
 @new_command("report")
-@option("-o", "--output", type=FILE, default="report.html", metavar="HTML", help="File to write.  [report.html]")
+@option("-o", "--output", type=OUTPUT, default="report.html", metavar="HTML", help="File to write.  [report.html]")
 @model_and_data
 def command(options: SimpleNamespace, screen: Screen) -> int:
     """Write one HTML page about a saved MODEL and how it does on DATA.
@@ -24,7 +24,6 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     from widemargin.cli.models import open_with_data
     from widemargin.report import write_report
 
-    check_writable(options.output)
     model, data, y = open_with_data(options, screen)
     write_report(model, data.X, y, options.output)
     screen.say(f"{options.output} written")

@@ -6,6 +6,7 @@ to the error stream, where it does not mix with them. With --json there is nothi
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import math
@@ -14,16 +15,19 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from widemargin.monitor.printable import printable
 from widemargin.monitor.progress import SECONDS_PER_LINE
-from widemargin.storage.errors import FileError
+from widemargin.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from widemargin.certificate import Certificate
 
+LAYOUT = "\n\t"  # control characters that may be part of a message
 PATIENCE = 1.0  # seconds after which unfinished work shows its progress
 
 
@@ -47,7 +51,7 @@ class Screen:
     def say(self, words: str, style: str | None = None) -> None:
         """Write a line for people; with --json nothing."""
         if not self.as_json:
-            self.console.print(words, style=style, markup=False)
+            self.console.print(printable(words, LAYOUT), style=style, markup=False)
 
     def note(self, words: str) -> None:
         """Report something that does not end the command; in JSON it is under "notes"."""
@@ -56,7 +60,10 @@ class Screen:
 
     def show(self, table: Table | str) -> None:
         """Write a result for people to standard output."""
-        self.results.print(table, soft_wrap=isinstance(table, str), markup=False)
+        if isinstance(table, str):
+            self.results.print(printable(table, LAYOUT), soft_wrap=True, markup=False)
+        else:
+            self.results.print(table)
 
     def finish(self, **facts: Any) -> None:
         """Write the JSON object."""
@@ -97,7 +104,7 @@ class Steps:
         self._bar = Progress(
             *Progress.get_default_columns(), TimeElapsedColumn(), console=screen.console, transient=True
         )
-        self._task = self._bar.add_task(label, total=total)
+        self._task = self._bar.add_task(_as_markup(label), total=total)
 
     def advance(self, amount: float = 1.0, label: str | None = None) -> None:
         """Report further progress, and the current item."""
@@ -110,13 +117,13 @@ class Steps:
         if self.screen.quiet or elapsed < PATIENCE:
             return
         if self.screen.draws:
-            self._bar.update(self._task, completed=done, description=self.label)
+            self._bar.update(self._task, completed=done, description=_as_markup(self.label))
             self._bar.start()
         elif elapsed >= self.next_line:
             self.next_line = elapsed + SECONDS_PER_LINE
             rest = f", about {elapsed * (self.total - done) / done:.0f} s left" if self.total and done else ""
             share = f"{done / self.total:4.0%}  {elapsed:.0f} s{rest}" if self.total else "..."
-            self.screen.console.print(f"{self.label} {share}", markup=False)
+            self.screen.console.print(printable(f"{self.label} {share}"), markup=False)
 
     def close(self) -> None:
         """Release the terminal."""
@@ -149,11 +156,10 @@ def open_output(path: str | None) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    try:
-        with open(str(path), "w", encoding="utf-8") as stream:
-            yield stream
-    except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from None
+    with replacing(Path(str(path))) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8")
+        yield text
+        text.detach()  # flushed, and not closed
 
 
 def plain(value: Any) -> Any:
@@ -218,6 +224,13 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
     ('1 class', '1,234 features')
     """
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def _as_markup(label: str) -> str:
+    """A label in rich's notation, in which square brackets of a file's name would be commands."""
+    from rich.markup import escape
+
+    return escape(printable(label))
 
 
 def _cut(line: str) -> tuple[str, str]:

@@ -8,24 +8,24 @@ from types import SimpleNamespace
 import click
 
 from widemargin.cli.command import FINE, NOT_CERTIFIED, new_command, option
-from widemargin.cli.options import FILE, Whole, data_options, machine_options
+from widemargin.cli.options import Whole, data_options, machine_options
+from widemargin.cli.paths import FILE, OUTPUT, check_paths
 from widemargin.cli.screen import Screen, certificate_facts, certificate_table
-from widemargin.storage.atomic import check_writable
 
 
 @new_command("train")
 @click.argument("data", type=FILE, metavar="FILE")
-@click.argument("model", type=FILE, metavar="[MODEL]", required=False)
-@option("-o", "--output", type=FILE, metavar="MODEL", help="Where to save.  [FILE's name + .model, here]")
-@option("--report", type=FILE, metavar="HTML", help="Write a page about the model, as `widemargin report` does.")
+@click.argument("model", type=OUTPUT, metavar="[MODEL]", required=False)
+@option("-o", "--output", type=OUTPUT, metavar="MODEL", help="Where to save.  [FILE's name + .model, here]")
+@option("--report", type=OUTPUT, metavar="HTML", help="Write a page about the model, as `widemargin report` does.")
 @option("-v", "--folds", type=Whole(2), metavar="N", help="Cross-validate in N parts instead of training.")
 @machine_options
 @data_options
 def command(options: SimpleNamespace, screen: Screen) -> int:
     """Train a model on FILE, certify it and save it as MODEL.
 
-    Letters, numbers and defaults are those of LIBSVM's svm-train. Ctrl-C keeps the best model so far: it is certified
-    and saved like any other.
+    Letters, numbers and defaults are those of LIBSVM's svm-train. Ctrl-C and SIGTERM keep the best model so far: it
+    is certified and saved like any other.
 
     Examples
     --------
@@ -49,17 +49,17 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     if options.folds is not None:
         from widemargin.cli.cv import cross_validate
 
-        return cross_validate(options, screen)
+        return cross_validate(options, screen, as_libsvm=True)
     from widemargin.cli.advice import looks_like_regression, remarks
+    from widemargin.cli.cv import scale_of_errors
     from widemargin.cli.data import described, read_training
     from widemargin.cli.machines import fit, is_classifier, prepared_machine
     from widemargin.io.model_file import save
     from widemargin.io.raw_bytes import shown_name
 
     output = options.output or options.model or default_output(options.data)
-    check_writable(output)  # check before a long fit that its result can be saved
+    check_paths([options.data], [output, options.report])  # the default is none of the options
     if options.report:
-        check_writable(options.report)
         from widemargin.report import write_report
     data = read_training(options, screen)
     model, y = prepared_machine(options, data, verbose=0 if screen.quiet else 2, on_interrupt="keep")
@@ -69,6 +69,8 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     seconds, notes = fit(model, data.X, y)
     model.set_params(verbose=False, on_interrupt="auto")  # set for this fit only
     model.preparation_ = data.preparation
+    if options.probability and options.machine in ("svr", "nusvr"):
+        model.probA_ = scale_of_errors(model, data.X, y)
     save(model, output)
     if not screen.as_json:
         screen.console.print(certificate_table(model.certificate_))

@@ -33,6 +33,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     """
     import widemargin
     from widemargin.cli.models import find_support, kind_of_model, open_model, open_with_data, take_rows_for_vectors
+    from widemargin.inspection.pipelines import unwrap
 
     model, data, y = open_with_data(options, screen)
     if kind_of_model(options.model) == "libsvm":
@@ -41,12 +42,15 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         _set_what_libsvm_leaves_out(model, options, screen)
     elif any(getattr(options, name) is not None for name in ("C", "nu", "epsilon")):
         raise ValueError(f"{options.model} says what it was trained with: -c, -n and -p are for models of LIBSVM.")
-    if len(data) != model.shape_fit_[0]:
+    machine, before = unwrap(model)
+    n_trained = getattr(machine, "shape_fit_", (len(data),))[0]  # other estimators are refused by verify
+    if len(data) != n_trained:
         raise FileError(
-            f"{options.model} was trained on {model.shape_fit_[0]:,} samples, but {options.data} has {len(data):,}: "
+            f"{options.model} was trained on {n_trained:,} samples, but {options.data} has {len(data):,}: "
             "give the file it was trained on."
         )
-    take_rows_for_vectors(model, data.X)
+    if before is None and hasattr(machine, "support_"):
+        take_rows_for_vectors(machine, data.X)
     with screen.waiting("computing the certificate"):
         certificate = widemargin.verify(model, data.X, y, tol=options.tol)
     screen.show(certificate_table(certificate))

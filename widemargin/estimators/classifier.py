@@ -234,7 +234,8 @@ class KernelClassifier(ReadsLabels, KernelMachine):
     def predict_proba(self, X: Any) -> Vector:
         """Probability of each class, by Platt's sigmoid on cross-validated decision values.
 
-        The largest probability is that of the class that `predict` returns. Sample and class weights count as
+        The largest probability is that of the class that `predict` returns: where the sigmoids of `probA_` and `probB_`
+        say otherwise, that class and the most probable one share their sum equally. Sample and class weights count as
         repetitions in the sigmoids too: with class_weight="balanced" these are probabilities for equally frequent
         classes.
 

@@ -42,6 +42,7 @@ from widemargin.problems.classification import box_of, fill_up, largest_nu
 from widemargin.problems.fixed_bias import tau_of, without_bias
 from widemargin.problems.warm_start import SAME
 from widemargin.solvers import solver_named
+from widemargin.storage.errors import ModelError
 from widemargin.training.indefinite import block_of, is_indefinite, sampled
 
 
@@ -94,9 +95,9 @@ def _machine_of(model: Any) -> str:
     for kind in type(model).__mro__:
         if kind.__name__ in LIBSVM_TYPES:
             return kind.__name__
-    raise TypeError(
-        f"verify knows the machines {', '.join(LIBSVM_TYPES)} of widemargin and scikit-learn; got "
-        f"{type(model).__name__}."
+    raise ModelError(
+        f"verify recomputes the certificates of {', '.join(LIBSVM_TYPES)} of widemargin and scikit-learn; got "
+        f"{type(model).__name__}, whose certificate_, if it has one, was computed by fit."
     )
 
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from widemargin.io.libsvm_model import read_libsvm_model, write_libsvm_model
     from widemargin.io.libsvm_text import read_libsvm, write_libsvm
     from widemargin.io.model_file import load, save
+    from widemargin.io.onnx_converter import register_with_skl2onnx
     from widemargin.io.onnx_export import to_onnx
     from widemargin.io.preparation import Preparation
     from widemargin.io.sequences import read_fasta, read_strings
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FileError", "Preparation", "Table", "from_sklearn", "load", "read_arrays", "read_fasta", "read_libsvm",
-    "read_libsvm_model", "read_strings", "read_table", "save", "to_onnx", "to_sklearn", "write_libsvm",
-    "write_libsvm_model",
+    "read_libsvm_model", "read_strings", "read_table", "register_with_skl2onnx", "save", "to_onnx", "to_sklearn",
+    "write_libsvm", "write_libsvm_model",
 ]  # fmt: skip
 
 _HOMES = {
@@ -33,6 +34,7 @@ _HOMES = {
     "read_libsvm_model": "libsvm_model",
     "read_strings": "sequences",
     "read_table": "tables",
+    "register_with_skl2onnx": "onnx_converter",
     "save": "model_file",
     "to_onnx": "onnx_export",
     "to_sklearn": "sklearn_models",

@@ -5,8 +5,9 @@
     order of classes    LIBSVM   as they came in the training data    ours     ascending
 
 Reading sorts the classes (`reorder`); where they were in another order, `tie_order_` keeps it, because a tie of
-votes goes to the first label in LIBSVM's order. What a file does not hold is set so that it agrees with the rest: the
-model looks as if it had been trained on its support vectors alone, and C is the largest coefficient.
+votes goes to the first label in LIBSVM's order, and svm-predict writes probabilities in that order. What a file does
+not hold is set so that it agrees with the rest: the model looks as if it had been trained on its support vectors alone,
+and C is the largest coefficient.
 """
 
 from __future__ import annotations
@@ -197,7 +198,7 @@ def _set_classes(model: Any, text: LibsvmModel) -> None:
     model._probA, model._probB = text.numbers("probA"), text.numbers("probB")
     if len(order) == 2:
         text.coefficients, text.head["rho"] = -text.coefficients, -text.head["rho"]
-    elif not np.array_equal(order, np.arange(len(order))):
+    if not np.array_equal(order, np.arange(len(order))):
         model.tie_order_ = np.argsort(order)
 
 

@@ -47,12 +47,13 @@ def save(model: Any, path: str | os.PathLike) -> None:
         Of a pipeline all steps are kept: scalers, encoders, imputers, PCA, column transformers (`transformers.py` lists
         them). Of a search only its best estimator is.
     path : path of the file; an existing file is replaced as a whole or not at all
+        Links are followed, permissions stay, pipes and devices are written to (`storage/atomic.py`).
 
     Raises
     ------
     FileError
         The file cannot be written, or the model holds something no safe file can (a function of your own as kernel
-        or transformer).
+        or transformer, dates as labels).
 
     Examples
     --------

@@ -33,6 +33,7 @@ from widemargin.io.onnx_steps import ML_DOMAIN, ML_OPSET, add_steps
 from widemargin.kernels import Linear, Precomputed
 from widemargin.models.expansion import sum_by_problem
 from widemargin.storage.atomic import replacing
+from widemargin.storage.errors import ModelError
 
 OPSET = 15  # old enough for runtimes of 2021, new enough for every operator used
 
@@ -42,7 +43,7 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
 
     Parameters
     ----------
-    model : fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC or LinearSVR of widemargin
+    model : fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC, LinearSVR or KernelPerceptron of widemargin
         With a kernel of vectors. A pipeline or search around one is exported with all its steps, as far as skl2onnx
         knows them.
         A preparation of the data (`preparation_`) is not part of the graph: give it prepared features. Laplacian and
@@ -82,17 +83,22 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
         before = None
     ours = isinstance(model, KernelMachine) or type(model).__module__.startswith("widemargin.")
     if not ours or not (hasattr(model, "_expansion") or hasattr(model, "coef_")):
-        raise TypeError(
-            "ONNX export knows SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC and LinearSVR of widemargin; got "
-            f"{type(model)}."
+        raise ModelError(
+            "ONNX export knows SVC, NuSVC, SVR, NuSVR, OneClassSVM, LinearSVC, LinearSVR and KernelPerceptron of "
+            f"widemargin; got {type(model).__name__}."
+        )
+    if getattr(model, "variant", None) == "voted":
+        raise ModelError(
+            "A voted perceptron is not one decision function, so ONNX export has no formula for it: fit "
+            "one with variant='averaged'."
         )
     graph, opsets = Graph(onnx), [onnx.helper.make_opsetid("", OPSET)]
     if before is None:
-        _add_answers(graph, model, _values(model, Tensor(graph, "X")))
+        add_answers(graph, model, values_of(model, Tensor(graph, "X")))
         inputs = [onnx.helper.make_tensor_value_info("X", onnx.TensorProto.DOUBLE, ["n", int(model.n_features_in_)])]
     else:
         inputs, X = add_steps(graph, before, OPSET)
-        _add_answers(graph, model, _values(model, X))
+        add_answers(graph, model, values_of(model, X))
         opsets.append(onnx.helper.make_opsetid(ML_DOMAIN, ML_OPSET))
     exported = onnx.helper.make_model(
         onnx.helper.make_graph(graph.nodes, type(model).__name__, inputs, graph.outputs, graph.constants),
@@ -111,7 +117,7 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
 # ---- decision values of all two-class models -----------------------------------------------------------------------
 
 
-def _values(model: Any, X: Tensor) -> Tensor:
+def values_of(model: Any, X: Tensor) -> Tensor:
     """Values of all models, shape (n, n_machines)."""
     if not hasattr(model, "_expansion"):  # a linear model: weights of the features, and no support vectors
         weights = model.coef_.toarray() if sp.issparse(model.coef_) else np.atleast_2d(model.coef_)
@@ -136,7 +142,7 @@ def _values(model: Any, X: Tensor) -> Tensor:
 # ---- answers ---------------------------------------------------------------------------------------------------------
 
 
-def _add_answers(graph: Graph, model: Any, values: Tensor) -> None:
+def add_answers(graph: Graph, model: Any, values: Tensor) -> None:
     """Add the outputs of the model."""
     if is_regressor(model):
         graph.add_output("prediction", _column(values))
@@ -157,7 +163,7 @@ def _add_class(graph: Graph, model: Any, values: Tensor) -> None:
         decision, columns = _column(values), 0
         at_zero = "GreaterOrEqual" if hasattr(model, "_expansion") else "Greater"  # as the estimators answer there
         number = _truth(at_zero, decision, np.int64)
-    elif model.multi_class != "ovo":
+    elif getattr(model, "multi_class", "ovr") != "ovo":  # a perceptron has one model per class
         decision, columns = values, n_classes
         number = _largest(values)
     else:

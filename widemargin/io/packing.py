@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from widemargin.io.kernel_text import kernel_from_text
 from widemargin.io.transformers import is_transformer, restored, state_of
 from widemargin.monitor.status import Status
+from widemargin.storage.archive import PLAIN_KINDS
 from widemargin.storage.errors import FileError
 
 #: Dataclasses that a file can hold, each with the module it is imported from; one line adds one (CONTRIBUTING.md).
@@ -155,9 +156,14 @@ def _free_name(name: str, arrays: Arrays) -> str:
 
 
 def _plain_array(name: str, value: NDArray) -> NDArray:
-    """Labels and feature names may come as objects: kept where they are all strings."""
-    if not value.dtype.hasobject:
+    """Labels and feature names may come as objects: kept where they are all strings. Dates are not read back."""
+    if value.dtype.kind in PLAIN_KINDS:
         return value
+    if not value.dtype.hasobject:
+        raise FileError(
+            f"{name} of the model holds values of type {value.dtype}, which no safe file can hold: use numbers or "
+            "strings, or pickle the model."
+        )
     if all(isinstance(item, str) for item in value.ravel()):
         return value.astype(np.str_)
     raise FileError(

@@ -17,6 +17,7 @@ import widemargin.estimators
 from widemargin._sklearn import safe_indexing
 from widemargin.estimators.registry import LIBSVM_TYPES, SKLEARN_COUNTERPARTS
 from widemargin.kernels import Gaussian, Linear, Polynomial, Precomputed, Sigmoid
+from widemargin.storage.errors import ModelError
 
 NAMES: dict[type, str] = {
     Linear: "linear", Polynomial: "poly", Gaussian: "rbf", Sigmoid: "sigmoid", Precomputed: "precomputed",
@@ -156,7 +157,7 @@ def _name_of(model: Any, library: str, module: Any) -> str:
     """Return the class of the library that a model is an instance of, or derived from."""
     name = next((name for name in SKLEARN_COUNTERPARTS if isinstance(model, getattr(module, name))), None)
     if name is None:
-        raise TypeError(f"Expected a fitted {', '.join(SKLEARN_COUNTERPARTS)} of {library}; got {type(model)}.")
+        raise ModelError(f"Expected a fitted {', '.join(SKLEARN_COUNTERPARTS)} of {library}; got {type(model)}.")
     return name
 
 

@@ -107,6 +107,8 @@ def read_table(
     *,
     header: bool = True,
     texts: Collection[str] = (),
+    ignored: Collection[str] = (),
+    used: Collection[str] | None = None,
     report: Report | None = None,
 ) -> Table:
     """Read a table.
@@ -120,6 +122,8 @@ def read_table(
     header : bool, default True
         Whether the first line of a CSV or TSV file names the columns; otherwise they are called "1", "2", ...
     texts : names of columns of a CSV or TSV file that stay texts even where all cells are numbers
+    ignored, used : names of columns of a Parquet or Arrow file
+        Columns that are ignored, and all others than those used, may be of any type; they are read as empty.
     report : callable or None, default None
         Called with the share of the file that has been read.
 
@@ -146,7 +150,11 @@ def read_table(
     data = read_bytes(path, report)
     if kind in ("parquet", "pq", "arrow", "feather"):
         columns = _read_arrow(data, "parquet" if kind in ("parquet", "pq") else "arrow", name)
-        table = Table(name, {label: _from_arrow(column, label, name) for label, column in columns})
+        table = Table(name, {label: np.full(len(column), None) for label, column in columns})
+        dropped = {table.resolve(label) for label in ignored if label in table.columns or label.lstrip("-").isdigit()}
+        for label, column in columns:
+            if label not in dropped and (used is None or label in used):
+                table.columns[label] = _from_arrow(column, label, name)
     else:
         table = _read_csv(data, "\t" if kind == "tsv" else None, name, header, texts)
     if not len(table):

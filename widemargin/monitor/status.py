@@ -50,6 +50,10 @@ class Status(Enum):
         "goes on to the tolerance."
     )
 
+    def __reduce__(self) -> tuple[type[Status], tuple[str]]:
+        """A call that gives this member: skops asks for it, where pickle asks Enum's own __reduce_ex__."""
+        return Status, (self.value,)
+
     @property
     def converged(self) -> bool:
         return self is Status.OPTIMAL

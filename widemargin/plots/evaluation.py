@@ -52,7 +52,7 @@ def evaluate_on(model: Any, plane: Plane, points: Matrix, X: Any, two_sides: boo
 def support_on(plane: Plane, machine: Any, before: Any, samples: Matrix, given: Any) -> tuple[Matrix, Flags]:
     """Return the support vectors on the plane, and which are at their bound; none if the model has no coordinates."""
     nowhere = np.empty((0, 2)), np.empty(0, bool)
-    if not hasattr(machine, "support_vectors_") or len(machine.support_) == 0:
+    if not hasattr(machine, "support_vectors_") or len(getattr(machine, "support_", ())) == 0:
         return nowhere
     if before is None:
         vectors = dense(machine.support_vectors_)

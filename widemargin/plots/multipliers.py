@@ -160,7 +160,7 @@ def _box(machine: Any, weight: Vector) -> tuple[Vector, Vector]:
     """Bound of each multiplier, and 1 / C_i under a squared loss."""
     given = parameters(machine)
     own = given.get("C", 1.0) * weight
-    if given.get("loss", "").startswith("squared"):
+    if given.get("loss", "").startswith("squared") or not hasattr(machine, "n_support_"):  # no bounds (LSSVC)
         return np.full(len(weight), np.inf), 1.0 / own
     return own, np.zeros(len(weight))
 
@@ -191,7 +191,7 @@ def bounded_support(machine: Any) -> Flags:
     Of several classes a vector counts as bounded when none of its multipliers is strictly between zero and its bound.
     """
     alpha, given = np.abs(coefficients_of(machine)), parameters(machine)
-    if given.get("loss", "").startswith("squared"):
+    if given.get("loss", "").startswith("squared") or not hasattr(machine, "n_support_"):  # no bounds (LSSVC)
         return np.zeros(alpha.shape[1], bool)
     bound, is_classifier = np.full(alpha.shape[1], given.get("C", 1.0)), kind_of(machine) == "classifier"
     if is_classifier and "nu" in given:  # bounded multipliers share the largest value of their row

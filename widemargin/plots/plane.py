@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.linalg.arrays import Matrix, Vector
-from widemargin.plots.reading import column_of, dense_features, feature_names, section_note
+from widemargin.plots.reading import column_of, dense_features, feature_names, literal, section_note
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ def choose_plane(X: Any, features: Sequence[int | str] | str | None = None, at: 
     directions = np.zeros((2, samples.shape[1]))
     directions[[0, 1], pair] = 1.0
     note = section_note(samples.shape[1] - 2, "the medians" if at is None else "the given values")
-    return Plane(origin, directions, directions.T.copy(), (names[pair[0]], names[pair[1]]), note)
+    return Plane(origin, directions, directions.T.copy(), (literal(names[pair[0]]), literal(names[pair[1]])), note)
 
 
 def _pair(features: Sequence[int | str] | str, names: list[str]) -> list[int]:

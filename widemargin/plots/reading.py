@@ -11,6 +11,7 @@ from sklearn.base import is_classifier, is_regressor
 
 from widemargin.inspection.pipelines import names_after, unwrap
 from widemargin.linalg.arrays import Matrix, Vector
+from widemargin.monitor.printable import printable
 
 DENSE_ENTRIES = 100_000_000  # entries of X that are held densely: 800 MB, more than a picture can show
 
@@ -107,7 +108,12 @@ def kind_of(model: Any) -> str:
 
 def class_name(value: Any) -> str:
     """A class as people write it: 1 rather than 1.0."""
-    return f"{value:g}" if isinstance(value, (float, np.floating)) else str(value)
+    return f"{value:g}" if isinstance(value, (float, np.floating)) else literal(str(value))
+
+
+def literal(text: str) -> str:
+    """A text that matplotlib draws as it is: dollars would begin a formula, and control characters have no glyph."""
+    return printable(text).replace("$", r"\$")
 
 
 def class_numbers(classes: NDArray, y: Any, n_samples: int) -> NDArray[np.int64]:

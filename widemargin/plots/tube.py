@@ -29,6 +29,7 @@ from widemargin.plots.reading import (
     drawable,
     feature_names,
     kind_of,
+    literal,
     section_note,
     with_room,
 )
@@ -112,7 +113,7 @@ class TubeDisplay(Display):
         lifted = np.repeat(np.median(samples, axis=0)[None], ALONG, axis=0)
         lifted[:, number] = along
         curve = np.asarray(model.predict(as_fitted(model, lifted, X))).ravel()
-        labels, note = (names[number], "target y"), section_note(len(names) - 1)
+        labels, note = (literal(names[number]), "target y"), section_note(len(names) - 1)
         return cls(along, curve, epsilon, samples[:, number], target, labels, note, support, bounded)
 
     def plot(self, ax: Axes | None = None, *, legend: bool = True) -> TubeDisplay:

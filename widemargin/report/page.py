@@ -104,6 +104,8 @@ def write_report(
         certificate=certificate,
         bounds_optimum=isinstance(certificate, Certificate),
         source=source,
+        as_stated=source == AS_STATED,
+        stated=getattr(model, "certificate_", certificate),
         diagnosis=getattr(model, "diagnosis_", ""),
         quality=quality,
         hardest=hardest(subject, quality, n_hardest),
@@ -117,6 +119,9 @@ def write_report(
     with replacing(Path(path)) as stream:
         stream.write(page.encode())
     return Path(path)
+
+
+AS_STATED = "as stated in the file"
 
 
 @cache
@@ -136,12 +141,16 @@ def _template() -> Template:
 
 
 def _certificate(subject: Subject) -> tuple[Any, str]:
-    """The model's certificate, or one computed now from the training data, and where it comes from."""
-    if hasattr(subject.model, "certificate_"):
-        return subject.model.certificate_, "computed at the end of training"
+    """The certificate and where it comes from: a fit in this process, or a file, which may state anything.
+
+    That of a file is computed anew where the training data are there. None if there is no certificate.
+    """
+    stated = getattr(subject.model, "certificate_", None)
+    if stated is not None and not subject.is_from_file:
+        return stated, "computed at the end of training"
     if subject.is_training_data:
         try:
             return replace(verify(subject.model, subject.X, subject.y), status=None), "computed for this report"
         except (TypeError, ValueError):
             pass
-    return None, ""
+    return stated, AS_STATED if stated is not None else ""

@@ -60,6 +60,11 @@ class Subject:
         return num_samples(self.X)
 
     @property
+    def is_from_file(self) -> bool:
+        """Whether the model was loaded from a file: `load` sets `preparation_`, None where there is none."""
+        return hasattr(self.model, "preparation_")
+
+    @property
     def n_training(self) -> int | None:
         """Number of training samples; None if it is not known, as of models from LIBSVM's files, which hold no others
         than support vectors.

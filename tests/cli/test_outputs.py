@@ -1,0 +1,97 @@
+"""Where results go: never over an input, links followed, permissions kept, pipes written to."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from widemargin.cli.main import main
+from widemargin.io import load, save
+
+DATA = "+1 1:1 2:0.5\n-1 1:-1 2:0.25\n+1 1:2\n-1 1:-2 2:1\n"
+
+
+@pytest.fixture
+def files(folder):
+    """Data d, its model m."""
+    Path("d").write_text(DATA)
+    assert main(["train", "d", "-q", "-o", "m"]) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "train d -o d",
+        "train d d",
+        "train d -o ./d",
+        "train d -o link",
+        "train d -o hard",
+        "train d --report d",
+        "train d -o x --report x",
+        "train d --report d.model",
+        "predict d m d",
+        "predict d m m",
+        "predict d m -o m",
+        "report m d -o m",
+        "report m d -o d",
+        "plot m d -o m",
+        "plot m d -o d",
+        "scale d -o d",
+        "scale d -s d",
+        "scale d -s x -o x",
+        "scale d -r ranges -o ranges",
+        "convert m m --to libsvm",
+        "convert m link_to_m --to libsvm",
+    ],
+)
+def test_no_result_is_written_over_an_input_or_another_result(files, capsys, command):
+    os.symlink("d", "link")
+    os.symlink("m", "link_to_m")
+    os.link("d", "hard")
+    Path("ranges").write_text("x\n-1 1\n1 -2 2\n2 0 1\n")
+    before = {path.name: path.read_bytes() for path in files.iterdir()}
+    assert main(command.split()) == 2
+    assert "choose another name" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in files.iterdir()} == before
+
+
+@pytest.mark.parametrize("command", ["train d -o", "predict d m", "scale d -o", "convert m --to libsvm"])
+def test_links_are_followed_and_permissions_stay(files, command):
+    Path("old").write_text("old")
+    Path("old").chmod(0o600)
+    os.symlink("old", "out")
+    assert main([*command.split(), "out", "-q"]) == 0
+    assert Path("out").is_symlink()
+    assert Path("old").read_bytes() != b"old"
+    assert stat.S_IMODE(Path("old").stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes there")
+@pytest.mark.parametrize("command", ["train d -o", "predict d m", "scale d -o", "report m d -o", "plot m d -o",
+                                     "convert m --to sklearn"])  # fmt: skip
+def test_pipes_are_written_to(files, command):
+    os.mkfifo("pipe")
+    read = []
+    reader = threading.Thread(target=lambda: read.append(Path("pipe").read_bytes()), daemon=True)
+    reader.start()
+    assert main([*command.split(), "pipe", "-q"]) == 0
+    reader.join(30.0)
+    assert len(read[0]) >= 10
+    assert stat.S_ISFIFO(os.stat("pipe").st_mode)
+
+
+def test_a_read_only_model_is_not_replaced(files, capsys):
+    Path("m").chmod(0o444)
+    before = Path("m").read_bytes()
+    assert main(["train", "d", "-o", "m", "-c", "10"]) == 2
+    assert "m cannot be written: it is read-only" in capsys.readouterr().err
+    assert Path("m").read_bytes() == before
+    save(load("m"), "copy")
+
+
+def test_standard_output_is_no_file(files, capsys):
+    assert main(["predict", "d", "m", "-", "-q"]) == 0
+    assert capsys.readouterr().out.split() == ["1", "-1", "1", "-1"]
