@@ -18,6 +18,7 @@ from widemargin.estimators.training_set import TrainingSet
 from widemargin.kernels import Precomputed
 from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.linalg.arrays import Vector
+from widemargin.linalg.sparse_structure import sound_sparse
 from widemargin.models.expansion import Expansion
 
 
@@ -54,7 +55,7 @@ def is_training_data(model: Any, X: Any) -> bool | None:
 
 def _are_support_vectors(model: Any, rows: Any, rounding: float = 0.0) -> bool | None:
     """Whether samples are the model's support vectors, up to a relative rounding; None if that cannot be said."""
-    vectors = model.support_vectors_
+    vectors = sound_sparse(model.support_vectors_)
     if is_precomputed(model.kernel) or num_samples(vectors) != num_samples(rows):
         return None
     if sp.issparse(rows) or sp.issparse(vectors):  # dense copies of text would not fit in memory
@@ -121,7 +122,7 @@ def _columns(machine: Any) -> NDArray[np.int64]:
 
 def checked_vectors(machine: Any) -> Any:
     """Return the support vectors, with their number of features checked unless the kernel is a user's function."""
-    vectors = machine.support_vectors_
+    vectors = sound_sparse(machine.support_vectors_)
     if takes_objects(machine.kernel):
         return vectors
     if not (sp.issparse(vectors) or isinstance(vectors, np.ndarray)) or vectors.dtype not in FLOATS:

@@ -34,6 +34,7 @@ from widemargin.kernels.errors import UNIT
 from widemargin.kernels.kernel import Samples
 from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.linalg.arrays import Vector
+from widemargin.linalg.sparse_structure import sound_sparse
 from widemargin.models.expansion import Expansion
 from widemargin.models.multiclass import read_out, two_class_problems
 from widemargin.problems import SignedDual
@@ -102,7 +103,7 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -
     """Return the model's kernel and its training samples of positive weight."""
     precomputed = is_precomputed(model.kernel)
     if not takes_objects(model.kernel):
-        X = check_array(X, accept_sparse=False if precomputed else "csr", dtype=(np.float64, np.float32))
+        X = check_array(sound_sparse(X), accept_sparse=False if precomputed else "csr", dtype=(np.float64, np.float32))
     n_samples = num_samples(X)
     if n_samples != model.shape_fit_[0]:
         raise ValueError(

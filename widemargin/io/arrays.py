@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix
 
 from widemargin.io.raw_bytes import Report, read_bytes, shown_name
 from widemargin.io.tables import place_of
+from widemargin.linalg.sparse_structure import sound_sparse
 from widemargin.storage.errors import FileError
 
 SAMPLES, TARGETS = ("X", "x", "data"), ("y", "Y", "target", "targets", "labels")  # usual names of the arrays
@@ -107,8 +108,7 @@ def _named(arrays: dict[str, NDArray], target: str | None, name: str) -> tuple[A
     if all(part in arrays for part in SPARSE_PARTS):
         try:
             matrix = csr_matrix(tuple(arrays[part] for part in SPARSE_PARTS[:3]), shape=tuple(arrays["shape"]))
-            matrix.check_format(full_check=True)
-            matrix.sum_duplicates()
+            sound_sparse(matrix).sum_duplicates()
         except (ValueError, TypeError) as refused:
             raise FileError(f"{name} is not a sparse matrix in CSR form ({refused}).") from None
         return matrix, y

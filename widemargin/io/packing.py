@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from widemargin.io.kernel_text import kernel_from_text
 from widemargin.io.transformers import is_transformer, restored, state_of
+from widemargin.linalg.sparse_structure import sound_sparse
 from widemargin.monitor.status import Status
 from widemargin.storage.errors import FileError
 
@@ -127,8 +128,7 @@ def _sparse(value: dict[str, Any], arrays: Mapping[str, NDArray]) -> Any:
     make = sp.csr_matrix if value["matrix"] else sp.csr_array
     rows, columns = value["shape"]
     matrix = make(tuple(arrays[f"{value['name']}.{part}"] for part in SPARSE_PARTS), shape=(rows, columns))
-    matrix.check_format(full_check=True)
-    return matrix
+    return sound_sparse(matrix)
 
 
 def _formula(name: str, kernel: Any) -> str:
