@@ -77,10 +77,9 @@ def coefficients_of(model: Any) -> Vector:
 def rebuild_expansion(machine: Any) -> Expansion:
     """Return the kernel expansion of a fitted model; raise ValueError if its attributes are inconsistent."""
     kernel = machine._kernel_of_fit()
-    coefficients = finite_matrix("dual_coef_", machine.dual_coef_)
-    n_support = coefficients.shape[1]
     vectors = _columns(machine) if isinstance(kernel, Precomputed) else checked_vectors(machine)
     count = num_samples(vectors)
+    n_support = np.shape(machine.dual_coef_)[-1]  # checked before a sparse matrix is written out
     if not len(machine.support_) == count == n_support:
         raise ValueError(
             f"there are {len(machine.support_)} numbers and {count} support vectors for {n_support} coefficients, "
@@ -93,13 +92,15 @@ def rebuild_expansion(machine: Any) -> Expansion:
     outputs = 1 if n_classes == 2 else n_classes
     rows, wanted = (n_classes - 1, n_classes * (n_classes - 1) // 2) if pairs else (outputs, outputs)
     intercept = finite_matrix("intercept_", np.atleast_2d(machine.intercept_))[0]
-    if coefficients.shape[0] != rows or len(intercept) != wanted:
+    n_rows = np.shape(machine.dual_coef_)[0]
+    if n_rows != rows or len(intercept) != wanted:
         raise ValueError(
-            f"{coefficients.shape[0]} rows of coefficients and {len(intercept)} intercepts are not the {rows} and "
+            f"{n_rows} rows of coefficients and {len(intercept)} intercepts are not the {rows} and "
             f"{wanted} of a model with {n_classes} classes"
         )
     if hasattr(machine, "tie_order_") and sorted(machine.tie_order_) != list(range(n_classes)):
         raise ValueError(f"tie_order_ must be an order of {n_classes} classes")
+    coefficients = finite_matrix("dual_coef_", machine.dual_coef_)
     return Expansion(kernel, vectors, coefficients, intercept, _class_starts(machine, n_support) if pairs else None)
 
 

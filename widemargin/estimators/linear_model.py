@@ -209,7 +209,7 @@ class LinearMachine(ReadsData):
         coef = self.coef_ if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
         if rows.columns is not None:
             coef = coef[:, rows.columns] if len(rows.columns) else coef[:, :1]
-        coef = coef.toarray() if sp.issparse(coef) else coef
+        coef = coef.toarray() if sp.issparse(coef) else coef  # type: ignore[union-attr]
         last = np.broadcast_to(self.intercept_ / rows.column if self.fit_intercept else 0.0, len(coef))
         return np.column_stack([coef, last])
 
