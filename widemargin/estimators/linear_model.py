@@ -285,6 +285,15 @@ class LinearMachine(ReadsData):
                 ConvergenceWarning,
             )
 
+    def _rebuild(self) -> None:
+        """Check attributes that did not come from `fit`."""
+        n_outputs = len(self.classes_) if hasattr(self, "classes_") else 1
+        shape = (1 if n_outputs == 2 else n_outputs, self.n_features_in_)
+        if np.shape(self.coef_) not in (shape, shape[1:] if shape[0] == 1 else shape):
+            raise ValueError(f"coef_ of shape {np.shape(self.coef_)} is not that of {shape}")
+        if np.shape(self.intercept_) not in ((), shape[:1]):
+            raise ValueError(f"intercept_ must be {shape[0]} numbers, or one")
+
     # ---- prediction
 
     def _values(self, X: Any) -> Any:

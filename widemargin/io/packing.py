@@ -40,6 +40,7 @@ RECORDS = {
     "History": "widemargin.models.perceptron_history",
 }
 SPARSE_PARTS = ("data", "indices", "indptr")
+OBJECT_KINDS = "U"  # of arrays that were arrays of objects
 LARGEST_KEY = 1 << 63  # labels are numbers of NumPy
 
 Arrays = dict[str, NDArray]
@@ -117,6 +118,8 @@ def unpack(value: Any, arrays: Arrays) -> Any:
             return tuple(items) if value["kind"] == "tuple" else items
         case "array":
             array = _taken(value["name"], arrays)
+            if value["object"] and array.dtype.kind not in OBJECT_KINDS:
+                raise FileError(f"it has an array of {array.dtype} as objects, which only texts are")
             return array.astype(object) if value["object"] else array
         case "csr":
             return _sparse(value, arrays)
