@@ -99,11 +99,31 @@ def test_attributes_that_do_not_fit_together_are_refused(tmp_path, originals, mo
         load(path)
 
 
-def test_a_scaler_of_texts_is_refused(tmp_path, originals):
+def states_of(tree, kind):
+    """The packed states of all transformers of a class in a header."""
+    if isinstance(tree, dict) and tree.get("class") == kind:
+        yield tree["state"]["items"]
+    for value in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from states_of(value, kind)
+
+
+@pytest.mark.parametrize("lost", ["copy", "scale_"])
+def test_a_scaler_without_an_attribute_is_refused(tmp_path, originals, lost):
     header, arrays = read_archive(originals / "pipeline.model")
-    texts = {name: values.astype("U9") for name, values in arrays.items() if "StandardScaler" in name}
-    write_archive(tmp_path / "damaged.model", header, arrays | texts)
-    with pytest.raises(FileError, match="does not fit together"):
+    for items in states_of(header, "StandardScaler"):
+        items[:] = [pair for pair in items if pair[0] != lost]
+    write_archive(tmp_path / "damaged.model", header, arrays)
+    with pytest.raises(FileError, match=lost):
+        load(tmp_path / "damaged.model")
+
+
+def test_categories_that_are_no_vectors_are_refused(tmp_path, originals):
+    header, arrays = read_archive(originals / "pipeline.model")
+    for items in states_of(header, "OneHotEncoder"):
+        pair = next((pair for pair in items if pair[0] == "categories_"), [None, None])
+        pair[1] = {"kind": "list", "items": [EMPTY_LIST]}
+    write_archive(tmp_path / "damaged.model", header, arrays)
+    with pytest.raises(FileError, match="are no vectors"):
         load(tmp_path / "damaged.model")
 
 
