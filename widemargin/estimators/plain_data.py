@@ -21,6 +21,7 @@ from sklearn.utils.validation import validate_data
 from widemargin._sklearn import VisualBlock
 from widemargin.certificate.tables import certificate_block, verdict
 from widemargin.estimators import shared_arrays
+from widemargin.linalg.exchange import as_numpy
 from widemargin.linalg.sparse_structure import sound_sparse, structure_damage
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps, iterate_of
 from widemargin.monitor.interrupt import ends_loops
@@ -90,6 +91,7 @@ class ReadsData(CallbackMixin, BaseEstimator):
         `plain_targets(y, n)` returns whether y can be used without conversion; None means there are no targets.
         `checks` are passed to scikit-learn's validation of all other data.
         """
+        X, y = as_numpy(X), as_numpy(y)
         if self._is_plain(X) and (plain_targets is None or plain_targets(y, X.shape[0])):
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
@@ -101,6 +103,7 @@ class ReadsData(CallbackMixin, BaseEstimator):
 
     def _validated_to_predict(self, X: Any) -> Any:
         """Return validated new samples; plain arrays of the right width pass, unless feature names must be compared."""
+        X = as_numpy(X)
         same_width = self._is_plain(X) and X.shape[1] == getattr(self, "n_features_in_", None)
         if same_width and "feature_names_in_" not in self.__dict__:
             return X
