@@ -68,7 +68,7 @@ cover: $(VENV)/stamp-dev  ## coverage, with compiled functions run as plain Pyth
 	    -m "not slow and not needs_compiler"; code=$$?; $(RUN) -m coverage report; exit $$code
 
 # ARGS: anything `python -m tests.fuzz --help` lists, for example ARGS="--seed 139 --count 1" to repeat one case
-fuzz: $(VENV)/stamp-test  ## attack the certificates with hostile data; MINUTES=n
+fuzz: $(VENV)/stamp-test  ## attack certificates and file readers with hostile data; MINUTES=n
 	$(RUN) -m tests.fuzz --minutes $(or $(MINUTES),5) $(ARGS)
 
 surroundings: $(VENV)/stamp-test  ## README's first example without a home, streams, a writable disk, ...; some minutes

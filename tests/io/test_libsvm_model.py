@@ -338,3 +338,13 @@ def test_damaged_text_is_read_or_refused_with_a_sentence(tmp_path, data):
         assert str(path) in str(error)
     else:
         assert model.predict(np.zeros((1, model.n_features_in_))).shape == (1,)
+
+
+@pytest.mark.parametrize("lost", ["probA", "probB"])
+def test_half_of_the_sigmoids_is_refused(tmp_path, lost):
+    path = tmp_path / "half.model"
+    lines = ["svm_type c_svc", "kernel_type linear", "nr_class 2", "total_sv 2", "rho 0", "label 1 -1", "probA -1"]
+    lines += ["probB 0", "nr_sv 1 1", "SV", "0.5 1:1", "-0.5 1:-1"]
+    path.write_text("\n".join(line for line in lines if not line.startswith(lost)) + "\n")
+    with pytest.raises(FileError, match="only one of the lines probA and probB"):
+        read_libsvm_model(path)

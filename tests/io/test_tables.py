@@ -284,3 +284,39 @@ def test_truncated_and_flipped_tables(tmp_path, whole_files, name):
             read_table(written(tmp_path, bytes(data), name))
         except FileError as error:
             assert name in str(error)
+
+
+@pytest.mark.parametrize("ending", ["arrow", "parquet"])
+def test_two_arrow_columns_of_one_name_are_refused(tmp_path, ending):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    table = pyarrow.Table.from_arrays([pyarrow.array([1.0, 2.0]), pyarrow.array([3.0, 4.0])], ["a", "a"])
+    path = tmp_path / f"twice.{ending}"
+    (feather.write_feather if ending == "arrow" else parquet.write_table)(table, str(path))
+    with pytest.raises(FileError, match="two columns are called 'a'"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("ending", ["arrow", "parquet"])
+def test_texts_of_arrow_are_read_also_as_codes_and_with_gaps(tmp_path, ending):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    words = pyarrow.chunked_array([["x", None], ["y", "x"], []], pyarrow.string())
+    table = pyarrow.table({"plain": words, "codes": words.dictionary_encode(), "large": words.cast("large_string")})
+    path = tmp_path / f"words.{ending}"
+    (feather.write_feather if ending == "arrow" else parquet.write_table)(table, str(path))
+    for cells in read_table(path).columns.values():
+        assert cells.tolist() == ["x", None, "y", "x"]
+
+
+def test_a_parquet_file_of_very_many_equal_rows_is_refused(tmp_path, monkeypatch):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    monkeypatch.setattr("widemargin.io.raw_bytes.LEAST_LIMIT", 1 << 18)
+    path = tmp_path / "many.parquet"
+    parquet.write_table(pyarrow.table({"a": np.zeros(1_000_000)}), str(path))
+    with pytest.raises(FileError, match="unpack it yourself"):
+        read_table(path)

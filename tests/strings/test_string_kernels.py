@@ -1,5 +1,6 @@
 """String kernels against counting by hand: any alphabet, any strings, one at a time and in blocks."""
 
+import dataclasses
 import pickle
 
 import numpy as np
@@ -248,7 +249,7 @@ def test_what_is_no_list_of_strings_is_named(kernel, given, error, message):
         (lambda: Mismatch(2, 3), "at most 2"),
         (lambda: Mismatch(alphabet=None), "how many letters"),
         (lambda: Mismatch(40, 1), "smaller k"),
-        (lambda: GappedKmer(15, 15), "155,117,520 ways"),
+        (lambda: GappedKmer(15, 15), "more than 5,000 ways"),
         (lambda: Subsequence(decay=1.5), "at most 1"),
         (lambda: Mismatch(20, 12).features(["ACGT" * 20]), "too many to hold"),
     ],
@@ -256,3 +257,44 @@ def test_what_is_no_list_of_strings_is_named(kernel, given, error, message):
 def test_parameters_that_cannot_be_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize(
+    "kernel", [Spectrum(10**9), BlendedSpectrum(2_000_000), Subsequence(10**8), GappedKmer(10**9, 0)]
+)
+def test_substrings_longer_than_all_strings_take_no_memory(kernel, normalize):
+    strings = ["banana", "bandana", "ananas"]
+    values = dataclasses.replace(kernel, normalize=normalize)(strings)
+    if isinstance(kernel, BlendedSpectrum):
+        np.testing.assert_array_equal(values, BlendedSpectrum(7, normalize=normalize)(strings))
+    else:
+        assert not values.any()
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_new_strings_may_be_longer_or_shorter_than_those_before(normalize):
+    kernel, enough = BlendedSpectrum(50, normalize=normalize), BlendedSpectrum(12, normalize=normalize)
+    short, long = ["ban", "an"], ["bananananana", "ba"]
+    for left, right in ((short, long), (long, short)):
+        np.testing.assert_allclose(kernel(left, right), enough(left + right)[:2, 2:], rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Mismatch(10**9),
+        lambda: Mismatch(10**9, alphabet="a"),
+        lambda: Mismatch(20, 8)(["ACGT" * 9]),
+        lambda: GappedKmer(10**9, 5),
+        lambda: GappedKmer(5, 10**9),
+    ],
+)
+def test_windows_with_too_many_features_are_refused_at_once(make):
+    with pytest.raises(ValueError, match="a smaller (m or )?k"):
+        make()
+
+
+def test_tables_of_long_subsequences_are_refused():
+    with pytest.raises(ValueError, match="use a smaller k"):
+        Subsequence(8000)(["ab" * 5000])

@@ -220,6 +220,12 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         if len(self.classes_) == 2:  # scikit-learn follows LIBSVM, whose positive class is the first
             self._probB = -self._probB
 
+    def _rebuild(self) -> None:
+        super()._rebuild()
+        n_sigmoids = len(self._expansion.intercept)
+        if {np.shape(self._probA), np.shape(self._probB)} not in ({(0,)}, {(n_sigmoids,)}):
+            raise ValueError(f"there must be {n_sigmoids} sigmoids, one for each problem, or none")
+
     @property
     def probA_(self) -> Vector:
         """Slope of the sigmoid of each two-class model; empty unless probability=True."""

@@ -18,6 +18,7 @@ from widemargin.estimators.training_set import TrainingSet
 from widemargin.kernels import Precomputed
 from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.linalg.arrays import Vector
+from widemargin.linalg.sparse_structure import sound_sparse
 from widemargin.models.expansion import Expansion
 
 
@@ -54,7 +55,7 @@ def is_training_data(model: Any, X: Any) -> bool | None:
 
 def _are_support_vectors(model: Any, rows: Any, rounding: float = 0.0) -> bool | None:
     """Whether samples are the model's support vectors, up to a relative rounding; None if that cannot be said."""
-    vectors = model.support_vectors_
+    vectors = sound_sparse(model.support_vectors_)
     if is_precomputed(model.kernel) or num_samples(vectors) != num_samples(rows):
         return None
     if sp.issparse(rows) or sp.issparse(vectors):  # dense copies of text would not fit in memory
@@ -76,10 +77,9 @@ def coefficients_of(model: Any) -> Vector:
 def rebuild_expansion(machine: Any) -> Expansion:
     """Return the kernel expansion of a fitted model; raise ValueError if its attributes are inconsistent."""
     kernel = machine._kernel_of_fit()
-    coefficients = finite_matrix("dual_coef_", machine.dual_coef_)
-    n_support = coefficients.shape[1]
     vectors = _columns(machine) if isinstance(kernel, Precomputed) else checked_vectors(machine)
     count = num_samples(vectors)
+    n_support = np.shape(machine.dual_coef_)[-1]  # checked before a sparse matrix is written out
     if not len(machine.support_) == count == n_support:
         raise ValueError(
             f"there are {len(machine.support_)} numbers and {count} support vectors for {n_support} coefficients, "
@@ -92,13 +92,15 @@ def rebuild_expansion(machine: Any) -> Expansion:
     outputs = 1 if n_classes == 2 else n_classes
     rows, wanted = (n_classes - 1, n_classes * (n_classes - 1) // 2) if pairs else (outputs, outputs)
     intercept = finite_matrix("intercept_", np.atleast_2d(machine.intercept_))[0]
-    if coefficients.shape[0] != rows or len(intercept) != wanted:
+    n_rows = np.shape(machine.dual_coef_)[0]
+    if n_rows != rows or len(intercept) != wanted:
         raise ValueError(
-            f"{coefficients.shape[0]} rows of coefficients and {len(intercept)} intercepts are not the {rows} and "
+            f"{n_rows} rows of coefficients and {len(intercept)} intercepts are not the {rows} and "
             f"{wanted} of a model with {n_classes} classes"
         )
     if hasattr(machine, "tie_order_") and sorted(machine.tie_order_) != list(range(n_classes)):
         raise ValueError(f"tie_order_ must be an order of {n_classes} classes")
+    coefficients = finite_matrix("dual_coef_", machine.dual_coef_)
     return Expansion(kernel, vectors, coefficients, intercept, _class_starts(machine, n_support) if pairs else None)
 
 
@@ -121,7 +123,7 @@ def _columns(machine: Any) -> NDArray[np.int64]:
 
 def checked_vectors(machine: Any) -> Any:
     """Return the support vectors, with their number of features checked unless the kernel is a user's function."""
-    vectors = machine.support_vectors_
+    vectors = sound_sparse(machine.support_vectors_)
     if takes_objects(machine.kernel):
         return vectors
     if not (sp.issparse(vectors) or isinstance(vectors, np.ndarray)) or vectors.dtype not in FLOATS:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_consistent_length
 from widemargin._sklearn import fit_context
 from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel
 from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE, estimator, one_of, option, whole
+from widemargin.estimators.restored import check_samples, check_shape
 from widemargin.estimators.training_set import as_targets, stack_samples
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Vector
@@ -182,6 +183,14 @@ class KernelLMS(RegressorMixin, NamedKernel, LimitedFit):
         sweep(system, order, targets, self.dual_coef_, self.learning_rate_, 0.0)
         self.n_iter_ += 1
         return self
+
+    def _rebuild(self) -> None:
+        """Check attributes that did not come from `fit`."""
+        check_shape("dual_coef_", self.dual_coef_, (len(self.dual_coef_),))
+        check_samples(self, self.X_fit_, len(self.dual_coef_), "training samples")
+        if is_precomputed(self.kernel) and len(self.dual_coef_) != self.n_features_in_:
+            raise ValueError(f"{len(self.dual_coef_)} coefficients are not those of the columns of a kernel matrix")
+        _ = self._fitted_kernel
 
     def predict(self, X: Any) -> Vector:
         """Predicted targets, shape (n_samples,)."""

@@ -19,6 +19,7 @@ from widemargin._sklearn import fit_context
 from widemargin.estimators.kernel_estimator import WITHOUT_GAMMA
 from widemargin.estimators.kernel_system_model import KernelSystemModel, read_alpha
 from widemargin.estimators.parameters import FINITE, NOT_NEGATIVE, estimator, one_of, option
+from widemargin.estimators.restored import check_places, check_samples
 from widemargin.estimators.training_set import TrainingSet, resolve_gamma
 from widemargin.kernels import KERNEL_NAMES, BlockKernel, Kernel, PairKernel, make_kernel
 from widemargin.kernels.names import is_precomputed
@@ -164,6 +165,18 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
             X = X[:, self._kept]
         values = self._evaluate(X, self._fitted_kernel, self._vectors, self._coefficients)
         return values[:, 0] if self.dual_coef_.ndim == 1 else values
+
+    def _rebuild(self) -> None:
+        """Check attributes that did not come from `fit`."""
+        n, n_targets = self._coefficients.shape
+        check_samples(self, self._vectors, n, "training samples")
+        if self.dual_coef_.ndim not in (1, 2) or (self.dual_coef_.ndim == 1 and n_targets != 1):
+            raise ValueError(f"dual_coef_ of shape {self.dual_coef_.shape} is not that of {n_targets} targets")
+        if is_precomputed(self.kernel) and n != (self.n_features_in_ if self._kept is None else len(self._kept)):
+            raise ValueError(f"{n} coefficients are not those of the columns of a kernel matrix")
+        if self._kept is not None:
+            check_places("_kept", self._kept, self.shape_fit_[0])
+        _ = self._fitted_kernel
 
     def _make_kernel(self, data: TrainingSet) -> Kernel:
         """Return the kernel with its parameters; a function takes two samples, as in scikit-learn's KernelRidge."""

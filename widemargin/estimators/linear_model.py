@@ -26,6 +26,7 @@ from widemargin.estimators.parameters import POSITIVE, estimator, one_of, option
 from widemargin.estimators.plain_data import ReadsData
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless
 from widemargin.linalg.arrays import Vector
+from widemargin.linalg.columns import occurring_columns
 from widemargin.linalg.design import Design, design_of
 from widemargin.monitor import clock
 from widemargin.monitor.callbacks import Steps
@@ -115,7 +116,10 @@ class LinearMachine(ReadsData):
     def _rows(self, X: Any) -> Design:
         """Return the samples with a constant column for the intercept."""
         column = self.intercept_scaling if self.penalize_intercept else 1.0
-        return design_of(X, float(column) if self.fit_intercept else 0.0)
+        X, columns = occurring_columns(X)
+        rows = design_of(X, float(column) if self.fit_intercept else 0.0)
+        rows.columns = columns
+        return rows
 
     def _seed(self) -> int:
         """Return the seed of the order of visits; None always gives the same order, so that fits are reproducible."""
@@ -126,6 +130,9 @@ class LinearMachine(ReadsData):
     def _expose(self, weights: Vector, rows: Design) -> None:
         """Set the attributes that `predict` uses, from one row of weights per model, the constant column's last."""
         self.coef_: Any = np.ascontiguousarray(weights[:, :-1])
+        if rows.columns is not None:
+            self.coef_ = np.zeros((len(weights), self.n_features_in_))  # pages that are never written take no memory
+            self.coef_[:, rows.columns] = weights[:, : len(rows.columns)]
         self.intercept_ = rows.column * weights[:, -1] if self.fit_intercept else 0.0  # as in scikit-learn
 
     @abstractmethod
@@ -186,10 +193,11 @@ class LinearMachine(ReadsData):
         multipliers = getattr(self, "_multipliers", None)
         n_samples = rows.n if multipliers is None else multipliers[0].shape[0]
         same_classes = np.array_equal(getattr(self, "classes_", ()), getattr(now, "classes_", ()))
-        if rows.d != self.n_features_in_ or rows.n != n_samples or not same_classes:
+        if now.n_features_in_ != self.n_features_in_ or rows.n != n_samples or not same_classes:
             raise ValueError(
                 f"resume needs the data of the fit, {n_samples} samples of positive weight with {self.n_features_in_} "
-                f"features and the same classes; got {rows.n} samples with {rows.d} features: use fit for other data."
+                f"features and the same classes; got {rows.n} samples with {now.n_features_in_} features: use fit for "
+                "other data."
             )
         weights = self._weights(rows)
         multipliers = [np.empty(0)] * len(weights) if multipliers is None else multipliers
@@ -198,7 +206,10 @@ class LinearMachine(ReadsData):
 
     def _weights(self, rows: Design) -> Any:
         """Return one row of weights per model, the constant column's last: what `_expose` was given."""
-        coef = self.coef_.toarray() if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
+        coef = self.coef_ if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
+        if rows.columns is not None:
+            coef = coef[:, rows.columns] if len(rows.columns) else coef[:, :1]
+        coef = coef.toarray() if sp.issparse(coef) else coef  # type: ignore[union-attr]
         last = np.broadcast_to(self.intercept_ / rows.column if self.fit_intercept else 0.0, len(coef))
         return np.column_stack([coef, last])
 
@@ -274,6 +285,15 @@ class LinearMachine(ReadsData):
                 ConvergenceWarning,
             )
 
+    def _rebuild(self) -> None:
+        """Check attributes that did not come from `fit`."""
+        n_outputs = len(self.classes_) if hasattr(self, "classes_") else 1
+        shape = (1 if n_outputs == 2 else n_outputs, self.n_features_in_)
+        if np.shape(self.coef_) not in (shape, shape[1:] if shape[0] == 1 else shape):
+            raise ValueError(f"coef_ of shape {np.shape(self.coef_)} is not that of {shape}")
+        if np.shape(self.intercept_) not in ((), shape[:1]):
+            raise ValueError(f"intercept_ must be {shape[0]} numbers, or one")
+
     # ---- prediction
 
     def _values(self, X: Any) -> Any:
@@ -281,7 +301,11 @@ class LinearMachine(ReadsData):
         if not hasattr(self, "coef_"):
             check_is_fitted(self)
         X = self._validated_to_predict(X)
-        product = X @ self.coef_.T
+        X, columns = occurring_columns(X)
+        coef = self.coef_
+        if columns is not None:
+            coef = coef[..., columns] if len(columns) else coef[..., :1]
+        product = X @ coef.T
         if sp.issparse(product):
             product = product.toarray()
         return np.asarray(product) + self.intercept_

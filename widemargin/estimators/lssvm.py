@@ -27,6 +27,7 @@ from widemargin.estimators.kernel_system_model import KernelSystemModel
 from widemargin.estimators.labels import OneAgainstRest
 from widemargin.estimators.parameters import POSITIVE, estimator, one_of, option
 from widemargin.estimators.plain_data import are_plain_labels
+from widemargin.estimators.restored import check_places, check_samples, check_shape
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.kernels import Kernel
 from widemargin.kernels.names import is_precomputed
@@ -94,6 +95,18 @@ class LeastSquaresMachine(NamedKernel, KernelSystemModel):
         self.support_ = data.given_places(np.arange(len(data)))
         self.support_vectors_ = np.empty((0, 0)) if is_precomputed(self.kernel) else data.X
         self.dual_coef_ = coefficients.T
+
+    def _rebuild(self) -> None:
+        """Check attributes that did not come from `fit`."""
+        n, n_columns = self._coefficients.shape
+        check_samples(self, self._vectors, n, "training samples")
+        check_shape("intercept_", self.intercept_, (n_columns,))
+        n_classes = len(self.classes_) if hasattr(self, "classes_") else 0
+        if n_classes and n_columns != (1 if n_classes == 2 else n_classes):
+            raise ValueError(f"{n_columns} columns of coefficients are not those of {n_classes} classes")
+        if self._columns is not None:
+            check_places("_columns", self._columns, self.shape_fit_[0])
+        _ = self._fitted_kernel
 
     def _machine_values(self, X: Any) -> Matrix:
         """Values of all columns, shape (n_samples, n_columns)."""

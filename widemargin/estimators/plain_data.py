@@ -1,8 +1,8 @@
 """Reading data: arrays that need no conversion skip scikit-learn's validation, which costs more than a small fit.
 
-The checks of general validation are made here as well: two dimensions, at least one sample and one feature,
-real floating point, no NaN or infinity, targets of the right length. Data that do not pass these checks go to
-`validate_data`, which converts them or raises an error.
+The checks of general validation are made here as well: two dimensions, at least one sample and one feature, real
+floating point, no NaN or infinity, targets of the right length. Data that do not pass these checks go to
+`validate_data`, which converts them or raises an error. Indices of sparse data are checked in both cases.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from sklearn.utils.validation import validate_data
 from widemargin._sklearn import VisualBlock
 from widemargin.certificate.tables import certificate_block, verdict
 from widemargin.estimators import shared_arrays
+from widemargin.linalg.exchange import as_numpy
+from widemargin.linalg.sparse_structure import sound_sparse, structure_damage
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps, iterate_of
 from widemargin.monitor.interrupt import ends_loops
 from widemargin.monitor.iteration import Iteration, Watch
@@ -89,19 +91,23 @@ class ReadsData(CallbackMixin, BaseEstimator):
         `plain_targets(y, n)` returns whether y can be used without conversion; None means there are no targets.
         `checks` are passed to scikit-learn's validation of all other data.
         """
+        X, y = as_numpy(X), as_numpy(y)
         if self._is_plain(X) and (plain_targets is None or plain_targets(y, X.shape[0])):
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
             return X, y
         targets = {} if plain_targets is None else {"y": y, **checks}
+        X = sound_sparse(X)
         checked = validate_data(self, X, dtype=FLOATS, accept_sparse=self._takes_sparse() and "csr", **targets)
         return checked if targets else (checked, None)
 
     def _validated_to_predict(self, X: Any) -> Any:
         """Return validated new samples; plain arrays of the right width pass, unless feature names must be compared."""
+        X = as_numpy(X)
         same_width = self._is_plain(X) and X.shape[1] == getattr(self, "n_features_in_", None)
         if same_width and "feature_names_in_" not in self.__dict__:
             return X
+        X = sound_sparse(X)
         return validate_data(self, X, dtype=FLOATS, accept_sparse=self._takes_sparse() and "csr", reset=False)
 
     def _is_plain(self, X: Any) -> bool:
@@ -141,13 +147,14 @@ def is_plain_matrix(X: Any) -> bool:
 
 
 def is_plain_sparse(X: Any) -> bool:
-    """Whether X is a CSR matrix of samples with finite float entries."""
+    """Whether X is a CSR matrix of samples with finite float entries and indices within its shape."""
     return (
         type(X) in (sparse.csr_matrix, sparse.csr_array)
         and X.dtype in FLOATS
         and X.indices.dtype == np.int32
         and X.ndim == 2
         and min(X.shape) > 0
+        and not structure_damage(X)
         and _is_finite(X.data)
     )
 

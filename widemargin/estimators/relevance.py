@@ -22,6 +22,7 @@ from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel
 from widemargin.estimators.labels import OneAgainstRest
 from widemargin.estimators.parameters import estimator, option, whole
 from widemargin.estimators.plain_data import are_plain_labels
+from widemargin.estimators.restored import check_places, check_samples, check_shape, is_finite
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.tiles import cross_block
@@ -141,6 +142,23 @@ class RelevanceMachine(NamedKernel, LimitedFit):
         self.n_iter_ = max(1, max(model.iterations for model in models))
         others = (model.status for model in models if model.status is not Status.OPTIMAL)
         self.status_ = next(others, Status.OPTIMAL)
+
+    def _rebuild(self) -> None:
+        """Check attributes that did not come from `fit`."""
+        n_models, n_vectors = len(self._models), len(self.relevance_)
+        n_classes = len(self.classes_) if hasattr(self, "classes_") else 2
+        if n_models != (1 if n_classes == 2 else n_classes) or len(self._used) != n_models:
+            raise ValueError(f"{n_models} models are not those of {n_classes} classes")
+        check_shape("dual_coef_", self.dual_coef_, (n_models, n_vectors))
+        check_shape("intercept_", self.intercept_, (n_models,))
+        check_samples(self, self.relevance_vectors_, n_vectors, "relevance vectors")
+        check_places("relevance_", self.relevance_, self.shape_fit_[0])
+        for model, used in zip(self._models, self._used):
+            if not isinstance(model, SparseModel) or not is_finite(model.beta):
+                raise ValueError("_models must be sparse models")
+            n_used = len(check_places("_used", used, n_vectors + 1))
+            check_shape("the covariance of a model", model.covariance, (n_used, n_used))
+        _ = self._fitted_kernel
 
     def _design(self, X: Any) -> Matrix:
         """Return the design matrix: a constant, and the kernel with every relevance vector."""

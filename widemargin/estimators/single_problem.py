@@ -19,6 +19,7 @@ from widemargin.calibration.one_class import density_marks, probability_of_norma
 from widemargin.estimators.base import Answer, KernelMachine, Run, Vector
 from widemargin.estimators.fitted import coefficients_of, support_in
 from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE_OR_INFINITE, SHARE, estimator, one_of, option
+from widemargin.estimators.restored import check_shape
 from widemargin.estimators.training_set import TrainingSet
 from widemargin.models.multiclass import Layout
 from widemargin.problems.dual import SignedDual
@@ -260,6 +261,10 @@ class OneClassSVM(OutlierMixin, SingleProblem):
         values = solution.Kb - solution.thresholds[0]
         values[np.abs(values) <= run.stopping.tol] = 0.0  # on the boundary rounding would decide the side
         self._density_marks = density_marks(values, weight)
+
+    def _rebuild(self) -> None:
+        super()._rebuild()
+        check_shape("offset_", self.offset_, (1,))
 
     def _bias(self, thresholds: Vector) -> float:
         self.offset_ = thresholds[:1].copy()

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from widemargin._sklearn import safe_indexing
 from widemargin.linalg.arrays import Vector
+from widemargin.linalg.exchange import as_numpy
 from widemargin.monitor.user_warning import warn_user
 
 VARIANCE_CHUNK = 1 << 20  # entries per chunk of the variance: X.var() would make a float64 copy of all of X
@@ -81,7 +82,7 @@ def read_weights(sample_weight: Any, n_samples: int) -> Vector | None:
         return None
     if isinstance(sample_weight, Real):
         return np.full(n_samples, float(sample_weight))
-    weight = np.asarray(sample_weight, np.float64)
+    weight = np.asarray(as_numpy(sample_weight), np.float64)
     if weight.shape != (n_samples,):
         raise ValueError(
             f"sample_weight and X have incompatible shapes: sample_weight has shape {weight.shape}, expected "

@@ -34,6 +34,8 @@ from widemargin.kernels.errors import UNIT
 from widemargin.kernels.kernel import Samples
 from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.linalg.arrays import Vector
+from widemargin.linalg.exchange import as_numpy
+from widemargin.linalg.sparse_structure import sound_sparse
 from widemargin.models.expansion import Expansion
 from widemargin.models.multiclass import read_out, two_class_problems
 from widemargin.monitor.status import Status
@@ -104,8 +106,9 @@ def _machine_of(model: Any) -> str:
 def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -> tuple[Kernel, TrainingSet]:
     """Return the model's kernel and its training samples of positive weight."""
     precomputed = is_precomputed(model.kernel)
+    X, y, sample_weight = as_numpy(X), as_numpy(y), as_numpy(sample_weight)
     if not takes_objects(model.kernel):
-        X = check_array(X, accept_sparse=False if precomputed else "csr", dtype=(np.float64, np.float32))
+        X = check_array(sound_sparse(X), accept_sparse=False if precomputed else "csr", dtype=(np.float64, np.float32))
     n_samples = num_samples(X)
     if n_samples != model.shape_fit_[0]:
         raise ValueError(

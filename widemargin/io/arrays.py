@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import io
 import os
+import zipfile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from widemargin.io.raw_bytes import Report, read_bytes, shown_name
+from widemargin.io.raw_bytes import Report, most_unpacked, read_bytes, shown_name, too_much_unpacked
 from widemargin.io.tables import place_of
+from widemargin.linalg.sparse_structure import sound_sparse
 from widemargin.storage.errors import FileError
 
 SAMPLES, TARGETS = ("X", "x", "data"), ("y", "Y", "target", "targets", "labels")  # usual names of the arrays
@@ -62,8 +64,12 @@ def read_arrays(
     kind = kind or ("npy" if str(path).lower().endswith(".npy") else "npz")
     data = read_bytes(path, report)
     try:
+        if data.startswith(b"PK") and sum(part.file_size for part in _parts(data)) > most_unpacked(len(data)):
+            raise too_much_unpacked(name, len(data))
         loaded = np.load(io.BytesIO(data), allow_pickle=False)
         arrays = {"": loaded} if isinstance(loaded, np.ndarray) else {part: loaded[part] for part in loaded.files}
+    except FileError:
+        raise
     except Exception as refused:  # zipfile and numpy raise a dozen kinds on damaged files
         if "pickle" in str(refused) and data.startswith((b"PK", b"\x93NUMPY")):
             raise FileError(
@@ -87,6 +93,11 @@ def read_arrays(
     return X.astype(np.float64, copy=False) if X.dtype.kind != "f" else X, y
 
 
+def _parts(data: bytes | bytearray) -> list[zipfile.ZipInfo]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return archive.infolist()
+
+
 def _column_apart(matrix: NDArray, target: str | None, name: str) -> tuple[NDArray, NDArray | None]:
     """Split a matrix into samples and the column `target`."""
     if target is None:
@@ -107,8 +118,7 @@ def _named(arrays: dict[str, NDArray], target: str | None, name: str) -> tuple[A
     if all(part in arrays for part in SPARSE_PARTS):
         try:
             matrix = csr_matrix(tuple(arrays[part] for part in SPARSE_PARTS[:3]), shape=tuple(arrays["shape"]))
-            matrix.check_format(full_check=True)
-            matrix.sum_duplicates()
+            sound_sparse(matrix).sum_duplicates()
         except (ValueError, TypeError) as refused:
             raise FileError(f"{name} is not a sparse matrix in CSR form ({refused}).") from None
         return matrix, y

@@ -254,7 +254,8 @@ def _fill_classes(text: LibsvmModel, model: Any) -> None:
 
 def _whole_numbers(classes: NDArray) -> NDArray[np.int64]:
     """The labels as LIBSVM needs them."""
-    whole = classes.astype(np.int64) if classes.dtype.kind in "iufb" else None
+    with np.errstate(invalid="ignore"):  # labels beyond 64 bits
+        whole = classes.astype(np.int64) if classes.dtype.kind in "iufb" else None
     if whole is None or not np.array_equal(whole, classes):
         raise FileError(
             f"The labels of a LIBSVM model are whole numbers, these are {list(classes[:3])} ...: encode them before "

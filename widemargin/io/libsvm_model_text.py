@@ -96,6 +96,8 @@ def parse_model(path: Any) -> LibsvmModel:
         if given != size and not (name.startswith("prob") and given == 0):
             raise FileError(f"{path} has {given} values of {name}; a model with {n_classes} classes has {size}.")
     if model.classifies:
+        if len(model.numbers("probA")) != len(model.numbers("probB")):
+            raise FileError(f"{path} has only one of the lines probA and probB: probabilities need both, or none.")
         n_support = head["nr_sv"]
         if len(set(head["label"])) != n_classes or n_support.sum() != count or n_support.min() < 0:
             raise FileError(f"{path}: labels must differ, and nr_sv must sum to total_sv {count}.")

@@ -26,8 +26,10 @@ from typing import Any
 import widemargin.estimators
 from widemargin import __version__
 from widemargin.estimators.registry import ESTIMATORS
+from widemargin.estimators.restored import check_attributes
 from widemargin.inspection.pipelines import unwrap
 from widemargin.io.packing import Arrays, pack, unpack
+from widemargin.io.transformers import try_transform
 from widemargin.storage.archive import read_archive, write_archive
 from widemargin.storage.errors import FileError
 
@@ -118,6 +120,8 @@ def load(path: str | os.PathLike) -> Any:
     if header.get("format") != FORMAT or not isinstance(machine, str) or machine not in SAVED:
         raise FileError(f"{path} does not hold a widemargin model.")
     try:
+        if not isinstance(header["parameters"], dict) or not isinstance(header["fitted"], dict):
+            raise ValueError("parameters and attributes must have names")
         if header["format_version"] > FORMAT_VERSION:
             raise FileError(
                 f"{path} was written by widemargin {header['package_version']} in a newer format than this version "
@@ -129,6 +133,9 @@ def load(path: str | os.PathLike) -> Any:
         before = unpack(header["before"], arrays)
         from sklearn.pipeline import Pipeline  # imported here, because it is slow to import
 
+        if not isinstance(before, Pipeline):
+            raise ValueError("the steps before the estimator must be a pipeline")
+        try_transform(before)
         return Pipeline([*before.steps, (str(header["name"]), model)])
     except FileError as error:
         raise (
@@ -160,6 +167,7 @@ def _restored(kind: type, header: dict[str, Any], arrays: Arrays) -> Any:
             raise FileError(f"it sets {name!r}, which is no fitted attribute, so it was not written by widemargin")
         setattr(model, name, unpack(value, arrays))
     model.preparation_ = header.get("preparation")
+    check_attributes(model)
     if hasattr(model, "_rebuild"):
         model._rebuild()
     return model

@@ -9,7 +9,8 @@ JSON has numbers, strings, true, false and null. Everything else is an object {"
     dtype         a NumPy type, as data or as a class       slice         its three numbers
     transformer   one of scikit-learn (transformers.py): its class and its state
 
-`pack` refuses what does not fit with a sentence. `unpack` reads a file from anyone, so it checks before it builds.
+`pack` refuses what does not fit with a sentence. `unpack` reads a file from anyone, so it checks before it builds: an
+array is referred to once, and keys are short, so that a small file cannot take much memory or time.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 
 from widemargin.io.kernel_text import kernel_from_text
 from widemargin.io.transformers import is_transformer, restored, state_of
+from widemargin.linalg.sparse_structure import sound_sparse
 from widemargin.monitor.status import Status
 from widemargin.storage.archive import PLAIN_KINDS
 from widemargin.storage.errors import FileError
@@ -39,6 +41,8 @@ RECORDS = {
     "History": "widemargin.models.perceptron_history",
 }
 SPARSE_PARTS = ("data", "indices", "indptr")
+OBJECT_KINDS = "U"  # of arrays that were arrays of objects
+LARGEST_KEY = 1 << 63  # labels are numbers of NumPy
 
 Arrays = dict[str, NDArray]
 
@@ -85,8 +89,8 @@ def pack(name: str, value: Any, arrays: Arrays) -> Any:
     raise FileError(f"{name} of the model is a {type(value).__name__}, which no safe file can hold: use pickle for it.")
 
 
-def unpack(value: Any, arrays: Mapping[str, NDArray]) -> Any:
-    """Return the value that `pack` converted to JSON."""
+def unpack(value: Any, arrays: Arrays) -> Any:
+    """Return the value that `pack` converted to JSON; takes its arrays out of `arrays`."""
     if not isinstance(value, dict):
         return value
     match value["kind"]:
@@ -109,12 +113,14 @@ def unpack(value: Any, arrays: Mapping[str, NDArray]) -> Any:
         case "transformer":
             return restored(value["class"], unpack(value["state"], arrays))
         case "dict":
-            return {unpack(k, arrays): unpack(v, arrays) for k, v in value["items"]}
+            return {_key(k): unpack(v, arrays) for k, v in value["items"]}
         case "tuple" | "list":
             items = [unpack(item, arrays) for item in value["items"]]
             return tuple(items) if value["kind"] == "tuple" else items
         case "array":
-            array = arrays[value["name"]]
+            array = _taken(value["name"], arrays)
+            if value["object"] and array.dtype.kind not in OBJECT_KINDS:
+                raise FileError(f"it has an array of {array.dtype} as objects, which only texts are")
             return array.astype(object) if value["object"] else array
         case "csr":
             return _sparse(value, arrays)
@@ -123,13 +129,27 @@ def unpack(value: Any, arrays: Mapping[str, NDArray]) -> Any:
     raise FileError(f"it holds a value of kind {value['kind']!r}, unknown to this version: upgrade widemargin")
 
 
-def _sparse(value: dict[str, Any], arrays: Mapping[str, NDArray]) -> Any:
+def _taken(name: Any, arrays: Arrays) -> NDArray:
+    """Take an array out of those of the file."""
+    if not isinstance(name, str) or name not in arrays:
+        raise FileError(f"it refers to the array {name!r}, which it does not hold, or more than once")
+    return arrays.pop(name)
+
+
+def _key(value: Any) -> Any:
+    """Return a key of a dict: a label or a name. Whole numbers of any length could all have the same hash."""
+    key = unpack(value, {})
+    if not isinstance(key, bool | int | float | str | None) or (isinstance(key, int) and abs(key) > LARGEST_KEY):
+        raise FileError(f"it has a dict with a key of type {type(key).__name__}, expected texts and numbers")
+    return key
+
+
+def _sparse(value: dict[str, Any], arrays: Arrays) -> Any:
     """Return a CSR matrix with its indices checked, since compiled code does not check them."""
     make = sp.csr_matrix if value["matrix"] else sp.csr_array
     rows, columns = value["shape"]
-    matrix = make(tuple(arrays[f"{value['name']}.{part}"] for part in SPARSE_PARTS), shape=(rows, columns))
-    matrix.check_format(full_check=True)
-    return matrix
+    matrix = make(tuple(_taken(f"{value['name']}.{part}", arrays) for part in SPARSE_PARTS), shape=(rows, columns))
+    return sound_sparse(matrix)
 
 
 def _formula(name: str, kernel: Any) -> str:

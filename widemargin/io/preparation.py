@@ -128,13 +128,15 @@ class Preparation:
         extra = [name for name in table.columns if name not in used]
         if extra:
             notes.append(f"{table.name} has columns the model does not use, ignored: {', '.join(extra[:10])}.")
-        blocks = []
+        blocks, numbers = [], []  # `numbers`: columns of numbers since the last block
         for column in self.columns:
             cells = column.filled(table.columns[column.name])
             if column.kind == "number":
-                scaled = (_numbers(cells, column.name, table) - column.shift) / column.unit
-                blocks.append(csr_matrix(scaled[:, None]))
+                numbers.append((_numbers(cells, column.name, table) - column.shift) / column.unit)
                 continue
+            if numbers:
+                blocks.append(csr_matrix(np.column_stack(numbers)))
+                numbers = []
             words = np.array(_words(cells, column.name, table), object)
             from sklearn.preprocessing import OneHotEncoder  # imported here, because it is slow to import
 
@@ -146,8 +148,12 @@ class Preparation:
                     f"{table.name}, column {column.name!r}: categories the training data did not have, such as "
                     f"{words[np.argmin(is_known)]!r}, count as none."
                 )
+        if numbers and not blocks:
+            return np.column_stack(numbers), notes
+        if numbers:
+            blocks.append(csr_matrix(np.column_stack(numbers)))
         matrix = csr_matrix(hstack(blocks))
-        return matrix.toarray() if len(blocks) >= DENSE_FROM * matrix.shape[1] else matrix, notes
+        return matrix.toarray() if len(self.columns) >= DENSE_FROM * matrix.shape[1] else matrix, notes
 
     def targets(self, table: Table) -> NDArray | None:
         """The column to predict, if the table has it: numbers, or texts."""

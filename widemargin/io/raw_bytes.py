@@ -1,7 +1,8 @@
 """The bytes of a file: plain, .gz, .bz2, .xz, or "-" for standard input.
 
 What a file is compressed with is seen from its first bytes; its name only has to agree where it claims something. What
-can go wrong on the way (no such file, a folder, no permission, a truncated archive) is a sentence.
+can go wrong on the way (no such file, a folder, no permission, a truncated archive) is a sentence. A few bytes can
+unpack to gigabytes, so how much a file may unpack to depends on its size.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from widemargin.storage.errors import FileError
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".lzma": lzma.open}
 MAGIC = ((b"\x1f\x8b", ".gz"), (b"BZh", ".bz2"), (b"\xfd7zXZ\x00", ".xz"), (b"\x5d\x00\x00", ".lzma"))
 ZSTANDARD = b"\x28\xb5\x2f\xfd"
+LEAST_LIMIT = 1 << 26  # bytes to which any file may unpack
+MOST_EXPANSION = 100  # times its size to which a larger file may unpack: text of data sets shrinks to a third to 1/30
 BLOCK_BYTES = 1 << 22  # between two reports of progress: some 10 ms of decompressing
 DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, OSError)  # of the decompressors on a broken archive
 
@@ -62,6 +65,18 @@ def read_bytes(path: str | os.PathLike, report: Report | None = None) -> bytearr
         raise FileError(f"{name} cannot be read: {error.strerror or error}.") from None
 
 
+def most_unpacked(size: int) -> int:
+    """Bytes to which a file of this size may unpack."""
+    return max(LEAST_LIMIT, MOST_EXPANSION * size)
+
+
+def too_much_unpacked(name: str, size: int) -> FileError:
+    return FileError(
+        f"{name} has {size:,} bytes and would unpack to more than {most_unpacked(size):,}, which no ordinary data do: "
+        "unpack it yourself and read the result, if that is what it should be."
+    )
+
+
 def _decompressed(stream: BinaryIO, ending: str, name: str, report: Report | None) -> bytearray:
     """Return a stream through the decompressor that its first bytes indicate."""
     if not stream.seekable():  # a pipe, as in `train <(zcat a9a.gz)`
@@ -80,6 +95,8 @@ def _decompressed(stream: BinaryIO, ending: str, name: str, report: Report | Non
     try:
         while block := source.read(BLOCK_BYTES):
             data += block
+            if packed and len(data) > most_unpacked(size):
+                raise too_much_unpacked(name, size)
             if report is not None:
                 report(stream.tell() / max(size, 1))
     except DAMAGE as damage:

@@ -14,6 +14,7 @@ import io
 import itertools
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,7 +22,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.io.raw_bytes import Report, read_bytes, shown_name, without_compression
+from widemargin.io.raw_bytes import (
+    Report,
+    most_unpacked,
+    read_bytes,
+    shown_name,
+    too_much_unpacked,
+    without_compression,
+)
 from widemargin.storage.errors import FileError
 
 MOSTLY = 0.9  # share of numbers above which other cells of a column count as errors
@@ -177,27 +185,45 @@ def _read_arrow(data: bytes | bytearray, kind: str, name: str) -> list[tuple[str
         if kind == "parquet":
             import pyarrow.parquet
 
-            table = pyarrow.parquet.read_table(arrow.BufferReader(data))
+            described = pyarrow.parquet.ParquetFile(arrow.BufferReader(data))
+            _check_names(described.schema_arrow.names, name)
+            cells = described.metadata.num_rows * len(described.schema_arrow)
+            if 8 * cells > most_unpacked(len(data)):
+                raise too_much_unpacked(name, len(data))
+            words = [field.name for field in described.schema_arrow if _is_text(field.type)]
+            table = pyarrow.parquet.read_table(arrow.BufferReader(data), read_dictionary=words)  # not written out
         else:
             try:
                 table = arrow.ipc.open_file(arrow.BufferReader(data)).read_all()
             except arrow.ArrowInvalid:
                 table = arrow.ipc.open_stream(arrow.BufferReader(data)).read_all()
+        table.validate(full=True)  # offsets and codes point into the data, texts are UTF-8
+    except FileError:
+        raise
     except Exception as refused:  # damaged files can raise any error
         raise FileError(f"{name} is not a {kind} file, or it is damaged ({_first_line(refused)}).") from None
+    _check_names(table.column_names, name)
     return list(zip(table.column_names, table.columns))
+
+
+def _is_text(kind: Any) -> bool:
+    types = _pyarrow().types
+    return types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
 
 
 def _from_arrow(column: Any, label: str, name: str) -> NDArray:
     """A column of any Arrow type as numbers or texts."""
     from pyarrow import float64, types
 
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     kind = column.type
+    if types.is_dictionary(kind):
+        if _is_text(kind.value_type):
+            return _texts(column)
+        kind = kind.value_type
+        column = column.cast(kind)
     if any(is_kind(kind) for is_kind in (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)):
         return column.cast(float64(), safe=False).to_numpy().astype(np.float64)
-    if types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view":
+    if _is_text(kind):
         return _texts(column)
     raise FileError(
         f"{name}, column {label!r} has the type {kind}, expected numbers, truth values or texts: leave it out with "
@@ -224,9 +250,7 @@ def _read_csv(
     except csv.Error as refused:
         raise FileError(f"{name}, line 1: {refused}, expected names of columns separated by {separator!r}.") from None
     labels = [label.strip() for label in labels] if header else [str(number + 1) for number in range(len(labels))]
-    if len(set(labels)) < len(labels):
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise FileError(f"{name}, line 1: two columns are called {twice!r}, expected different names.")
+    _check_names(labels, f"{name}, line 1")
     try:
         table = pyarrow.csv.read_csv(
             arrow.BufferReader(data),
@@ -236,11 +260,19 @@ def _read_csv(
         )
     except (arrow.ArrowException, ValueError) as refused:
         raise _explained(data, separator, len(labels), name, refused) from None
-    found = Table(name, {label: _trimmed(table[label]) for label in labels}, data, separator, header)
-    kept = {found.resolve(label) for label in as_texts if label in labels or label.lstrip("-").isdigit()}
+    cells_by_name = {label: _trimmed(column) for label, column in zip(labels, table.columns, strict=True)}
+    found = Table(name, cells_by_name, data, separator, header)
+    kept = {found.resolve(label) for label in as_texts if label in cells_by_name or label.lstrip("-").isdigit()}
     for label, cells in found.columns.items():
         found.columns[label] = _texts(cells) if label in kept else _numbers_or_texts(cells, label, found)
     return found
+
+
+def _check_names(labels: Collection[str], where: str) -> None:
+    """FileError for the first name that occurs twice."""
+    if len(set(labels)) < len(labels):
+        twice = next(label for label, count in Counter(labels).items() if count > 1)
+        raise FileError(f"{where}: two columns are called {twice!r}, expected different names.")
 
 
 def _trimmed(column: Any) -> Any:
@@ -254,7 +286,17 @@ def _trimmed(column: Any) -> Any:
 
 def _texts(column: Any) -> NDArray:
     """The cells of an Arrow column of texts, None where they are empty."""
-    return np.array(column.to_pylist(), object)
+    import pyarrow.compute as compute
+
+    if not _pyarrow().types.is_dictionary(column.type):
+        column = compute.dictionary_encode(column)  # one Python string per text, not per cell
+    cells = np.empty(len(column), object)
+    begin = 0
+    for chunk in column.chunks:
+        words = np.array([*chunk.dictionary.to_pylist(), None], object)
+        cells[begin : begin + len(chunk)] = words[chunk.indices.fill_null(len(words) - 1).to_numpy()]
+        begin += len(chunk)
+    return cells
 
 
 def _numbers_or_texts(column: Any, label: str, table: Table) -> NDArray:

@@ -10,7 +10,9 @@ hands to compiled code unchecked are computed anew.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -62,11 +64,41 @@ def restored(name: str, state: dict[str, Any]) -> Any:
     replaced = [key for key in state if isinstance(getattr(kind, key, None), Callable)]  # type: ignore[arg-type]
     if replaced:
         raise ValueError(f"it replaces the method {replaced[0]} of {name}")
+    if not all(isinstance(words, np.ndarray) and words.ndim == 1 for words in state.get("categories_", ())):
+        raise ValueError(f"the categories of its {name} are no vectors")
     if name == "OneHotEncoder" and "categories_" in state:
         _recount(state)
     made = kind.__new__(kind)
     made.__setstate__(state)
+    missing = [key for key in made._get_param_names() if not hasattr(made, key)]
+    if missing:
+        raise ValueError(f"its {name} has no {missing[0]}")
     return made
+
+
+def try_transform(transformer: Any) -> None:
+    """Transform one sample, so that attributes that do not fit together fail while loading.
+
+    A ValueError, such as for a category that is not known, is about the sample; so is a TypeError where texts are
+    expected in place of its numbers.
+    """
+    if not hasattr(transformer, "n_features_in_"):
+        return
+    if not isinstance(transformer.n_features_in_, int):
+        raise ValueError("n_features_in_ must be a whole number")
+    about_sample = (ValueError, TypeError) if takes_texts(transformer) else (ValueError,)
+    with suppress(*about_sample), warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+        transformer.transform(np.zeros((1, transformer.n_features_in_)))
+
+
+def takes_texts(transformer: Any) -> bool:
+    """Whether a transformer, or one inside it, expects texts."""
+    steps = [step for _, step in getattr(transformer, "steps", ())]
+    inside = [*steps, *(entry[1] for entry in getattr(transformer, "transformers_", ()))]
+    known = [*getattr(transformer, "categories_", ()), getattr(transformer, "statistics_", None)]
+    return any(np.asarray(words).dtype.kind in "OUS" for words in known if words is not None) or any(
+        map(takes_texts, inside)
+    )
 
 
 def _recount(state: dict[str, Any]) -> None:

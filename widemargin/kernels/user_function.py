@@ -8,6 +8,7 @@ Solvers need a symmetric positive semi-definite kernel, which cannot be verified
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -122,7 +123,9 @@ class PairKernel(Kernel):
         items = read_objects(X, dtype)
         is_table = hasattr(items.items, "ndim") and items.items.ndim == 2 and items.items.dtype.kind in "biuf"
         if like is None and is_table:
-            return dense_rows(as_dense(items.items), read_precision(dtype))
+            rows = dense_rows(as_dense(items.items), read_precision(dtype))
+            _loops_around(self.function).try_in_python(rows.values[:1])
+            return rows
         if like is not None and not isinstance(like, Objects):
             raise RepresentationMismatch(f"Objects cannot follow {type(like).__name__}.")
         return items if like is None else Objects(items.items, like.dtype)
@@ -146,6 +149,7 @@ class _Loops:
         self.function = function
         self.works = True
         self.tried: set[np.dtype] = set()
+        self.widths: set[int] = set()
         pair = function if is_jitted(function) else jit(function, cache=False)
 
         @jit(cache=False)  # in memory only: a user's function may change at any time
@@ -170,6 +174,22 @@ class _Loops:
             return _python_loops(self.function, left, right, out)
         self.compiled(left, right, flat, step)
         return out
+
+    def try_in_python(self, row: NDArray) -> None:
+        """Raise ValueError for an index outside the samples, once per width: compiled code does not check indices."""
+        if len(row) == 0 or row.shape[1] in self.widths:
+            return
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+                getattr(self.function, "py_func", self.function)(row[0], row[0])
+        except IndexError as error:
+            raise ValueError(
+                f"The kernel function uses an index outside its samples of {row.shape[1]} features ({error}): correct "
+                "it."
+            ) from error
+        except Exception:  # dividing a number by zero, for example, is an error in Python only
+            pass
+        self.widths.add(row.shape[1])
 
 
 @lru_cache

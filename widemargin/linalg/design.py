@@ -53,6 +53,7 @@ def design_of(X: Any, column: float) -> Design:
 class DesignRows:
     """Base of dense and sparse rows: the matrix X, the value of the constant column, and the sizes."""
 
+    columns: Index | None = None  # which features have a column; None: all of them
     squared_norms: Vector  # |x_i|^2 without the constant column
 
     def __init__(self, X: Any, column: float) -> None:
@@ -141,7 +142,8 @@ class SparseDesign(DesignRows):
         if room <= MOST_DENSE and SCATTERED * shared > len(rows) * room:
             return some.toarray() @ by_feature.toarray().T
         out = np.zeros((len(rows), len(others)))
-        features = Csr(by_feature.indptr.astype(np.int64), by_feature.indices.view(np.uint32), by_feature.data, 0.0)
+        samples = by_feature.indices.astype(np.uint32)  # of 32 or 64 bits, as in X
+        features = Csr(by_feature.indptr.astype(np.int64), samples, by_feature.data, 0.0)
         add_inner_products(self.csr, rows, features, out)
         return out
 

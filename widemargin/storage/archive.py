@@ -5,7 +5,8 @@
     checksum           BLAKE2 of header and arrays, in the order of their names
 
 Members are stored without compression and may not overlap, and an array is as long as its bytes: a file cannot unpack
-to more than its own size. Writing is atomic (atomic.py).
+to more than its own size. JSON can, since a value of two bytes becomes an object of 60, so the number of values in a
+header is limited. Writing is atomic (atomic.py).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from widemargin.storage.errors import FileError
 
 HEADER, CHECKSUM, ARRAYS, ENDING = "header.json", "checksum", "arrays/", ".npy"
 PLAIN_KINDS = "biufUS"  # booleans, integers, floats, strings
+MOST_VALUES = 5_000_000  # in a header, which then takes some hundred MB; a model of a million strings has as many
 READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
@@ -65,7 +67,10 @@ def read_archive(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, NDA
             f"{path} was changed or damaged after it was saved (its checksum differs): save the model anew."
         )
     try:
-        header = json.loads(members.pop(HEADER))
+        text = members.pop(HEADER)
+        if text.count(b",") + text.count(b"[") + text.count(b"{") > MOST_VALUES:
+            raise ValueError(f"its header has more than {MOST_VALUES:,} values")
+        header = json.loads(text)
         if not isinstance(header, dict):
             raise ValueError("its header is no JSON object")
         arrays = {name.removeprefix(ARRAYS).removesuffix(ENDING): _array(data) for name, data in members.items()}

@@ -18,6 +18,7 @@ from widemargin.certificate.linear_rounding import function_error
 from widemargin.gram.scores import Scores
 from widemargin.gram.source import Index
 from widemargin.kernels import Kernel, Linear
+from widemargin.linalg.columns import occurring_columns
 from widemargin.linalg.design import Design, design_of
 from widemargin.monitor import clock
 from widemargin.monitor.iteration import Iteration, Watch
@@ -39,7 +40,7 @@ class LinearPath:
     """The rows of a fit, and the multipliers of its problems by the linear solvers."""
 
     def __init__(self, X: Any) -> None:
-        self.rows = design_of(X, 1.0)
+        self.rows = design_of(occurring_columns(X)[0], 1.0)
 
     @staticmethod
     def suits(kernel: Kernel, X: Any) -> bool:

@@ -12,6 +12,7 @@ from scipy import sparse
 from widemargin._sklearn import safe_indexing
 from widemargin.kernels.kernel import Samples
 from widemargin.kernels.samples.raw import read_precision
+from widemargin.linalg.sparse_structure import sound_sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ def read_objects(X: Any, dtype: DTypeLike, keep_tables: bool = False) -> Objects
     """
     dtype = read_precision(dtype)
     if sparse.issparse(X):
-        return Objects(X.tocsr(), dtype)
+        return Objects(sound_sparse(X).tocsr(), dtype)
     if keep_tables and hasattr(X, "columns") and np.asarray(X[:0]).dtype.kind not in "biuf":
         return Objects(X, dtype)
     if hasattr(X, "shape") and hasattr(X, "__array__"):

@@ -11,6 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from widemargin.kernels.kernel import Samples
+from widemargin.linalg.sparse_structure import sound_sparse
 
 Matrix: TypeAlias = Any  # a two-dimensional array or sparse.csr_array; scipy has no types to say so
 
@@ -47,7 +48,7 @@ def read_matrix(X: Any) -> Matrix:
     The result may share memory with X and is never written to.
     """
     if sparse.issparse(X):
-        rows = sparse.csr_array(X)
+        rows = sparse.csr_array(sound_sparse(X))
         if not (rows.has_canonical_format and rows.has_sorted_indices):
             rows = rows.copy()
             rows.sum_duplicates()

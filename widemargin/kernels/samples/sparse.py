@@ -2,6 +2,9 @@
 
 A feature present in many samples is cheaper in a small dense matrix product than through lists; a rare one costs next
 to nothing in the lists. The split is made once and used by all samples prepared `like` these.
+
+Of very wide data only the columns that occur are numbered. Entries of other samples in further columns meet zeros only,
+but count in |x|^2 and |x|_1.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from widemargin.kernels.kernel import COLUMN_TILE
 from widemargin.kernels.row_view import writable
 from widemargin.kernels.samples.raw import Matrix, SampleRange, as_sparse, parts_of
 from widemargin.kernels.scatter import InvertedIndex, Lists, invert_rows
+from widemargin.linalg.arrays import Index
+from widemargin.linalg.columns import occurring_columns, only_columns
 
 FREQUENT = 0.14  # share of the samples from which a feature goes to the dense part; measured flat between 0.07 and 0.3
 
@@ -27,12 +32,14 @@ class SparseStore:
 
     Attributes
     ----------
-    rare : values of the rare features
+    rare : values of the rare features, in the columns of `columns`
     frequent : (n, n_frequent) dense values of the frequent features
     squares, sums : |x|^2 and |x|_1 of each sample, float64
-    frequent_columns : which features are frequent, ascending
+    frequent_columns : which columns of `rare` are frequent, ascending
     n_terms : most nonzero values of a sample
     whole : whether all values are whole numbers, which products of samples then are exactly
+    n_features : width of the data as given
+    columns : which features have a column, ascending; None: all of them
     """
 
     rare: sparse.csr_array
@@ -42,6 +49,8 @@ class SparseStore:
     frequent_columns: NDArray[np.int64]
     n_terms: int
     whole: bool
+    n_features: int
+    columns: Index | None
 
     @property
     def stride(self) -> int:
@@ -76,7 +85,7 @@ class SparseRows(SampleRange):
 
     @property
     def n_features(self) -> int:
-        return self.store.rare.shape[1]
+        return self.store.n_features
 
     @property
     def n_terms(self) -> int:
@@ -109,27 +118,39 @@ class SparseRows(SampleRange):
 
     def adopt(self, matrix: Matrix) -> SparseRows:
         """Split new data, dense or sparse, as these samples are split."""
-        return _split(as_sparse(matrix), self.dtype, self.store.frequent_columns)
+        given, columns = as_sparse(matrix), self.store.columns
+        listed = given if columns is None else only_columns(given, columns)
+        return _split(given, listed, columns, self.dtype, self.store.frequent_columns)
 
 
 def sparse_rows(matrix: sparse.csr_array, dtype: DTypeLike, *, split: bool) -> SparseRows:
     """Prepare CSR data; without `split` all features stay in the lists."""
-    n, d = matrix.shape
-    present = np.bincount(matrix.indices, minlength=d)
+    listed, columns = occurring_columns(matrix)
+    n, d = listed.shape
+    present = np.bincount(listed.indices, minlength=d)
     frequent_columns = np.flatnonzero(present > FREQUENT * n) if split else np.empty(0, np.int64)
-    return _split(matrix, np.dtype(dtype), frequent_columns)
+    return _split(matrix, listed, columns, np.dtype(dtype), frequent_columns)
 
 
-def _split(matrix: sparse.csr_array, dtype: np.dtype, frequent_columns: NDArray[np.int64]) -> SparseRows:
-    """Cut the frequent columns out of a CSR matrix."""
-    n, d = matrix.shape
+def _split(
+    matrix: sparse.csr_array,
+    listed: sparse.csr_array,
+    columns: Index | None,
+    dtype: np.dtype,
+    frequent_columns: NDArray[np.int64],
+) -> SparseRows:
+    """Cut the frequent columns out of a CSR matrix; `listed` is the matrix in the given columns."""
+    n, d = listed.shape
     with np.errstate(over="ignore"):  # values beyond float32 become infinite, and so does their error bound
         values = matrix.data.astype(dtype, copy=False)
-    row = np.repeat(np.arange(n), np.diff(matrix.indptr))
-    squares, sums = _row_sums(values, row, n)
+        row = np.repeat(np.arange(n), np.diff(matrix.indptr))
+        squares, sums = _row_sums(values, row, n)
+        if len(listed.data) < len(values):
+            values = listed.data.astype(dtype, copy=False)
+            row = np.repeat(np.arange(n), np.diff(listed.indptr))
     n_terms = int(np.diff(matrix.indptr).max(initial=0))
     whole = _are_whole(matrix.data)
-    frequent, indices, indptr = np.zeros((n, len(frequent_columns)), dtype), matrix.indices, matrix.indptr
+    frequent, indices, indptr = np.zeros((n, len(frequent_columns)), dtype), listed.indices, listed.indptr
     if len(frequent_columns):
         place = np.full(d, -1, np.int64)
         place[frequent_columns] = np.arange(len(frequent_columns))
@@ -139,7 +160,9 @@ def _split(matrix: sparse.csr_array, dtype: np.dtype, frequent_columns: NDArray[
         indptr = np.concatenate(([0], np.cumsum(rare)))[indptr]
         indices, values = indices[rare], values[rare]
     lists = sparse.csr_array((writable(values), indices, indptr), shape=(n, d))
-    return SparseRows(0, n, SparseStore(lists, frequent, squares, sums, frequent_columns, n_terms, whole))
+    width = matrix.shape[1]
+    store = SparseStore(lists, frequent, squares, sums, frequent_columns, n_terms, whole, width, columns)
+    return SparseRows(0, n, store)
 
 
 def _are_whole(values: NDArray) -> bool:

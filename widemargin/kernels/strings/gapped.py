@@ -51,14 +51,16 @@ class GappedKmer(KmerKernel):
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_whole("k", self.k, 1))
         object.__setattr__(self, "gaps", check_whole("gaps", self.gaps, 0))
-        if comb(self.k + self.gaps, self.k) > MOST_PATTERNS:
+        few, many = sorted((self.k, self.gaps))
+        if few > 0 and (many >= MOST_PATTERNS or comb(few + many, few) > MOST_PATTERNS):
             raise ValueError(
-                f"k={self.k} letters of a window of {self.k + self.gaps} can be chosen in "
-                f"{comb(self.k + self.gaps, self.k):,} ways, each with features of its own, which is more than "
-                f"{MOST_PATTERNS:,}: use fewer gaps or a smaller k."
+                f"k={self.k} letters of a window of {self.k + self.gaps} can be chosen in more than {MOST_PATTERNS:,} "
+                "ways, each with features of its own: use fewer gaps or a smaller k."
             )
         self._check_strings_options()
 
-    def _patterns(self) -> Sequence[tuple[Pattern, float]]:
+    def _patterns(self, longest: int) -> Sequence[tuple[Pattern, float]]:
+        if self.gaps == 0:
+            return [(Pattern.solid(self.k), 1.0)]
         length = self.k + self.gaps
         return [(Pattern(length, positions), 1.0) for positions in combinations(range(length), self.k)]

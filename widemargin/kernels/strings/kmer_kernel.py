@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from widemargin.kernels.feature_kernel import FeatureKernel, Features
-from widemargin.kernels.strings.kmers import Counts, Pattern, count_windows
+from widemargin.kernels.strings.kmers import Counts, Pattern, count_windows, longest
 from widemargin.kernels.strings.letters import (
     Letters,
     check_alphabet,
@@ -56,8 +56,12 @@ class KmerKernel(FeatureKernel):
     reverse_complement: bool
     normalize: bool
 
-    def _patterns(self) -> Sequence[tuple[Pattern, float]]:
-        """Return the patterns to count and their weights; by default all substrings of k letters."""
+    def _patterns(self, longest: int) -> Sequence[tuple[Pattern, float]]:
+        """Return the patterns to count in strings of `longest` letters at most, and their weights.
+
+        By default all substrings of k letters. Of patterns by ascending length those that fit in no string may be
+        missing at the end.
+        """
         return [(Pattern.solid(self.k), 1.0)]
 
     def _check_strings_options(self) -> None:
@@ -92,8 +96,11 @@ class KmerKernel(FeatureKernel):
             columns = Columns(alphabet, names, widths)
         blocks = [
             weight * _in_columns(part, known, width)
-            for (part, weight), known, width in zip(parts, columns.names, columns.widths, strict=True)
+            for (part, weight), known, width in zip(parts, columns.names, columns.widths)
         ]
+        missing = sum(columns.widths[len(parts) :])  # of patterns that are longer than these strings
+        if missing:
+            blocks.append(sparse.csr_array((len(starts) - 1, missing)))
         matrix = blocks[0] if len(blocks) == 1 else sparse.hstack(blocks, format="csr")
         if self.normalize:
             scale = np.divide(1.0, np.sqrt(squares), out=np.zeros(len(squares)), where=squares > 0)
@@ -103,7 +110,7 @@ class KmerKernel(FeatureKernel):
 
     def _count(self, letters: Letters, alphabet: str) -> list[tuple[Counts, float]]:
         """Counts of each pattern, and its weight."""
-        patterns = self._patterns()
+        patterns = self._patterns(longest(letters))
         if len(patterns) * len(letters.codes) > MOST_ENTRIES:
             raise ValueError(
                 f"{self!r} would write out {len(patterns):,} features for each of {len(letters.codes):,} letters: too "

@@ -15,6 +15,7 @@ Columns   small spaces (base^k up to DIRECT) use the name as the column, others 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,12 +39,12 @@ class Pattern:
     """A window and the positions read in it."""
 
     length: int
-    positions: tuple[int, ...]
+    positions: Sequence[int]
 
     @classmethod
     def solid(cls, k: int) -> Pattern:
         """All of k letters."""
-        return cls(k, tuple(range(k)))
+        return cls(k, range(k))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,21 +63,24 @@ class Counts:
 
 def is_exact(n_letters: int, k: int) -> bool:
     """Whether different windows of k letters are certain to have different names."""
-    return n_letters**k < PRIME
+    return n_letters == 1 or (k < PRIME.bit_length() and n_letters**k < PRIME)  # no power of thousands of digits
 
 
 def is_direct(n_letters: int, k: int) -> bool:
     """Whether names serve as columns."""
-    return n_letters**k <= DIRECT
+    return n_letters == 1 or (k < DIRECT.bit_length() and n_letters**k <= DIRECT)
 
 
 def count_windows(letters: Letters, n_letters: int, pattern: Pattern) -> Counts:
     """Count the windows of a pattern in each string, on all cores."""
     k = len(pattern.positions)
+    width = n_letters**k if is_direct(n_letters, k) else None
+    if pattern.length > longest(letters):
+        nothing = sparse.csr_array((len(letters.starts) - 1, width or 0))
+        return Counts(nothing, None if width else np.empty(0, np.int64))
     base = n_letters if is_exact(n_letters, k) else FINGERPRINT_BASE
     high = pow(base, k - 1, PRIME)
     positions = np.array(pattern.positions, np.int64)
-    width = n_letters**k if is_direct(n_letters, k) else None
     cuts = _cuts(letters.starts, LETTERS_PER_TASK)
     pieces: list[Any] = [None] * (len(cuts) - 1)
 
@@ -97,6 +101,11 @@ def count_windows(letters: Letters, n_letters: int, pattern: Pattern) -> Counts:
 
     run_tiles(count, len(pieces), available_cores())
     return Counts(_stacked(pieces, len(names)), names)
+
+
+def longest(letters: Letters) -> int:
+    """Letters of the longest string."""
+    return int(np.diff(letters.starts).max(initial=0))
 
 
 def _cuts(starts: NDArray[np.int64], size: int) -> list[int]:

@@ -23,6 +23,8 @@ from widemargin.kernels.strings.kmer_kernel import MOST_ENTRIES, KmerKernel, che
 from widemargin.kernels.strings.kmers import Counts, is_exact
 from widemargin.kernels.strings.letters import Letters, letters_of
 
+MOST_NEIGHBOURS = 1_000_000  # of one substring; six amino acids with two mismatches have 5,530
+
 
 @dataclass(frozen=True)
 class Mismatch(KmerKernel):
@@ -75,7 +77,7 @@ class Mismatch(KmerKernel):
         n_letters = len(letters_of(alphabet))
         names = np.arange(own.matrix.shape[1]) if own.names is None else own.names
         size = sum(comb(self.k, d) * (n_letters - 1) ** d for d in range(self.m + 1))
-        if size * max(len(names), own.matrix.nnz) > MOST_ENTRIES:
+        if size > MOST_NEIGHBOURS or size * max(len(names), own.matrix.nnz) > MOST_ENTRIES:
             raise ValueError(
                 f"{self!r} would write out {size:,} neighbours for each of {own.matrix.nnz:,} substrings: too many to "
                 "hold. Use a smaller m or k, or GappedKmer."

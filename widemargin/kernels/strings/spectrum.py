@@ -91,5 +91,6 @@ class BlendedSpectrum(KmerKernel):
             raise ValueError(f"decay must be a positive number; got {self.decay!r}.")
         self._check_strings_options()
 
-    def _patterns(self) -> Sequence[tuple[Pattern, float]]:
-        return [(Pattern.solid(length), self.decay**length) for length in range(self.shortest, self.k + 1)]
+    def _patterns(self, longest: int) -> Sequence[tuple[Pattern, float]]:
+        last = max(self.shortest, min(self.k, longest))
+        return [(Pattern.solid(length), self.decay**length) for length in range(self.shortest, last + 1)]

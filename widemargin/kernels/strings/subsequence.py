@@ -30,6 +30,7 @@ from widemargin.kernels.strings.kmer_kernel import check_whole
 from widemargin.kernels.strings.letters import ALIEN, check_alphabet, code_points, encode, read_strings
 from widemargin.parallel.tiles import available_cores, run_tiles
 
+MOST_ENTRIES = 50_000_000  # numbers in the tables of two strings, per thread: 400 MB
 STEP_ERROR = 16.0  # four roundings of a step of the recursion, of terms that add up to at most four times its result
 
 
@@ -104,6 +105,12 @@ class Subsequence(Kernel):
         if like is not None and not isinstance(like, EncodedStrings):
             raise RepresentationMismatch(f"Strings cannot follow {type(like).__name__}.")
         points, starts = code_points(read_strings(X))
+        longest = int(np.diff(starts).max(initial=0))
+        if self.k <= longest and self.k * (longest + 1) > MOST_ENTRIES:
+            raise ValueError(
+                f"k={self.k:,} letters of strings of up to {longest:,} take tables of {self.k * (longest + 1):,} "
+                f"numbers, more than {MOST_ENTRIES:,}: use a smaller k or shorter strings."
+            )
         codes = points.astype(np.uint32) if self.alphabet is None else encode(points, starts, self.alphabet).codes
         own = np.empty(len(starts) - 1)
 
@@ -192,9 +199,10 @@ def _compare_all(codes, starts, others, other_starts, k, decay, flat, step):
     longest = 0
     for j in range(other_starts.shape[0] - 1):
         longest = max(longest, other_starts[j + 1] - other_starts[j])
-    D = np.empty((k, longest + 1))
+    D = np.empty((k if k <= longest else 0, longest + 1))
     for i in range(starts.shape[0] - 1):
         s = codes[starts[i] : starts[i + 1]]
         for j in range(other_starts.shape[0] - 1):
             t = others[other_starts[j] : other_starts[j + 1]]
-            flat[i * step + j] = compare_strings(s, t, k, decay, D)
+            fits = k <= len(s) and k <= len(t)
+            flat[i * step + j] = compare_strings(s, t, k, decay, D) if fits else 0.0

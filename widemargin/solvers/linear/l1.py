@@ -107,7 +107,7 @@ class L1Descent(descent.CoordinateDescent):
         self.rows, self.sign, self.cost = rows, sign, cost
         constant = sp.csr_array(np.full((rows.n, 1), rows.column))
         self.columns = sp.csc_array(sp.hstack([sp.csr_array(rows.X), constant]).multiply(sign[:, None]))
-        indptr, indices = self.columns.indptr.astype(np.int64), self.columns.indices.view(np.uint32)
+        indptr, indices = self.columns.indptr.astype(np.int64), self.columns.indices.astype(np.uint32)
         self.csr = Csr(indptr, indices, self.columns.data, 0.0)
         self.row_lengths = rows.terms() + 1.0
         self.w, self.slack = np.zeros(rows.d + 1), np.ones(rows.n)

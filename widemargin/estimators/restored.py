@@ -1,0 +1,146 @@
+"""Attributes of a fitted estimator that come from a file: each is what its name says, before sizes are compared.
+
+A file can hold any JSON and any arrays under the names of fitted attributes. `check_attributes` knows the names that
+estimators use; `_rebuild` of an estimator compares them with each other (CONTRIBUTING.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from widemargin._sklearn import num_samples
+from widemargin.certificate.certificate import Certificate, CertificateTable
+from widemargin.certificate.system_certificate import SystemCertificate
+from widemargin.kernels import Kernel
+from widemargin.kernels.names import is_precomputed, takes_objects
+from widemargin.linalg.sparse_structure import sound_sparse
+from widemargin.monitor.status import Status
+
+
+def is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_index(value: Any) -> bool:
+    """Whether a value is a vector of whole numbers that are not negative."""
+    is_vector = isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iu"
+    return is_vector and bool((value >= 0).all())
+
+
+def is_finite(value: Any) -> bool:
+    """Whether a value is a finite number, or an array or sparse matrix of finite floats."""
+    if sp.issparse(value):
+        value = value.data
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind == "f" and bool(np.isfinite(value).all())
+    return isinstance(value, Real) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+
+
+def are_samples(value: Any) -> bool:
+    """Whether a value is a matrix of finite numbers, or strings; other objects are in no file."""
+    if isinstance(value, list) or (isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "UO"):
+        return all(isinstance(item, str) for item in value)
+    if not (sp.issparse(value) or isinstance(value, np.ndarray)):
+        return False
+    sound_sparse(value)
+    entries = value.data if sp.issparse(value) else value
+    return value.ndim == 2 and (entries.dtype.kind in "iub" or is_finite(entries))
+
+
+def are_classes(value: Any) -> bool:
+    """Whether a value is a vector of at least two different labels."""
+    if not (isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "biufUSO"):
+        return False
+    return 2 <= len(value) == len(set(value.tolist())) and (value.dtype.kind != "f" or is_finite(value))
+
+
+def is_certificate(value: Any) -> bool:
+    return value is None or isinstance(value, Certificate | SystemCertificate)
+
+
+FINITE = (
+    "coef_", "intercept_", "dual_coef_", "offset_", "class_weight_", "epsilon_", "learning_rate_", "residual_",
+    "_gamma", "_coefficients", "_probA", "_probB",
+)  # fmt: skip
+INDICES = ("support_", "n_support_", "relevance_", "mistakes_", "tie_order_")
+SAMPLES = ("support_vectors_", "X_fit_", "relevance_vectors_", "_vectors")
+KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(FINITE, (is_finite, "finite numbers")),
+    **dict.fromkeys(INDICES, (is_index, "a vector of whole numbers, 0 or more")),
+    **dict.fromkeys(SAMPLES, (are_samples, "samples")),
+    "n_features_in_": (lambda value: is_whole(value) and value > 0, "a whole number above 0"),
+    "shape_fit_": (
+        lambda value: isinstance(value, tuple) and 0 < len(value) < 3 and all(map(is_whole, value)),
+        "a shape",
+    ),
+    "classes_": (are_classes, "two or more different labels"),
+    "n_iter_": (lambda value: is_whole(value) or is_index(value), "whole numbers"),
+    "fit_status_": (is_whole, "a whole number"),
+    "status_": (lambda value: isinstance(value, Status), "a status"),
+    "diagnosis_": (lambda value: isinstance(value, str), "a text"),
+    "certificate_": (is_certificate, "a certificate"),
+    "certificates_": (
+        lambda value: (
+            isinstance(value, CertificateTable) or (isinstance(value, list | tuple) and all(map(is_certificate, value)))
+        ),
+        "certificates",
+    ),
+    "_fitted_kernel": (lambda value: isinstance(value, Kernel), "a kernel"),
+    "_kept": (lambda value: value is None or is_index(value), "a vector of whole numbers, or nothing"),
+    "_columns": (lambda value: value is None or is_index(value), "a vector of whole numbers, or nothing"),
+    "_density_marks": (lambda value: value is None or (is_finite(value) and np.shape(value) == (10,)), "ten numbers"),
+    "_single": (lambda value: isinstance(value, bool), "true or false"),
+}
+
+
+def check_attributes(model: Any) -> None:
+    """Raise ValueError unless every fitted attribute with a known name is of the kind that it should be."""
+    for name, value in vars(model).items():
+        is_kind, expected = KINDS.get(name, (None, ""))
+        if is_kind is not None and not is_kind(value):
+            raise ValueError(f"{name} must be {expected}, got {_shown(value)}")
+    if is_classifier(model) and not hasattr(model, "classes_"):
+        raise ValueError("a classifier has classes_")
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        is_text = isinstance(names, np.ndarray) and names.ndim == 1 and all(isinstance(n, str) for n in names.tolist())
+        if not is_text or len(names) != model.n_features_in_:
+            raise ValueError(f"feature_names_in_ must be {model.n_features_in_} texts, one for each feature")
+
+
+def check_samples(model: Any, samples: Any, count: int, what: str) -> None:
+    """Raise ValueError unless a fitted model has `count` samples of its number of features."""
+    if is_precomputed(model.kernel):
+        return
+    if not are_samples(samples) or num_samples(samples) != count:
+        raise ValueError(f"there must be {count} {what}, one for each coefficient")
+    if not takes_objects(model.kernel) and (np.ndim(samples) != 2 or samples.shape[1] != model.n_features_in_):
+        raise ValueError(f"the {what} do not have {model.n_features_in_} features")
+
+
+def check_shape(name: str, values: Any, shape: Sequence[int]) -> None:
+    """Raise ValueError unless values are finite and have a shape."""
+    if not is_finite(values) or np.shape(values) != tuple(shape):
+        raise ValueError(f"{name} must be finite numbers of shape {tuple(shape)}, got {_shown(values)}")
+
+
+def check_places(name: str, places: Any, size: int) -> NDArray[np.int64]:
+    """Return a vector of places below `size`; raise ValueError if it is anything else."""
+    if not is_index(places) or (places >= size).any():
+        raise ValueError(f"{name} must hold whole numbers from 0 to {size - 1}")
+    return places
+
+
+def _shown(value: Any) -> str:
+    """A value as shown in messages."""
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return f"an array of {value.dtype} of shape {value.shape}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
