@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -30,11 +31,17 @@ _inside = threading.local()
 
 def available_cores() -> int:
     """Return the number of cores this process may use: its affinity mask, container quota and OMP_NUM_THREADS."""
+    cores = _cores_of_machine()
+    meant = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]  # a list gives one number per nested level
+    return min(cores, int(meant)) if meant.isdecimal() and int(meant) > 0 else cores
+
+
+def _cores_of_machine() -> int:
+    """Return the number of cores by affinity mask and container quota."""
     cores = _cores_by_quota()
     if hasattr(os, "sched_getaffinity"):
         cores = min(cores, len(os.sched_getaffinity(0)) or 1)
-    meant = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]  # a list gives one number per nested level
-    return min(cores, int(meant)) if meant.isdecimal() and int(meant) > 0 else cores
+    return cores
 
 
 @cache
@@ -44,12 +51,16 @@ def _cores_by_quota() -> int:
 
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
-    """Number of threads for `n_jobs`: None means all cores, negative counts back from all cores as in joblib."""
+    """Number of threads for `n_jobs`: None means all cores, negative counts back from all cores as in joblib.
+
+    A number beyond the cores is reduced to them: threads that compute gain nothing by taking turns on a core. One
+    beyond OMP_NUM_THREADS is not, because a parameter is more explicit.
+    """
     if n_jobs is None:
         return available_cores()
     if n_jobs == 0:
         raise ValueError("n_jobs=0 has no meaning: give a positive number of threads, or -1 for all cores.")
-    return n_jobs if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
+    return min(n_jobs, _cores_of_machine()) if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
 
 
 def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
@@ -58,15 +69,17 @@ def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
         for number in range(count):
             task(number)
         return
-    numbers = iter(range(count))
+    waiting = deque(range(count))
     stop = threading.Event()
 
     def work() -> None:
-        # Each thread processes the next tile until none is left; `next` on one iterator is atomic under the GIL.
+        # Each thread processes the next tile until none is left. `popleft` is atomic with and without a GIL.
         _inside.task = True
         try:
-            for number in numbers:
-                if stop.is_set():
+            while not stop.is_set():
+                try:
+                    number = waiting.popleft()
+                except IndexError:
                     return
                 task(number)
         except BaseException:
