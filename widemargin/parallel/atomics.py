@@ -20,6 +20,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from widemargin._jit import INTERPRETED
+from widemargin.parallel.after_fork import in_child_after_fork
 
 
 @intrinsic
@@ -58,6 +59,11 @@ def is_published(typing_context, flags, k):
 
 if INTERPRETED:
     _lock = threading.Lock()
+
+    @in_child_after_fork
+    def _renew_lock():
+        global _lock
+        _lock = threading.Lock()
 
     def next_turn(turn):  # noqa: F811
         with _lock:

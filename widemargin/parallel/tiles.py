@@ -22,6 +22,8 @@ from functools import cache
 import joblib
 from threadpoolctl import ThreadpoolController
 
+from widemargin.parallel.after_fork import in_child_after_fork
+
 _lock = threading.Lock()
 _controller: ThreadpoolController | None = None
 _blas_users = 0
@@ -121,9 +123,10 @@ def _executor(count: int) -> ThreadPoolExecutor:
 def single_threaded_blas() -> Iterator[None]:
     """Limit BLAS to one thread; reference-counted, so that concurrent fits do not undo each other's limit."""
     global _controller, _blas_users, _blas_limit
+    _inside.blas = getattr(_inside, "blas", 0) + 1
     with _lock:
         _blas_users += 1
-        if _blas_users == 1:
+        if _blas_limit is None:
             if _controller is None:
                 import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be found)
 
@@ -132,6 +135,7 @@ def single_threaded_blas() -> Iterator[None]:
     try:
         yield
     finally:
+        _inside.blas -= 1
         with _lock:
             _blas_users -= 1
             if _blas_users == 0 and _blas_limit is not None:
@@ -139,12 +143,13 @@ def single_threaded_blas() -> Iterator[None]:
                 _blas_limit = None
 
 
-def _forget_after_fork() -> None:
-    """Reset the pools in a forked child, which has none of its parent's threads."""
-    global _lock, _blas_users, _blas_limit
-    _lock, _blas_users, _blas_limit = threading.Lock(), 0, None
+@in_child_after_fork
+def _renew_after_fork() -> None:
+    """Drop the pools, whose threads do not exist in a child, and the fits that other threads had begun.
+
+    A limit of BLAS that such a fit had set is kept, and lifted at the end of the child's first fit: to change it inside
+    fork would be a call of BLAS.
+    """
+    global _lock, _blas_users
+    _lock, _blas_users = threading.Lock(), getattr(_inside, "blas", 0)
     _executor.cache_clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_after_fork)
