@@ -3,9 +3,10 @@
 A child has only the thread that forked. A lock that another thread of the parent held at that moment is never released
 in it. Modules with such state register a function here that renews it; the state of the compiler is renewed below.
 
-Left alone      locks inside BLAS, LLVM and the memory allocator. A child forked while another thread of its parent was
-                inside one of their calls may wait for ever in its first call. Where threads fit models while processes
-                are started, start these by "spawn" or "forkserver", or with joblib.
+Left alone      locks inside BLAS, LLVM and the memory allocator. OpenBLAS stops its threads at a fork, also while
+                another thread is inside one of its calls: parent and child may then wait for ever in a call of BLAS.
+                Where threads fit models while processes are started, start these by "spawn" or "forkserver", or with
+                joblib.
 """
 
 from __future__ import annotations
