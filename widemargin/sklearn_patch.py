@@ -2,7 +2,8 @@
 
 Every name in a loaded module that is bound to a class of `sklearn.svm` is bound to ours of the same name: in
 `sklearn.svm` itself, in scikit-learn's own modules and in the user's, whatever the name there (`from sklearn.svm import
-SVC as Machine`). All changes are recorded, and exactly these are undone.
+SVC as Machine`). All changes are recorded, and exactly these are undone, class by class, when the last call that asked
+for a class is undone: `with` blocks may be nested, and may overlap in several threads.
 
 Left alone   the module that defines the class, so that models pickled by scikit-learn still load as what they are;
              objects that exist already; names inside functions, classes and containers.
@@ -16,14 +17,22 @@ from collections.abc import Iterable
 from types import ModuleType, TracebackType
 
 from widemargin.estimators.registry import SKLEARN_COUNTERPARTS
+from widemargin.parallel.after_fork import in_child_after_fork
 
 _lock = threading.RLock()
 _replaced: dict[str, list[tuple[ModuleType, str]]] = {}  # class -> the modules and names that are now bound to ours
 _originals: dict[str, type] = {}  # class -> scikit-learn's
+_asked: dict[str, set[Patch]] = {}  # class -> the calls that replaced it and have not been undone
+
+
+@in_child_after_fork
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.RLock()
 
 
 class Patch:
-    """The changes of one call of `patch_sklearn`; as a context manager it undoes them at the end of the block."""
+    """One call of `patch_sklearn`; as a context manager it undoes the call at the end of the block."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
@@ -32,7 +41,13 @@ class Patch:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None):
-        unpatch_sklearn(self.names)
+        with _lock:
+            for name in self.names:
+                holders = _asked.get(name, set())
+                if self in holders:  # else unpatch_sklearn has undone it
+                    holders.remove(self)
+                    if not holders:
+                        _restore(name)
 
     def __repr__(self) -> str:
         return f"Patch({', '.join(self.names)})"
@@ -56,6 +71,9 @@ def patch_sklearn(names: Iterable[str] | None = None) -> Patch:
 
     Notes
     -----
+    It changes modules, which all threads share: within a `with` block other threads see our classes too, and of blocks
+    that overlap the last one undoes the replacement.
+
     Call it first of all: a module that imports `SVC` from scikit-learn while the patch is on keeps ours afterwards.
     Parameters mean what they mean in this package, `tol` of `LinearSVC` too, and models pickled meanwhile are
     widemargin's, which is needed to load them; docs/coming-from-scikit-learn.md lists all differences.
@@ -74,17 +92,19 @@ def patch_sklearn(names: Iterable[str] | None = None) -> Patch:
 
     ours = _our_classes()
     chosen = tuple(ours) if names is None else _known([names] if isinstance(names, str) else names, ours)
+    patch = Patch(chosen)
     with _lock:
-        fresh = tuple(name for name in chosen if name not in _replaced)
-        for name in fresh:
-            _originals[name] = getattr(sklearn.svm, name)
-            _replaced[name] = []
+        for name in chosen:
+            if name not in _replaced:
+                _originals[name] = getattr(sklearn.svm, name)
+                _replaced[name] = []
+            _asked.setdefault(name, set()).add(patch)
         _rebind(chosen, ours)
-    return Patch(fresh)
+    return patch
 
 
 def unpatch_sklearn(names: Iterable[str] | None = None) -> None:
-    """Undo `patch_sklearn`; does nothing where it was not called.
+    """Undo all calls of `patch_sklearn`; does nothing where it was not called.
 
     Parameters
     ----------
@@ -101,9 +121,16 @@ def unpatch_sklearn(names: Iterable[str] | None = None) -> None:
     with _lock:
         chosen = tuple(_replaced) if names is None else _known([names] if isinstance(names, str) else names, ours)
         for name in chosen:
-            for module, alias in _replaced.pop(name, []):
-                if vars(module).get(alias) is ours[name]:  # unless the name was rebound in the meantime
-                    setattr(module, alias, _originals[name])
+            _restore(name)
+
+
+def _restore(name: str) -> None:
+    """Give back every name that was bound to our class."""
+    _asked.pop(name, None)
+    ours = _our_classes()[name]
+    for module, alias in _replaced.pop(name, []):
+        if vars(module).get(alias) is ours:  # unless the name was rebound in the meantime
+            setattr(module, alias, _originals[name])
 
 
 def _our_classes() -> dict[str, type]:

@@ -83,6 +83,29 @@ def test_an_inner_context_leaves_the_outer_patch_on():
     assert sklearn.svm.SVC is THEIRS["SVC"]
 
 
+def test_blocks_that_overlap_end_with_the_last_one():
+    first, second = widemargin.patch_sklearn(), widemargin.patch_sklearn(["SVC"])
+    with second:
+        with first:
+            pass
+        assert sklearn.svm.SVC is widemargin.SVC and sklearn.svm.SVR is THEIRS["SVR"]
+    assert sklearn.svm.SVC is THEIRS["SVC"]
+
+
+def test_a_call_inside_a_block_outlives_it():
+    with widemargin.patch_sklearn():
+        widemargin.patch_sklearn(["SVC"])
+    assert sklearn.svm.SVC is widemargin.SVC and sklearn.svm.SVR is THEIRS["SVR"]
+
+
+def test_a_block_that_was_undone_inside_undoes_nothing_else():
+    with widemargin.patch_sklearn():
+        widemargin.unpatch_sklearn()
+        assert sklearn.svm.SVC is THEIRS["SVC"]
+        widemargin.patch_sklearn()
+    assert sklearn.svm.SVC is widemargin.SVC
+
+
 def test_some_classes_only():
     with widemargin.patch_sklearn(["SVR"]):
         assert sklearn.svm.SVR is widemargin.SVR

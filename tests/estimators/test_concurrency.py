@@ -114,7 +114,9 @@ def test_cores_meant_for_this_process(monkeypatch):
         monkeypatch.setenv("OMP_NUM_THREADS", text)
         assert threads.available_cores() == expected
         assert threads.resolve_n_jobs(None) == threads.resolve_n_jobs(-1) == expected
-    assert threads.resolve_n_jobs(3) == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert threads.resolve_n_jobs(2) == min(2, most)  # a parameter is more explicit than the environment
+    assert threads.resolve_n_jobs(100_000) == most
 
 
 def test_blas_keeps_to_one_thread_during_a_fit_and_gets_its_threads_back(data):

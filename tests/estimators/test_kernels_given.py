@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, verify
@@ -137,3 +138,32 @@ def test_fortran_order_and_read_only(kernel, iris):
     np.testing.assert_allclose(
         SVC(kernel=kernel).fit(frozen, y).decision_function(new), SVC(kernel=kernel).fit(X, y).decision_function(new)
     )
+
+
+def nowhere_defined(A, B):
+    return np.full((len(A), len(B)), np.nan)
+
+
+def undefined_for_one(A, B):
+    return np.where(np.isclose(A[:, :1], 5.1) & np.isclose(B[:, :1].T, 5.1), np.nan, A @ B.T)
+
+
+@pytest.mark.parametrize("machine", [SVC, SVR, OneClassSVM])
+@pytest.mark.parametrize("function", [nowhere_defined, undefined_for_one])
+def test_a_function_that_returns_nan_is_named_and_makes_no_model(machine, function, iris):
+    X, y, _ = iris
+    model = machine(kernel=function)
+    with pytest.raises(ValueError, match=f"kernel function {function.__name__} returned NaN or infinity"):
+        model.fit(X, y)
+    assert not hasattr(model, "support_")
+
+
+def test_of_an_asymmetric_matrix_and_its_transpose_at_most_the_mean_is_certified(rng):
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] > 0
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(-1)) + 0.05 * rng.normal(size=(60, 60))
+    for matrix in (K, K.T):
+        model = SVC(kernel="precomputed")
+        with pytest.warns(UserWarning, match="not symmetric"), pytest.warns(ConvergenceWarning):
+            model.fit(matrix, y)
+        assert not model.certificate_.holds

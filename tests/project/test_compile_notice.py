@@ -38,7 +38,7 @@ if __name__ == "__main__":
         use()
         print(*(sum(count.values()) for f in (one, two) for count in (f.stats.cache_hits, f.stats.cache_misses)))
 """
-NO_FOLDER = "import numba.core.caching as caching\ncaching.CacheImpl._locator_classes = []\n"
+NO_FOLDER = "from widemargin._jit import cache_folder\ncache_folder.folders = lambda source: []\n"
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from numba.core.caching import FunctionCache
 
 import widemargin
 from widemargin import _jit
@@ -30,8 +31,8 @@ value = outer(10.0)
 print(value, sum(outer.stats.cache_hits.values()), sum(outer.stats.cache_misses.values()))
 """
 NO_LOCATOR = """
-import numba.core.caching as caching
-caching.CacheImpl._locator_classes = []  # what Numba is left with where neither package nor home can be written
+from widemargin._jit import cache_folder
+cache_folder.folders = lambda source: []  # as where neither package, home nor temporary files can be written
 """
 
 USER_WIDE = """
@@ -142,7 +143,7 @@ def test_without_a_stamp_the_disk_cache_is_not_trusted(monkeypatch):
 
     stamped = _jit.jit(double)
     assert stamped(21) == 42
-    assert type(stamped._cache.opened).__name__ == "FunctionCache"
+    assert isinstance(stamped._cache.opened, FunctionCache)
     monkeypatch.setattr(disk_cache, "stamp", lambda cache: False)
     unstamped = _jit.jit(double)
     assert unstamped(21) == 42

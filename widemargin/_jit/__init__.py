@@ -227,6 +227,15 @@ _compiler_clock = _CompilerClock()
 event.register("numba:compiler_lock", _compiler_clock)
 
 
+def renew_compiler_state() -> None:
+    """In a forked child, release what other threads of the parent held: the compiler's lock, the clock, the notice."""
+    is_compiling = global_compiler_lock.is_locked()  # by the thread that forked, the only one there is
+    _compiler_clock.lock, _compiler_clock.depth = threading.Lock(), int(is_compiling)
+    if not is_compiling and hasattr(global_compiler_lock, "_lock"):
+        global_compiler_lock._lock = threading.RLock()
+        NOTICE.end()
+
+
 def seconds_compiling() -> float:
     """Return the seconds of this process in which a thread compiled functions or loaded them from disk."""
     return _compiler_clock.seconds()

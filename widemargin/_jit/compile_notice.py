@@ -43,6 +43,10 @@ class CompileNotice:
                 self.seconds += time.perf_counter() - self._began
             self._cache = None
 
+    def end(self) -> None:
+        """Forget the function at work, which is another process's."""
+        self._cache = None
+
     def work(self) -> None:
         """Note that this process compiles, or waits for another one that does."""
         self._is_compiling = True

@@ -4,12 +4,12 @@ Numba's disk cache checks only the file that defines a function. A function comp
 is not checked, so after an upgrade old machine code could be used. Here the stamp of every cache entry contains a
 digest of all sources of compiled code: after an edit of any of them everything is recompiled.
 
-Functions compiled by whoever installed the package (`widemargin warmup`, while the image of a container is built) are
-used where their folder is read-only, too. Numba itself reads only where it can write.
-
 Several processes that meet an empty cache (a search with n_jobs=2) share the work: a function is compiled by the one
 that locks it, the others wait and load it. The stamp uses two private attributes of Numba; if they disappear, the disk
 cache is not used.
+
+Files that cannot be read (truncated, overwritten, of another version of a class) are replaced: the function is compiled
+and stored again. Where nothing can be written, functions are compiled in memory. `cache_folder` chooses the folder.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from numba.core import caching
+from widemargin._jit.cache_folder import open_cache, open_shared_cache, say_once
 
 try:
     import fcntl
@@ -33,6 +33,7 @@ except ImportError:  # not on Windows: there each process compiles for itself
 
 LOCK = "widemargin.lock"  # file in each cache folder; its bytes are locked, one per function and signature
 POLL = 0.01  # seconds between two attempts to lock: short beside 40 ms, which the smallest function takes to compile
+UNSUPPORTED = "this version of Numba does not support it"
 LONGEST_WAIT = 60.0  # seconds for another process, which may be stopped or on a machine that no longer answers
 
 #: A search for patterns that begin with plain letters is ten times faster than for patterns anchored to the line.
@@ -87,22 +88,24 @@ class DiskCache:
     def __init__(self, dispatcher: Any) -> None:
         self.dispatcher, self.none = dispatcher, dispatcher._cache
         self.opened: Any = None
-        self.installed: Any = None  # Numba's cache in the folder it prefers, if that can only be read
+        self.shared: Any = None  # the cache of the installation, if it can only be read
         self.refusal = ""  # why nothing can be kept, if so
         self.other_cpu = ""  # for which the version on disk was compiled, if there is none for this CPU
 
     def open(self) -> Any:
         """Return Numba's disk cache of the function, or an empty cache if there is no reliable one."""
         if self.opened is None:
+            function = self.dispatcher.py_func
             try:
-                self.dispatcher.enable_caching()  # sets dispatcher._cache
-                self.opened = self.dispatcher._cache
+                self.opened = open_cache(function)
                 if not stamp(self.opened):
-                    self.refuse("this version of Numba does not support it")
-            except RuntimeError:  # "no locator available"
+                    self.refuse(UNSUPPORTED)
+            except (RuntimeError, OSError):  # "no locator available"
                 self.refuse("neither the installation nor a cache folder of the user can be written")
-            self.dispatcher._cache = self
-            self.installed = installed_cache(self.dispatcher.py_func, getattr(self.opened, "cache_path", None))
+            if self.refusal != UNSUPPORTED:
+                self.shared = open_shared_cache(function, str(self.cache_path))
+                if self.shared is not None:
+                    stamp(self.shared)
         return self.opened
 
     def refuse(self, reason: str) -> None:
@@ -111,23 +114,49 @@ class DiskCache:
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         cache = self.open()
-        try:
-            found = cache.load_overload(signature, target)
-        except (ImportError, AttributeError):  # an index from before a class of a signature was moved or renamed
-            cache.flush()
-            found = None
-        if found is None and self.installed is not None:
-            with suppress(OSError, ImportError, AttributeError):  # not readable, or of an earlier version
-                found = self.installed.load_overload(signature, target)
-        if found is None and not self.refusal:
+        for readable in (self.shared, cache):
+            found = None if readable is None else self._load(readable, signature, target)
+            if found is not None:
+                return found
+        if not self.refusal:
             self.other_cpu = cpu_on_disk(cache, signature, target)
-        return found
+        return None
+
+    def _load(self, cache: Any, signature: Any, target: Any) -> Any:
+        """Load a function; None if the cache does not have it or cannot be read."""
+        try:
+            return cache.load_overload(signature, target)
+        except Exception as error:  # a damaged pickle raises anything
+            if not isinstance(error, ImportError | AttributeError):  # a class of a signature was moved or renamed
+                say_once(
+                    f"widemargin: compiled functions in {cache.cache_path} cannot be read ({type(error).__name__}: "
+                    f"{error}); those are compiled again" + (" and replaced." if cache is self.opened else ".")
+                )
+            if cache is self.opened:
+                self._forget()
+            else:
+                self.shared = None
+            return None
+
+    def _forget(self) -> None:
+        """Remove the index of the function, so that none of its files is used any more."""
+        try:
+            os.unlink(self.opened._cache_file._index_path)
+        except (FileNotFoundError, AttributeError):  # Numba's internals differ
+            pass
+        except OSError as error:
+            self.refuse(f"{self.opened.cache_path} cannot be written ({error.strerror or error})")
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Store a function. Numba writes the index first: without the file it names, an older one would be loaded."""
+        cache = self.open()
         try:
-            self.open().save_overload(signature, compiled)
-        except OSError as error:  # the disk is full, or the folder was removed
-            self.refuse(f"{self.opened.cache_path} cannot be written ({error.strerror or error})")
+            cache.save_overload(signature, compiled)
+        except Exception as error:  # the disk is full, the folder was removed, another process damaged the index
+            reason = getattr(error, "strerror", None) or error
+            say_once(f"widemargin: compiled functions cannot be kept in {cache.cache_path} ({reason}).")
+            self._forget()
+            self.refuse(f"{cache.cache_path} cannot be written ({reason})")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.open(), name)
@@ -181,28 +210,6 @@ def _lock_file(folder: str) -> int | None:
         return os.open(os.path.join(folder, LOCK), os.O_RDWR | os.O_CREAT, 0o644)
     except OSError:
         return None
-
-
-def installed_cache(function: Any, used: str | None) -> Any:
-    """Return Numba's cache of a function in the folder that it prefers, if that exists but is not the one in use."""
-    if used is not None and (caching.config.CACHE_DIR or os.path.basename(used) == "__pycache__"):
-        return None
-    try:
-        cache = _reader()(function)
-    except (AttributeError, RuntimeError):  # Numba's internals differ, or NUMBA_CACHE_LOCATOR_CLASSES is set
-        return None
-    return cache if os.path.isdir(cache.cache_path) and stamp(cache) else None
-
-
-@functools.cache
-def _reader() -> Any:
-    """Return the class of Numba's caches in NUMBA_CACHE_DIR or beside the package, which need not be writable."""
-    prefix = "" if hasattr(caching, "InTreeCacheLocator") else "_"  # in earlier versions of Numba
-    preferred = [getattr(caching, f"{prefix}{name}CacheLocator") for name in ("UserProvided", "InTree")]
-    without_check = {"ensure_cache_path": lambda self: None}
-    locators = [type("Readable", (locator,), without_check) for locator in preferred]
-    implementation = type("Implementation", (caching.CompileResultCacheImpl,), {"_locator_classes": locators})
-    return type("Installed", (caching.FunctionCache,), {"_impl_class": implementation})
 
 
 def stamp(cache: Any) -> bool:

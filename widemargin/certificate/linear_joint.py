@@ -43,7 +43,8 @@ def prove_joint(rows: SparseDesign, labels: NDArray[np.int64], cost: Vector, ans
     wrong[own] = 0.0
     bias, terms = rows.column * W[-1], rows.terms() + 8.0
     m = rows.X @ W[:-1] + (bias + wrong)
-    size = (abs(rows.X) @ np.abs(W[:-1]) + np.abs(bias) + 1.0).max(axis=1)
+    size = np.concatenate([abs(rows.X[part]) @ np.abs(W[:-1]) for part in rows.chunks()])
+    size = (size + np.abs(bias) + 1.0).max(axis=1)
     E = (gamma(terms) * size + terms * TINY) * SUMS
     if not np.isfinite(E).all():  # comparisons would drop a NaN
         return NOTHING

@@ -51,7 +51,7 @@ def times_error(rows: Design, w: Vector, fine: bool = False) -> Vector:
         return np.zeros(rows.n)
     terms = rows.terms()
     if fine:
-        size = rows.absolute().times(np.abs(w))
+        size = np.concatenate([chunk.times(np.abs(w)) for _, chunk in rows.absolute_chunks()])
     else:
         size = row_norms(rows) * norm_bound(w[:-1]) + abs(rows.column * w[-1])
     return (gamma(terms + 3.0) * size + (terms + 2.0) * TINY) * SUMS
@@ -68,8 +68,10 @@ def transposed_error(rows: Design, support: Index, beta: Vector) -> tuple[float,
 
 def transposed_sizes(rows: Design, support: Index, beta: Vector) -> Vector:
     """Upper bound on sum_i |b_i| |x_ik| for each feature k, the constant column last: one more pass over the data."""
-    total = np.zeros(rows.d + 1)
-    rows.absolute().add_transposed(support, np.abs(beta), total)
+    total, size = np.zeros(rows.d + 1), np.zeros(rows.n)
+    size[support] = np.abs(beta)
+    for part, chunk in rows.absolute_chunks():
+        chunk.add_transposed(np.arange(chunk.n), size[part], total)
     return (total + len(support) * TINY) * SUMS
 
 

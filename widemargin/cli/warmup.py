@@ -7,6 +7,7 @@ and data are solved here by as many processes as there are cores, so that later 
 from __future__ import annotations
 
 import functools
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -43,7 +44,8 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     Examples
     --------
     widemargin warmup
-        Once after an installation or upgrade; for containers, while the image is built.
+        Once after an installation or upgrade; for containers, while the image is built. What root compiles is read by
+        all users.
     """
     import joblib
 
@@ -77,6 +79,8 @@ def run_task(number: int) -> tuple[str, int]:
     """Run one of the tasks in this process; return its label and how many functions were compiled."""
     from widemargin import _jit
 
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        os.umask(0o022)  # so that every user of the machine or image can read what root compiles
     _jit.compile_at_once()
     label, run = tasks()[number]
     with compilations() as compiled, warnings.catch_warnings():

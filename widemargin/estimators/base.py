@@ -46,7 +46,7 @@ from widemargin.monitor.user_warning import warn_user
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import scan_groups, thresholds_of
 from widemargin.problems.warm_start import restart
-from widemargin.training.diagnosis import causes, meaning
+from widemargin.training.diagnosis import causes, meaning, refuse_function_not_finite
 from widemargin.training.fit import Training
 from widemargin.training.task import Task, Trained
 
@@ -205,6 +205,7 @@ class KernelMachine(NamedKernel, LimitedFit):
         with self._watching(run.steps, show, begin, partial(answer_of, run.training), others) as watch:
             answers = run.training.train([*tasks, *more], run.stopping, watch, classes)
             trained = answers[: len(tasks)]
+            refuse_function_not_finite(run.kernel, [answer.certificate for answer in trained])
             show(self, [(answer.solution.beta, answer.solution.thresholds) for answer in trained])
             self._note_certificates(run, [answer.certificate for answer in trained], duals)
         if history is not None:

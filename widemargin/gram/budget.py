@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import os
+from widemargin.gram.free_memory import free_memory, memory_share
 
-FREE_SHARE = 0.4  # share of the memory free now; used only as rows are stored
-FALLBACK = 1 << 30  # bytes, if the system reports no number
+FREE_SHARE = 0.4  # of the memory free now and meant for this process; used only as rows are stored
+LEFT_SHARE = 0.5  # of the memory free now: if others take so much meanwhile that less is left, no more rows are stored
 
 
 def cache_budget(cache_size: float | None) -> int:
     """Bytes for rows: `cache_size` megabytes as in scikit-learn, or by default a share of the free memory."""
     if cache_size is not None:
         return int(cache_size * (1 << 20))
-    return int(FREE_SHARE * free_memory())
+    return int(FREE_SHARE * memory_share() * free_memory())
 
 
-def free_memory() -> int:
-    """Bytes available without swapping."""
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) << 10
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return FALLBACK
+def least_free(cache_size: float | None) -> int:
+    """Bytes of free memory below which no more rows are stored; 0 for a cache of the user's size."""
+    return int(LEFT_SHARE * free_memory()) if cache_size is None else 0

@@ -3,6 +3,9 @@
 Rows are evaluated tile by tile and added to K b immediately; only rows that are likely to be needed again are kept: a
 row must have been requested so often that evaluating it has cost as much as keeping it would. Touching memory for the
 first time costs as much as evaluating cheap values ten times (costs.py).
+
+Others may take memory that was free when the fit began. The cache stops growing when less than `least_free` bytes are
+free, and gives up half its rows when an array cannot be allocated.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 from widemargin._jit import jit
 from widemargin.costs import COSTS, threads_for
 from widemargin.gram.accumulate import copy_rows, gather_rows
+from widemargin.gram.free_memory import free_memory
 from widemargin.gram.full import FULL, FullGram
 from widemargin.gram.gram import COLUMN_TILE, ROW_TILE, Gram, kernel_product, symmetric_block
 from widemargin.gram.memory import ThreadMemory
@@ -44,14 +48,23 @@ class Memory(NamedTuple):
 class CachedGram(Gram):
     """Rows by sample, evaluated on request; at most `budget` bytes of them are kept."""
 
-    def __init__(self, kernel: Kernel, samples: Samples, dtype: DTypeLike, budget: int, n_threads: int = 1) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        samples: Samples,
+        dtype: DTypeLike,
+        budget: int,
+        n_threads: int = 1,
+        least_free: int = 0,
+    ) -> None:
         self.kernel = kernel
         self.samples = samples
         self.dtype = np.dtype(dtype)
         self.diag = kernel.diag(samples)
         self.n_threads = n_threads
         n = len(samples)
-        self.cache = RowCache(n, int(min(n, max(0, budget) // max(1, n * self.dtype.itemsize))), self.dtype)
+        capacity = int(min(n, max(0, budget) // max(1, n * self.dtype.itemsize)))
+        self.cache = RowCache(n, capacity, self.dtype, least_free)
         self.block_limit = (max(0, budget) / (2 * self.dtype.itemsize)) ** 0.5
         self.memory = Memory(ThreadMemory(), ThreadMemory(), ThreadMemory())
         self.entry_cost = kernel.entry_cost(samples)
@@ -67,6 +80,13 @@ class CachedGram(Gram):
         return self.kernel.errors(self.samples)
 
     def block(self, index: Index) -> NDArray:
+        try:
+            return self._block(index)
+        except MemoryError:
+            self.cache.release_half()
+            return self._block(index)
+
+    def _block(self, index: Index) -> NDArray:
         out = self.memory.blocks.array(len(index), len(index), self.dtype, min(USUAL_BLOCK, len(self)) ** 2)
         slots = self.cache.slot_of[index]
         kept = slots != ABSENT
@@ -95,7 +115,7 @@ class CachedGram(Gram):
             whole = FullGram.of(self.kernel, samples, self.dtype, self.n_threads, self.memory.blocks)
             whole.block_limit = self.block_limit
             return whole
-        part = CachedGram(self.kernel, samples, self.dtype, budget, self.n_threads)
+        part = CachedGram(self.kernel, samples, self.dtype, budget, self.n_threads, self.cache.least_free)
         part.memory, part.block_limit = self.memory, self.block_limit  # the memory is not in use meanwhile
         return part
 
@@ -178,10 +198,13 @@ class RowCache:
     asked : number of evaluations of each sample's row
     used : number of slots in use
     clock : number of the present use
+    least_free : bytes of free memory below which no slab is added; 0 adds them unseen
+    is_too_large : whether a slab could not be allocated since the last use
     """
 
-    def __init__(self, n: int, capacity: int, dtype: np.dtype) -> None:
-        self.capacity, self.dtype = capacity, dtype
+    def __init__(self, n: int, capacity: int, dtype: np.dtype, least_free: int = 0) -> None:
+        self.capacity, self.dtype, self.least_free = capacity, dtype, least_free
+        self.is_too_large = False
         self.slabs: list[NDArray] = []
         self.slot_of = np.full(n, ABSENT, np.int64)
         self.sample_in = np.full(capacity, ABSENT, np.int64)
@@ -192,6 +215,8 @@ class RowCache:
     def look_up(self, index: Index) -> Index:
         """Return the slots of these rows and mark them as used now; ABSENT for rows that are not cached."""
         self.clock += 1
+        if self.is_too_large:
+            self.release_half()
         slots = self.slot_of[index]
         self.last_use[slots[slots != ABSENT]] = self.clock
         return slots
@@ -207,12 +232,10 @@ class RowCache:
 
     def reserve(self, index: Index) -> Index:
         """Return slots for as many rows of `index` as possible: free slots first, then the least recently used."""
+        self._allocate(min(self.used + len(index), self.capacity))
         new = min(len(index), self.capacity - self.used)
         slots = np.arange(self.used, self.used + new, dtype=np.int64)
         self.used += new
-        while len(self.slabs) * SLAB_ROWS < self.used:
-            height = min(SLAB_ROWS, self.capacity - len(self.slabs) * SLAB_ROWS)
-            self.slabs.append(np.empty((height, len(self.slot_of)), self.dtype))
         missing = len(index) - new
         if missing:
             old = np.flatnonzero(self.last_use[: self.used - new] < self.clock)  # never a row of the current use
@@ -227,6 +250,28 @@ class RowCache:
         self.sample_in[slots] = owners
         self.last_use[slots] = self.clock
         return slots
+
+    def _allocate(self, n_rows: int) -> None:
+        """Allocate slabs for so many rows; where memory is scarce, reduce the capacity to the rows there are."""
+        while (allocated := len(self.slabs) * SLAB_ROWS) < n_rows:
+            if self.least_free and free_memory() < self.least_free:
+                self.capacity = allocated
+                return
+            try:
+                height = min(SLAB_ROWS, self.capacity - allocated)
+                self.slabs.append(np.empty((height, len(self.slot_of)), self.dtype))
+            except MemoryError:
+                self.capacity, self.is_too_large = allocated, True  # rows of the current use stay until the next one
+                return
+
+    def release_half(self) -> None:
+        """Free half of the slabs and forget their rows."""
+        kept = len(self.slabs) // 2
+        del self.slabs[kept:]
+        self.capacity = min(self.capacity, kept * SLAB_ROWS)
+        gone = self.sample_in[self.capacity : self.used]
+        self.slot_of[gone] = ABSENT
+        self.used, self.is_too_large = min(self.used, self.capacity), False
 
 
 @jit

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from widemargin.gram.budget import cache_budget
+from widemargin.gram.budget import cache_budget, least_free
 from widemargin.gram.cached import CachedGram
 from widemargin.gram.class_pair import ClassRows, PairGram
 from widemargin.gram.full import FULL, FullGram
@@ -185,7 +185,7 @@ class GramSource:
             samples = samples.take(own)
         if len(samples) <= self.in_memory:
             return FullGram.of(self.kernel, samples, dtype, self.n_threads)
-        return CachedGram(self.kernel, samples, dtype, self.budget, self.n_threads)
+        return CachedGram(self.kernel, samples, dtype, self.budget, self.n_threads, least_free(self.cache_size))
 
     def recomputed(self, coefficients: Vector, index: Index | ClassPair | None, at: Index | None) -> Scores:
         """Return F = K b in float64 from the support vectors, at some samples of a problem, or at all for None."""

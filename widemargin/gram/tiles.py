@@ -141,8 +141,12 @@ class KernelTiles:
         if tile is not None:
             return tile, buffer
         if number < self.n_kept:
-            tile = self.kept[number] = np.empty((height, width), self.dtype)
-        else:
+            try:
+                tile = self.kept[number] = np.empty((height, width), self.dtype)
+            except MemoryError:  # keep half of what was kept so far
+                self.n_kept = number // 2
+                self.kept[self.n_kept :] = [None] * (len(self.places) - self.n_kept)
+        if tile is None:
             buffer = np.empty((TILE, TILE), self.dtype) if buffer is None else buffer
             tile = buffer[:height, :width]
         return evaluate_tile(self.kernel, self.samples, self.samples, rows, columns, tile), buffer

@@ -7,12 +7,20 @@ data have the same products, each about one pass over the rows concerned:
     add_transposed(I, t, v)      v += X_I' t                     for multipliers that moved
     add_gram(I, r, G)            G += X_I' diag(r) X_I           lower triangle, for changes of the free set
     inner(I, J)                  X_I X_J', without the constant  where the free set is smaller than the dimension
+    times_at(I, w)               X_I w
     take(I)                      the rows I as data of their own
-    absolute()                   the rows |x_i|                  for bounds on rounding errors
+    absolute_chunks()            the rows |x_i|, some at a time  for bounds on rounding errors
+
+Data may fill most of the memory. Apart from one conversion to float64 and to rows in C order, nothing here copies all
+of them: products with selected or changed rows work on chunks of CHUNK entries. Sparse rows for coordinate descent on
+dense data are a view of them and one index of 4 bytes per entry.
 """
 
 from __future__ import annotations
 
+import threading
+import weakref
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -27,6 +35,8 @@ ONE, TWO = np.uint64(1), np.uint64(2)
 SCATTERED = 15  # multiplications of a dense matrix product in the time of a scattered one
 MOST_DENSE = 10_000_000  # entries of a matrix that sparse rows may be expanded to
 GRAM_CHUNK = 2048  # rows of a dense Gram update scaled at a time: the copy stays in cache
+CHUNK = 1 << 20  # entries copied at a time, 8 MB
+MOSTLY_NONZERO = 2 / 3  # share of nonzero entries beyond which listing all entries takes less memory
 
 
 class Csr(NamedTuple):
@@ -55,6 +65,7 @@ class DesignRows:
 
     columns: Index | None = None  # which features have a column; None: all of them
     squared_norms: Vector  # |x_i|^2 without the constant column
+    times: Callable[[Vector], Vector]
 
     def __init__(self, X: Any, column: float) -> None:
         self.X, self.column = X, column
@@ -65,16 +76,36 @@ class DesignRows:
         """Mean of |x|^2."""
         return float(self.squared_norms.mean())
 
+    def chunks(self, n: int | None = None) -> Iterator[slice]:
+        """Slices of n rows (default: of all rows) with about CHUNK entries each."""
+        n = self.n if n is None else n
+        step = max(1, int(CHUNK * self.n / max(1, self.entries)))
+        return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
     def squared_columns(self, weights: Vector) -> Vector:
         """diag(X' diag(weights) X) without the constant column."""
-        return (self.X**2).T @ weights
+        return sum(((self.X[part] ** 2).T @ weights[part] for part in self.chunks()), np.zeros(self.d))
+
+    def times_at(self, rows: Index, w: Vector) -> Vector:
+        if 2 * len(rows) > self.n:
+            return self.times(w)[rows]
+        return np.concatenate([self.take(rows[part]).times(w) for part in self.chunks(len(rows))] or [np.empty(0)])
 
     def take(self, rows: Any) -> Design:
         return design_of(self.X[rows], self.column)
 
+    def absolute_chunks(self) -> Iterator[tuple[slice, Design]]:
+        """Slices of the rows, and the rows |x_i| in them with the constant column."""
+        return ((part, design_of(abs(self.X[part]), abs(self.column))) for part in self.chunks())
+
 
 class DenseDesign(DesignRows):
     """Rows of a dense matrix; the products are BLAS calls."""
+
+    def __init__(self, X: Any, column: float) -> None:
+        super().__init__(X, column)
+        self._lock = threading.Lock()
+        self._in_use: weakref.ref[SparseDesign] | None = None  # the sparse form, shared by the problems of a fit
 
     def times(self, w: Vector) -> Vector:
         return self.X @ w[:-1] + self.column * w[-1]
@@ -85,7 +116,8 @@ class DenseDesign(DesignRows):
             spread[rows] = weights
             total[:-1] += spread @ self.X
         else:
-            total[:-1] += weights @ self.X[rows]
+            for part in self.chunks(len(rows)):
+                total[:-1] += weights[part] @ self.X[rows[part]]
         total[-1] += self.column * weights.sum()
 
     def add_gram(self, rows: Index, weights: Vector, gram: NDArray) -> None:
@@ -98,7 +130,12 @@ class DenseDesign(DesignRows):
             gram[d, d] += self.column**2 * weight.sum()
 
     def inner(self, rows: Index, others: Index) -> Vector:
-        return self.X[rows] @ self.X[others].T
+        out = np.empty((len(rows), len(others)))
+        for part in self.chunks(len(rows)):
+            left = self.X[rows[part]]
+            for other in self.chunks(len(others)):
+                out[part, other] = left @ self.X[others[other]].T
+        return out
 
     @cached_property
     def squared_norms(self) -> Vector:  # type: ignore[override]
@@ -108,12 +145,14 @@ class DenseDesign(DesignRows):
         """Number of entries of each row."""
         return np.full(self.n, float(self.d))
 
-    def absolute(self) -> Design:
-        return DenseDesign(np.abs(self.X), abs(self.column))
-
     def as_sparse(self) -> SparseDesign:
         """Return the same rows in sparse form for coordinate descent, which reads one row at a time."""
-        return SparseDesign(sp.csr_array(self.X), self.column)
+        with self._lock:
+            found = None if self._in_use is None else self._in_use()
+            if found is None:
+                found = SparseDesign(listed_entries(self.X, list(self.chunks())), self.column)
+                self._in_use = weakref.ref(found)
+            return found
 
 
 class SparseDesign(DesignRows):
@@ -149,21 +188,34 @@ class SparseDesign(DesignRows):
 
     @cached_property
     def squared_norms(self) -> Vector:  # type: ignore[override]
-        return sp.csr_array((self.X.data**2, self.X.indices, self.X.indptr), self.X.shape).sum(axis=1)
+        return np.concatenate([(self.X[part] ** 2).sum(axis=1) for part in self.chunks()] or [np.empty(0)])
 
     def terms(self) -> Vector:
         """Number of entries of each row."""
         return np.diff(self.csr.indptr).astype(np.float64)
-
-    def absolute(self) -> Design:
-        sizes = sp.csr_array((np.abs(self.X.data), self.X.indices, self.X.indptr), self.X.shape)
-        return SparseDesign(sizes, abs(self.column))
 
     def as_sparse(self) -> SparseDesign:
         return self
 
 
 Design = DenseDesign | SparseDesign
+
+
+def listed_entries(X: NDArray, chunks: list[slice]) -> sp.csr_array:
+    """Return a dense matrix as CSR: its nonzero entries, or a view of all entries if most are not zero."""
+    (n, d), counts = X.shape, np.concatenate([np.count_nonzero(X[part], axis=1) for part in chunks])
+    integer = sp.get_index_dtype(maxval=max(X.size, d))  # indices of another type would be converted
+    if counts.sum() > MOSTLY_NONZERO * X.size:
+        indices = np.empty((n, d), integer)
+        indices[:] = np.arange(d, dtype=integer)
+        return sp.csr_array((X.ravel(), indices.ravel(), np.arange(n + 1, dtype=integer) * d), X.shape)
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(integer)
+    values, indices = np.empty(indptr[-1]), np.empty(indptr[-1], integer)
+    for part in chunks:
+        rows, here = X[part], slice(indptr[part.start], indptr[part.stop])
+        is_entry = rows != 0.0
+        values[here], indices[here] = rows[is_entry], np.nonzero(is_entry)[1]
+    return sp.csr_array((values, indices, indptr), X.shape)
 
 
 # Loops over the entries of a row are written out wherever they are needed: a compiled helper that takes the arrays

@@ -20,6 +20,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from widemargin._jit import plain
+from widemargin.parallel.after_fork import in_child_after_fork
 
 
 @intrinsic
@@ -57,6 +58,12 @@ def is_published(typing_context, flags, k):
 
 
 _lock = threading.Lock()
+
+
+@in_child_after_fork
+def _renew_lock():
+    global _lock
+    _lock = threading.Lock()
 
 
 @plain(next_turn)  # type: ignore[no-redef]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -20,6 +21,8 @@ from functools import cache
 
 import joblib
 from threadpoolctl import ThreadpoolController
+
+from widemargin.parallel.after_fork import in_child_after_fork
 
 _lock = threading.Lock()
 _controller: ThreadpoolController | None = None
@@ -30,11 +33,17 @@ _inside = threading.local()
 
 def available_cores() -> int:
     """Return the number of cores this process may use: its affinity mask, container quota and OMP_NUM_THREADS."""
+    cores = _cores_of_machine()
+    meant = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]  # a list gives one number per nested level
+    return min(cores, int(meant)) if meant.isdecimal() and int(meant) > 0 else cores
+
+
+def _cores_of_machine() -> int:
+    """Return the number of cores by affinity mask and container quota."""
     cores = _cores_by_quota()
     if hasattr(os, "sched_getaffinity"):
         cores = min(cores, len(os.sched_getaffinity(0)) or 1)
-    meant = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]  # a list gives one number per nested level
-    return min(cores, int(meant)) if meant.isdecimal() and int(meant) > 0 else cores
+    return cores
 
 
 @cache
@@ -44,12 +53,16 @@ def _cores_by_quota() -> int:
 
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
-    """Number of threads for `n_jobs`: None means all cores, negative counts back from all cores as in joblib."""
+    """Number of threads for `n_jobs`: None means all cores, negative counts back from all cores as in joblib.
+
+    A number beyond the cores is reduced to them: threads that compute gain nothing by taking turns on a core. One
+    beyond OMP_NUM_THREADS is not, because a parameter is more explicit.
+    """
     if n_jobs is None:
         return available_cores()
     if n_jobs == 0:
         raise ValueError("n_jobs=0 has no meaning: give a positive number of threads, or -1 for all cores.")
-    return n_jobs if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
+    return min(n_jobs, _cores_of_machine()) if n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
 
 
 def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
@@ -58,15 +71,17 @@ def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
         for number in range(count):
             task(number)
         return
-    numbers = iter(range(count))
+    waiting = deque(range(count))
     stop = threading.Event()
 
     def work() -> None:
-        # Each thread processes the next tile until none is left; `next` on one iterator is atomic under the GIL.
+        # Each thread processes the next tile until none is left. `popleft` is atomic with and without a GIL.
         _inside.task = True
         try:
-            for number in numbers:
-                if stop.is_set():
+            while not stop.is_set():
+                try:
+                    number = waiting.popleft()
+                except IndexError:
                     return
                 task(number)
         except BaseException:
@@ -111,9 +126,10 @@ def single_threaded_blas() -> Iterator[None]:
     Where the libraries of the process cannot be listed (Linux without /proc), BLAS keeps its threads.
     """
     global _controller, _blas_users, _blas_limit
+    _inside.blas = getattr(_inside, "blas", 0) + 1
     with _lock:
         _blas_users += 1
-        if _blas_users == 1:
+        if _blas_limit is None:
             with suppress(OSError):
                 if _controller is None:
                     import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be found)
@@ -123,6 +139,7 @@ def single_threaded_blas() -> Iterator[None]:
     try:
         yield
     finally:
+        _inside.blas -= 1
         with _lock:
             _blas_users -= 1
             if _blas_users == 0 and _blas_limit is not None:
@@ -130,12 +147,13 @@ def single_threaded_blas() -> Iterator[None]:
                 _blas_limit = None
 
 
-def _forget_after_fork() -> None:
-    """Reset the pools in a forked child, which has none of its parent's threads."""
-    global _lock, _blas_users, _blas_limit
-    _lock, _blas_users, _blas_limit = threading.Lock(), 0, None
+@in_child_after_fork
+def _renew_after_fork() -> None:
+    """Drop the pools, whose threads do not exist in a child, and the fits that other threads had begun.
+
+    A limit of BLAS that such a fit had set is kept, and lifted at the end of the child's first fit: to change it inside
+    fork would be a call of BLAS.
+    """
+    global _lock, _blas_users
+    _lock, _blas_users = threading.Lock(), getattr(_inside, "blas", 0)
     _executor.cache_clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_after_fork)

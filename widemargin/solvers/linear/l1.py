@@ -26,7 +26,7 @@ from scipy.linalg import lapack
 
 from widemargin._jit import jit
 from widemargin.linalg.arrays import Index
-from widemargin.linalg.design import Csr, Design
+from widemargin.linalg.design import CHUNK, Csr, DenseDesign, Design, listed_entries
 from widemargin.problems.linear import LinearAnswer, LinearRun, Vector
 from widemargin.solvers.linear import descent
 from widemargin.solvers.linear.tuning import DEFAULT
@@ -91,6 +91,18 @@ def visit_weights(columns, cost, slack, w, visits, marks, threshold):
     return worst
 
 
+def signed_columns(rows: Design, sign: Vector) -> sp.csc_array:
+    """Return y_i x_i by columns, the constant column last; of dense rows with one copy of the data, and the indices."""
+    if isinstance(rows, DenseDesign):
+        columns = np.empty((rows.d + 1, rows.n))
+        np.multiply(rows.X.T, sign, out=columns[:-1])
+        columns[-1] = rows.column * sign
+        step = max(1, CHUNK // rows.n)
+        return listed_entries(columns, [slice(j, min(j + step, rows.d + 1)) for j in range(0, rows.d + 1, step)]).T
+    constant = sp.csr_array(np.full((rows.n, 1), rows.column))
+    return sp.csc_array(sp.hstack([rows.X, constant]).multiply(sign[:, None]))
+
+
 class L1Descent(descent.CoordinateDescent):
     """Weights and slacks of the method.
 
@@ -105,9 +117,9 @@ class L1Descent(descent.CoordinateDescent):
 
     def __init__(self, rows: Design, sign: Vector, cost: Vector) -> None:
         self.rows, self.sign, self.cost = rows, sign, cost
-        constant = sp.csr_array(np.full((rows.n, 1), rows.column))
-        self.columns = sp.csc_array(sp.hstack([sp.csr_array(rows.X), constant]).multiply(sign[:, None]))
-        indptr, indices = self.columns.indptr.astype(np.int64), self.columns.indices.astype(np.uint32)
+        self.columns = signed_columns(rows, sign)
+        indptr = self.columns.indptr.astype(np.int64)
+        indices = self.columns.indices.astype(np.int32, copy=False).view(np.uint32)
         self.csr = Csr(indptr, indices, self.columns.data, 0.0)
         self.row_lengths = rows.terms() + 1.0
         self.w, self.slack = np.zeros(rows.d + 1), np.ones(rows.n)

@@ -79,7 +79,7 @@ class SampleGram:
         M = self._among(F)
         np.einsum("ii->i", M)[:] += 1.0 / (s * p.rate[F])
         right = np.empty((len(F), 2), order="F")
-        right[:, 0] = -rows.take(F).times(g)
+        right[:, 0] = -rows.times_at(F, g)
         right[:, 1] = 1.0
         if not p.free_bias:
             M += rows.column**2
@@ -119,7 +119,12 @@ class SampleGram:
     def _conjugate_gradients(self, g: Vector, F: np.ndarray, s: float) -> Vector:
         """Return an approximation of -H^-1 g without forming H."""
         p = self.problem
-        rows, step, everyone = p.rows.take(F), s * p.rate[F], np.arange(len(F))
+        if 2 * len(F) > p.rows.n:  # steps of zero take less time and memory than a copy of most rows
+            rows, step = p.rows, np.zeros(p.rows.n)
+            step[F] = s * p.rate[F]
+        else:
+            rows, step = p.rows.take(F), s * p.rate[F]
+        everyone = np.arange(rows.n)
         diagonal = p.penalty.copy()
         diagonal[:-1] += rows.squared_columns(step)
         diagonal[-1] += rows.column**2 * step.sum()
