@@ -20,7 +20,7 @@ define run_tests
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check cover fuzz bench platt clean
+.PHONY: help demo test lint check cover fuzz suites bench platt clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -70,6 +70,10 @@ cover: $(VENV)/stamp-dev  ## coverage, with compiled functions run as plain Pyth
 # ARGS: anything `python -m tests.fuzz --help` lists, for example ARGS="--seed 139 --count 1" to repeat one case
 fuzz: $(VENV)/stamp-test  ## attack the certificates with hostile data; MINUTES=n
 	$(RUN) -m tests.fuzz --minutes $(or $(MINUTES),5) $(ARGS)
+
+# ARGS: "--only model_selection" for a part of the files, and anything that pytest takes
+suites: $(VENV)/stamp-test  ## scikit-learn's own tests that use a support vector machine, with ours; some minutes
+	$(RUN) -m tests.drop_in.suites -n $(WORKERS) --maxprocesses 4 $(ARGS)
 
 # The peers are no dependencies of ours: each that has no wheel for this machine is left out, and the report says so.
 $(VENV)/stamp-peers: benchmarks/peers/requirements.txt $(VENV)/stamp-test
