@@ -20,7 +20,7 @@ define run_tests
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check cover fuzz suites bench platt clean
+.PHONY: help demo test lint check cover dist fuzz suites bench platt clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -74,6 +74,14 @@ fuzz: $(VENV)/stamp-test  ## attack the certificates with hostile data; MINUTES=
 # ARGS: "--only model_selection" for a part of the files, and anything that pytest takes
 suites: $(VENV)/stamp-test  ## scikit-learn's own tests that use a support vector machine, with ours; some minutes
 	$(RUN) -m tests.drop_in.suites -n $(WORKERS) --maxprocesses 4 $(ARGS)
+
+# The source distribution, unpacked elsewhere with other times and permissions, has to build both files again, byte by byte.
+dist: $(VENV)/stamp-dev  ## wheel and source distribution in dist/, built twice and compared
+	rm -rf dist build && mkdir -p build
+	$(RUN) -m build --outdir dist . > build/log
+	umask 077; tar --extract --gzip --touch --file dist/*.tar.gz --directory build
+	$(RUN) -m build --outdir build/dist build/widemargin-* >> build/log
+	diff --recursive dist build/dist && echo "both builds are equal:" && sha256sum dist/*
 
 # The peers are no dependencies of ours: each that has no wheel for this machine is left out, and the report says so.
 $(VENV)/stamp-peers: benchmarks/peers/requirements.txt $(VENV)/stamp-test
