@@ -20,6 +20,7 @@ TESTS = (
     "tests/solvers/test_evaluate.py",
     "tests/linear/test_certificate_proof.py",
     "tests/linear/test_rounding.py",
+    "tests/linear/test_solvers.py",
     "tests/kernel_system/test_proof.py",
 )
 LEFT_OUT = ("tables.py", "__init__.py")  # how a certificate is printed

@@ -8,5 +8,6 @@ EQUIVALENT: dict[tuple[str, str, str, str], str] = {
     ("classification.py", "nu_classification", "y < 0", "y <= 0"): "labels are +1 and -1",
     ("classification.py", "nu_classification", "y > 0", "y >= 0"): "labels are +1 and -1",
     ("classification.py", "nu_classification", "y[order] < 0", "y[order] <= 0"): "labels are +1 and -1",
+    ("primal.py", "best_scale", "b < end", "b <= end"): "the smaller of two equal numbers",
     ("primal.py", "best_scale", STOP.format("or"), STOP.format("and")): "ends later, at a value as good or better",
 }
