@@ -9,5 +9,6 @@ EQUIVALENT: dict[tuple[str, str, str, str], str] = {
     ("classification.py", "nu_classification", "y > 0", "y >= 0"): "labels are +1 and -1",
     ("classification.py", "nu_classification", "y[order] < 0", "y[order] <= 0"): "labels are +1 and -1",
     ("primal.py", "best_scale", "b < end", "b <= end"): "the smaller of two equal numbers",
+    ("primal.py", "best_scale", "gain <= 1e-13 * abs(best)", "gain < 1e-13 * abs(best)"): "ends a step later at most",
     ("primal.py", "best_scale", STOP.format("or"), STOP.format("and")): "ends later, at a value as good or better",
 }
