@@ -10,7 +10,9 @@ import pytest
 matplotlib.use("Agg")
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs").rglob("*.md")) + [ROOT / name for name in ("CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES = sorted((ROOT / "docs").rglob("*.md")) + [
+    ROOT / name for name in ("CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+]
 TOP = {path.name for path in ROOT.iterdir()} | {path.name for path in (ROOT / "widemargin").iterdir()}
 
 

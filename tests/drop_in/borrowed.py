@@ -10,7 +10,7 @@ PACKAGE = "sklearn.svm.tests"
 
 
 def borrow(name):
-    """The tests of one module of scikit-learn by name, loaded anew while `sklearn.svm` means our classes."""
+    """The tests of one module of scikit-learn by name, and its path, loaded while `sklearn.svm` means our classes."""
     spec = importlib.util.find_spec(f"{PACKAGE}.{name}")
     if spec is None:
         pytest.skip("this installation of scikit-learn comes without its tests", allow_module_level=True)
@@ -20,7 +20,7 @@ def borrow(name):
     tests = {key: value for key, value in vars(module).items() if key.startswith("test_") and callable(value)}
     for test in tests.values():
         test.pytestmark = [_with_list(mark) for mark in getattr(test, "pytestmark", [])]
-    return tests
+    return tests | {"BORROWED": module.__file__}
 
 
 def _with_list(mark):

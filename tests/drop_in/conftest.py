@@ -3,6 +3,7 @@
 import pytest
 
 import widemargin
+from tests.drop_in.exceptions import mark_exceptions
 
 
 def pytest_configure(config):
@@ -10,15 +11,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Tests on a module's list EXCEPTIONS must fail: one that passes is an error too, so no entry outlives its reason.
-
-    Keys are test or test[parameters].
-    """
-    for item in items:
-        exceptions = getattr(item.module, "EXCEPTIONS", {})
-        reason = exceptions.get(item.name) or exceptions.get(getattr(item, "originalname", None))
-        if reason:
-            item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+    mark_exceptions([item for item in items if item.path.parent.name == "drop_in"])
 
 
 @pytest.fixture

@@ -10,8 +10,4 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # they check the warnings they mean
 ]
 
-EXCEPTIONS = {
-    "test_timeout": "expects one step not to be enough: our solver is at the optimum after it",
-}
-
 globals().update(borrow("test_sparse"))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.oracles import MACHINES
+from widemargin.linalg.design import design_of
 from widemargin.problems import (
     SignedDual,
     epsilon_insensitive,
@@ -16,6 +17,7 @@ from widemargin.problems import (
     squared_epsilon_insensitive,
     squared_hinge,
 )
+from widemargin.problems.linear import linear_problem
 
 Y = np.array([1.0, -1.0, 1.0])
 C = np.array([2.0, 3.0, 0.0])
@@ -31,7 +33,13 @@ def test_hinge():
 def test_squared_hinge():
     dual = squared_hinge(Y, C)
     assert dual.lower.tolist() == [0, -np.inf, 0] and dual.upper.tolist() == [np.inf, 0, 0]
-    assert dual.diagonal.tolist() == [0.5, 1 / 3, 0]
+    assert dual.diagonal.tolist() == [0.5, 1 / 3, 0] and dual.linear_term.tolist() == [-1, 1, -1]
+
+
+@pytest.mark.parametrize("builder", [squared_hinge, lambda y, C: squared_epsilon_insensitive(y, C, 0.1)])
+def test_a_small_C_is_not_none(builder):
+    dual = builder(Y, np.array([0.5, 1.0, 0.0]))
+    assert dual.diagonal.tolist() == [2, 1, 0] and np.maximum(dual.upper, -dual.lower).tolist() == [np.inf, np.inf, 0]
 
 
 def test_squared_hinge_with_infinite_C_is_the_hard_margin():
@@ -42,9 +50,10 @@ def test_squared_hinge_with_infinite_C_is_the_hard_margin():
 def test_epsilon_insensitive():
     dual = epsilon_insensitive(Y, C, 0.25)
     assert dual.lower.tolist() == [-2, -3, 0] and dual.upper.tolist() == [2, 3, 0]
-    assert dual.epsilon.tolist() == [0.25] * 3
+    assert dual.epsilon.tolist() == [0.25] * 3 and dual.linear_term.tolist() == [-1, 1, -1]
     dual = squared_epsilon_insensitive(Y, C, 0.25)
     assert dual.lower.tolist() == [-np.inf, -np.inf, 0] and dual.diagonal.tolist() == [0.5, 1 / 3, 0]
+    assert dual.upper.tolist() == [np.inf, np.inf, 0] and dual.linear_term.tolist() == [-1, 1, -1]
 
 
 def test_nu_classification_orders_by_class_and_starts_feasible():
@@ -68,6 +77,7 @@ def test_nu_regression():
     dual = nu_regression(np.array([5.0, 7.0, 9.0]), C, 0.4)
     assert len(dual) == 6 and dual.n_samples == 3 and dual.group_starts.tolist() == [0, 3, 6]
     assert dual.upper.tolist() == [2, 3, 0, 0, 0, 0] and dual.lower.tolist() == [0, 0, 0, -2, -3, 0]
+    assert dual.linear_term.tolist() == [-5, -7, -9, -5, -7, -9]
     np.testing.assert_allclose(dual.start, [1, 0, 0, -1, 0, 0])
     assert dual.per_sample(np.array([1.0, 2, 3, -10, -20, -30])).tolist() == [-9, -18, -27]
 
@@ -110,3 +120,25 @@ def test_gradient_and_objective_by_hand():
     assert dual.gradient(beta, function).tolist() == [3.5, 2.0]
     # 1/2 (1 * 2 - 0.5 * 3 + 0.5) + (1 + 0.5) + (0.1 + 0.1)
     assert dual.objective(beta, function) == pytest.approx(0.5 + 1.5 + 0.2)
+
+
+def test_a_linear_problem_and_a_subsample_of_it():
+    """rate: C of a linear loss, 1 / D of a squared one; scale: the mean distance of targets from their median."""
+    X = np.arange(8.0).reshape(4, 2)
+    tube = linear_problem(
+        design_of(X, 1.0), epsilon_insensitive(np.array([0.0, 1.0, 1.0, 7.0]), np.arange(1.0, 5), 0.1)
+    )
+    assert not tube.squared and tube.scale == 1.75 and tube.free_bias and tube.penalty.tolist() == [1, 1, 0]
+    assert tube.rate.tolist() == [1, 2, 3, 4]
+    same = linear_problem(design_of(X, 1.0), epsilon_insensitive(np.ones(4), np.ones(4), 0.1))
+    assert same.scale == 1.0  # of equal targets
+    squared = linear_problem(design_of(X, 1.0), squared_hinge(np.array([1.0, -1, 1, -1]), np.array([1.0, 2, 4, 8])))
+    assert squared.squared and squared.scale == 1.0 and squared.rate.tolist() == [1, 2, 4, 8]
+    half = squared.every(2)
+    assert half.dual.diagonal.tolist() == [0.5, 0.125] and half.rate.tolist() == [2, 8]
+    assert tube.every(2).dual.upper.tolist() == [2, 6] and tube.every(2).dual.lower.tolist() == [-2, -6]
+
+
+def test_no_multiplier_exceeds_the_sum_of_the_other_class():
+    problem = linear_problem(design_of(np.ones((3, 1)), 1.0), hinge(np.array([1.0, 1.0, -1.0]), np.array([5.0, 1, 2])))
+    assert problem.rate.tolist() == [2, 1, 2]

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -69,3 +70,8 @@ def test_dir_shows_public_names_only():
     rest = set(dir(widemargin)) - set(widemargin.__all__)
     assert rest == {"calibration", "io", "kernels", "plots", "report", "solvers", "training"}
     assert all(getattr(widemargin, name).__name__ == f"widemargin.{name}" for name in rest)
+
+
+def test_the_version_to_cite_is_this_one():
+    citation = pathlib.Path(__file__).parents[2] / "CITATION.cff"
+    assert f"\nversion: {widemargin.__version__}\n" in citation.read_text("utf-8")

