@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from widemargin import _jit
+from widemargin._jit.interpreting import Interpreting
 from widemargin.kernels import Gaussian
 from widemargin.kernels.fused_rows import HEIGHT, WIDTH, add_rows, fill_square
 
@@ -65,7 +66,7 @@ def test_interpreted_and_compiled_functions_give_the_same_bits(tmp_path):
 
 @pytest.fixture
 def total(monkeypatch):
-    monkeypatch.setattr(_jit._InterpretedFirst, "seconds", 0.0)
+    monkeypatch.setattr(_jit.INTERPRETING, "own", 0.0)
 
     @_jit.jit(interpret_first=True, cache=False)
     def total(values, pair):
@@ -114,3 +115,34 @@ def test_kernel_values_have_the_same_bits():
     assert np.array_equal(square, square_in_python)
     assert np.array_equal(sums, sums_in_python)
     assert np.allclose(sums, weights @ square)
+
+
+def test_processes_share_a_budget(tmp_path):
+    """What earlier processes spent on interpreting counts, until together they have paid for compiling."""
+    for earlier in range(4):
+        process = Interpreting()
+        process.open(tmp_path)
+        assert process.before == pytest.approx(1.4 * earlier) and process.is_affordable(None) == (earlier < 4)
+        process.own = 1.4
+        process.close()
+    last = Interpreting()
+    last.open(tmp_path)
+    assert not last.is_affordable(None)
+
+
+def test_what_another_version_spent_does_not_count(tmp_path):
+    (tmp_path / "interpreted-of-another").write_bytes(b"." * 1000)
+    process = Interpreting()
+    process.open(tmp_path)
+    assert process.is_affordable(None)
+    process.own = 0.5
+    process.close()
+    assert [file.stat().st_size for file in tmp_path.iterdir()] == [5]
+
+
+def test_one_that_compiles_adds_nothing(tmp_path):
+    process = Interpreting()
+    process.open(tmp_path)
+    process.own = np.inf
+    process.close()
+    assert not process.is_affordable(None) and list(tmp_path.iterdir()) == []

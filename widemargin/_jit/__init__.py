@@ -23,6 +23,7 @@ from numba.core.registry import CPUDispatcher
 
 from widemargin._jit.compile_notice import CompileNotice
 from widemargin._jit.disk_cache import DiskCache
+from widemargin._jit.interpreting import Interpreting
 
 #: Fast-math for reductions. Without "nnan" and "ninf": infinities are sentinels in the solvers.
 REASSOCIATE = frozenset({"reassoc", "contract", "arcp", "nsz", "afn"})
@@ -32,9 +33,6 @@ CONTRACT = frozenset({"contract", "nsz"})
 
 #: Variables of all problems of a fit up to which interpreting some functions takes less time than compiling them.
 FEW_VARIABLES = 20_000
-
-#: CPU seconds that a process interprets functions before it compiles them, which takes 3 to 5 s.
-INTERPRETED_SECONDS = 1.5
 
 INTERPRETED = bool(config.DISABLE_JIT)  # NUMBA_DISABLE_JIT=1: functions run as plain Python, for coverage and debugging
 
@@ -82,6 +80,7 @@ class _Compiling(event.Listener):
 
 
 NOTICE = CompileNotice()
+INTERPRETING = Interpreting()
 event.register("numba:compile", _Compiling())
 
 
@@ -104,25 +103,25 @@ class _Inner(_Compiled):
 
 
 class _InterpretedFirst(_Compiled):
-    """A function that runs as plain Python until a process has interpreted for INTERPRETED_SECONDS, then compiled.
+    """A function that runs as plain Python until that has taken as long as compiling would (`interpreting`).
 
     For functions that run a few times per fit, or call compiled loops, and take longer to compile than to interpret.
     Without fast-math both ways give the same bits. A version on disk is used immediately.
     """
 
-    seconds = 0.0  # of CPU time spent interpreting by this process, all functions together
     absent: set[tuple]  # signatures that disk had no version for
 
     def __call__(self, *args: Any) -> Any:
         began, compiling = time.thread_time(), seconds_compiling()
-        is_cheap = _InterpretedFirst.seconds < INTERPRETED_SECONDS and _longest_array(args) <= FEW_VARIABLES
+        kept = self._cache if isinstance(self._cache, DiskCache) else None
+        is_cheap = INTERPRETING.is_affordable(kept) and _longest_array(args) <= FEW_VARIABLES
         if not is_cheap or _InterpretedFirst._load(self, args):  # by name: another thread may have changed the class
             self.__class__ = _Compiled
             return self(*args)
         with np.errstate(all="ignore"):
             answer = interpreted(self)(*args)
         if seconds_compiling() == compiling:  # else a loop that it calls was compiled in between
-            _InterpretedFirst.seconds += time.thread_time() - began
+            INTERPRETING.own += time.thread_time() - began
         return answer
 
     def _load(self, args: tuple) -> bool:
@@ -155,7 +154,7 @@ def prepare_fit(n_variables: int, timed: bool = False) -> None:
 
 def compile_at_once() -> None:
     """Interpret no function in this process from now on."""
-    _InterpretedFirst.seconds = np.inf
+    INTERPRETING.own = np.inf
 
 
 def _longest_array(values: tuple) -> int:
