@@ -95,3 +95,10 @@ def test_a_read_only_model_is_not_replaced(files, capsys):
 def test_standard_output_is_no_file(files, capsys):
     assert main(["predict", "d", "m", "-", "-q"]) == 0
     assert capsys.readouterr().out.split() == ["1", "-1", "1", "-1"]
+
+
+def test_a_picture_is_closed_when_it_is_written(files):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    before = pyplot.get_fignums()
+    assert main(["plot", "m", "d", "-o", "p.png", "-q"]) == 0
+    assert pyplot.get_fignums() == before

@@ -42,6 +42,8 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     except ImportError:
         raise ImportError("Pictures are drawn by matplotlib: pip install 'widemargin[plots]'.") from None
     matplotlib.use("Agg")  # draw to a file, without a window
+    from matplotlib import pyplot
+
     from widemargin.plots import plot
 
     model, data, y = open_with_data(options, screen)
@@ -49,6 +51,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     with replacing(Path(options.output)) as stream:
         kind = Path(options.output).suffix.lstrip(".") or "png"
         figure.savefig(stream, format=kind, dpi=options.dpi, bbox_inches="tight")
+    pyplot.close(figure)  # it would stay in memory where commands are called from Python
     screen.say(f"{options.output} written")
     screen.finish(command="plot", model=options.model, data=options.data, output=options.output)
     return FINE

@@ -241,7 +241,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         """Probability of each class, by Platt's sigmoid on cross-validated decision values.
 
         The largest probability is that of the class that `predict` returns: where the sigmoids of `probA_` and `probB_`
-        say otherwise, that class and the most probable one share their sum equally. Sample and class weights count as
+        say otherwise, that class and those above it get a common value, their mean. Sample and class weights count as
         repetitions in the sigmoids too: with class_weight="balanced" these are probabilities for equally frequent
         classes.
 
