@@ -54,6 +54,7 @@ def nan_first(values):
     return values
 
 
+STRINGS = {"kind": "kernel", "text": "Spectrum(k=2)"}
 EMPTY_LIST = {"kind": "list", "items": []}
 DAMAGES = [
     ("SVC", fitted("classes_", EMPTY_LIST), "two or more different labels"),
@@ -73,6 +74,7 @@ DAMAGES = [
     ("LinearSVC", array("intercept_", lambda a: a[:1]), "intercept_ must be 3"),
     ("LinearSVC", without("classes_"), "a classifier has classes_"),
     ("RVC", without("_used"), "_used"),
+    ("RVC", lambda header, arrays: header["parameters"].__setitem__("kernel", STRINGS), "samples of different kinds"),
     ("RVC", fitted("_used", True), "len"),
     ("RVC", array("_used", lambda a: a + 2**30), "whole numbers from 0 to"),
     ("RVC", without("relevance_vectors_"), "relevance_vectors_"),

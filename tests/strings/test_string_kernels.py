@@ -284,7 +284,6 @@ def test_new_strings_may_be_longer_or_shorter_than_those_before(normalize):
     "make",
     [
         lambda: Mismatch(10**9),
-        lambda: Mismatch(10**9, alphabet="a"),
         lambda: Mismatch(20, 8)(["ACGT" * 9]),
         lambda: GappedKmer(10**9, 5),
         lambda: GappedKmer(5, 10**9),

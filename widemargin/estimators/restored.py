@@ -106,6 +106,9 @@ def check_attributes(model: Any) -> None:
         is_kind, expected = KINDS.get(name, (None, ""))
         if is_kind is not None and not is_kind(value):
             raise ValueError(f"{name} must be {expected}, got {_shown(value)}")
+    kernel = getattr(model, "_fitted_kernel", None)
+    if kernel is not None and kernel.accepts_objects != takes_objects(model.kernel):
+        raise ValueError("kernel and _fitted_kernel are for samples of different kinds")
     if is_classifier(model) and not hasattr(model, "classes_"):
         raise ValueError("a classifier has classes_")
     names = getattr(model, "feature_names_in_", None)
