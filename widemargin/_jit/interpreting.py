@@ -54,4 +54,4 @@ class Interpreting:
                 if old != self.file:
                     old.unlink()
             with open(self.file, "ab") as file:
-                file.write(b"." * int(self.own / UNIT))
+                file.write(b"." * round(self.own / UNIT))
