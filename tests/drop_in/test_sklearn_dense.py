@@ -1,6 +1,8 @@
 """scikit-learn's test_svm.py with our classes in place of theirs."""
 
 import pytest
+import sklearn
+from sklearn.utils.fixes import parse_version
 
 from tests.drop_in.borrowed import borrow
 
@@ -27,5 +29,10 @@ EXCEPTIONS = {
     "test_probability_raises_futurewarning": "probability=True keeps working, without a warning",
     "test_svc_nusvc_probA_probB_deprecated": "probA_ and probB_ stay",
 }
+
+if parse_version(sklearn.__version__) < parse_version("1.8"):
+    all_zero = "test_negative_sample_weights_mask_all_samples[weights-are-{}-NuSVC]"
+    for kind in ("zero", "negative"):
+        EXCEPTIONS[all_zero.format(kind)] = "expects an error of LIBSVM; ours names the weights, as later versions do"
 
 globals().update(borrow("test_svm"))
