@@ -20,7 +20,7 @@ define run_tests
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check cover dist fuzz mutants suites surroundings bench platt clean
+.PHONY: help demo test lint check cover dist floors fuzz mutants suites surroundings bench platt clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -70,6 +70,13 @@ cover: $(VENV)/stamp-dev  ## coverage, with compiled functions run as plain Pyth
 	    -m "not slow and not needs_compiler" || true
 	$(RUN) -m coverage report
 
+# Python 3.11 is the lowest; FLOORS_PYTHON=... names another one that these versions have wheels for.
+floors:  ## estimators and drop-in tests on the lowest versions of all dependencies, in .venv-floors
+	@test -x .venv-floors/bin/python || $(or $(FLOORS_PYTHON),python3.11) -m venv .venv-floors
+	@.venv-floors/bin/python -m pip --disable-pip-version-check install -qq --no-compile -r tests/floors.txt
+	NUMBA_CACHE_DIR=.venv-floors/cache .venv-floors/bin/python -m pytest -q -n $(WORKERS) --maxprocesses 4 -m "not slow" \
+	    tests/estimators tests/drop_in
+
 # ARGS: anything `python -m tests.fuzz --help` lists, for example ARGS="--seed 139 --count 1" to repeat one case
 fuzz: $(VENV)/stamp-test  ## attack certificates and file readers with hostile data; MINUTES=n
 	$(RUN) -m tests.fuzz --minutes $(or $(MINUTES),5) $(ARGS)
@@ -108,5 +115,5 @@ platt: $(VENV)/stamp-test  ## Platt's benchmark of 1998; DATA=folder of LIBSVM f
 	$(RUN) -m benchmarks.platt1998 $(if $(DATA),--data "$(DATA)",--generated) $(if $(FULL),--full)
 
 clean:  ## remove the environment and everything that was generated
-	rm -rf $(VENV) demo_out bench_out platt1998_out exercise_out figures_out build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-floors demo_out bench_out platt1998_out exercise_out figures_out build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -4,6 +4,8 @@ Keys are test or test[parameters]. Each of them has to fail: an entry cannot out
 """
 
 import pytest
+import sklearn
+from sklearn.utils.fixes import parse_version
 
 EXCEPTIONS = {
     "sklearn/svm/tests/test_svm.py": {
@@ -37,6 +39,16 @@ EXCEPTIONS = {
         "test_check_estimator_callback": "expects NuSVC to fail four estimator checks: ours fails fewer",
     },
 }
+
+if parse_version(sklearn.__version__) < parse_version("1.8"):
+    all_zero = "test_negative_sample_weights_mask_all_samples[weights-are-{}-NuSVC]"
+    older = {
+        all_zero.format(kind): "expects an error of LIBSVM; ours names the weights" for kind in ("zero", "negative")
+    }
+    older["test_crammer_singer_binary"] = (
+        "expects 91 of 100 right after 1,000 passes: ours are 90 then, at a gap of 1.15e-4, and 91 at the optimum"
+    )
+    EXCEPTIONS["sklearn/svm/tests/test_svm.py"] |= older
 
 
 def mark_exceptions(items):

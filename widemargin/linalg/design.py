@@ -204,7 +204,7 @@ Design = DenseDesign | SparseDesign
 def listed_entries(X: NDArray, chunks: list[slice]) -> sp.csr_array:
     """Return a dense matrix as CSR: its nonzero entries, or a view of all entries if most are not zero."""
     (n, d), counts = X.shape, np.concatenate([np.count_nonzero(X[part], axis=1) for part in chunks])
-    integer = sp.get_index_dtype(maxval=max(X.size, d))  # indices of another type would be converted
+    integer = np.int32 if X.size <= np.iinfo(np.int32).max else np.int64  # others would be converted by SciPy
     if counts.sum() > MOSTLY_NONZERO * X.size:
         indices = np.empty((n, d), integer)
         indices[:] = np.arange(d, dtype=integer)
