@@ -17,6 +17,7 @@ from widemargin.problems import (
     squared_epsilon_insensitive,
     squared_hinge,
 )
+from widemargin.problems.classification import box_of, largest_nu
 from widemargin.problems.linear import linear_problem
 
 Y = np.array([1.0, -1.0, 1.0])
@@ -142,3 +143,15 @@ def test_a_linear_problem_and_a_subsample_of_it():
 def test_no_multiplier_exceeds_the_sum_of_the_other_class():
     problem = linear_problem(design_of(np.ones((3, 1)), 1.0), hinge(np.array([1.0, 1.0, -1.0]), np.array([5.0, 1, 2])))
     assert problem.rate.tolist() == [2, 1, 2]
+
+
+def test_the_largest_nu_is_twice_the_share_of_the_lighter_class():
+    assert largest_nu(np.array([1.0, -1.0, -1.0]), np.array([1.0, 2.0, 5.0])) == 0.25
+    assert largest_nu(np.array([1.0, 1.0, -1.0]), np.array([2.0, 5.0, 1.0])) == 0.25
+    assert largest_nu(np.array([1.0, -1.0]), np.zeros(2)) == 1.0
+
+
+def test_the_box_is_C_times_the_weight():
+    weight = np.array([0.5, 2.0, 0.0])
+    assert box_of(3.0, weight).tolist() == [1.5, 6.0, 0.0]
+    assert box_of(np.inf, weight).tolist() == [np.inf, np.inf, 0.0]

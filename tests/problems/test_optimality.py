@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from widemargin.problems import epsilon_insensitive, hinge
+from widemargin.problems import SignedDual, epsilon_insensitive, hinge
 from widemargin.problems.optimality import (
     evaluate_dual,
     free_of,
@@ -82,3 +82,19 @@ def test_a_hard_tube_costs_the_smallest_scale_that_holds_it():
     value, scale = best_primal(dual, np.array([1.0, -2.0]), 3.0, np.zeros(1))
     assert scale == 1.75 and value == 0.5 * 1.75**2 * 3.0
     assert best_primal(dual, np.array([1.0, -1.0]), 3.0, np.zeros(1))[0] == np.inf
+
+
+def test_thresholds_without_free_variables_and_violation_without_groups():
+    """Rows: lowest slope that can rise, highest that can fall, sum and count of the free ones."""
+    table = np.array([[1.0, 4.0, 0.0, 0.0], [2.0, -np.inf, 0.0, 0.0], [np.inf, 3.0, 0.0, 0.0], [0.0, 9.0, 2.0, 1.0]])
+    assert thresholds_of(table, 4).tolist() == [2.5, 2.0, 3.0, 2.0]
+    assert thresholds_of(np.array([[np.inf, -np.inf, 0.0, 0.0]]), 1).tolist() == [0.0]
+    assert violation_of(table[:1], 1) == 3.0 and violation_of(table[:1], 0) == 4.0
+    assert violation_of(np.array([[-5.0, 1.0, 0.0, 0.0]]), 0) == 5.0
+
+
+def test_the_diagonal_counts_in_value_and_gradient():
+    dual = SignedDual(np.array([1.0]), np.zeros(1), np.ones(1), diagonal=np.array([4.0]), n_groups=0)
+    f, table, value = evaluate_dual(dual.terms, np.array([0.5]), np.array([3.0]))
+    assert f.tolist() == [6.0] and value == 0.5 * 0.5 * (3.0 + 4.0 * 0.5) + 0.5
+    assert table.shape == (1, 4)
