@@ -39,7 +39,8 @@ def decision_values(model, name):
 )
 def test_two_classes(cancer, options):
     X, _ = cancer
-    assert main(["train", "cancer", "-q", *options.split(), *FINE.split()]) == 0
+    not_certified = "-t 3" in options  # the sigmoid is not positive semi-definite on these data
+    assert main(["train", "cancer", "-q", *options.split(), *FINE.split()]) == not_certified
     y, x = svmutil.svm_read_problem("cancer")
     answers, values = decision_values(svmutil.svm_train(y, x, f"-q {options} {FINE}"), "cancer")
     model = load("cancer.model")

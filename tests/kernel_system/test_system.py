@@ -163,7 +163,7 @@ def test_an_indefinite_kernel_is_found_out():
     noise = np.full(3, 0.1)
     with pytest.raises(NotPositiveDefinite):
         KernelSystem(GivenMatrix(K), np.arange(3)[:, None]).solve(noise, np.ones((3, 1)), SystemRule(), "cholesky")
-    A = SimpleNamespace(multiply=lambda V: (K + np.diag(noise)) @ V, precondition=lambda R: R)
+    A = SimpleNamespace(multiply=lambda V, *rest: (K + np.diag(noise)) @ V, precondition=lambda R: R)
     run = descend(A, np.ones((3, 1)), np.zeros(1), max_iter=10)
     assert run.status is Status.INDEFINITE
 

@@ -267,12 +267,13 @@ def test_a_user_without_a_name_in_the_group_of_root(package, monkeypatch, home):
 
 @needs_root
 @pytest.mark.needs_compiler
-def test_a_folder_that_somebody_else_prepared_is_not_used(package, monkeypatch):
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o755], ids=oct)  # a folder's owner can rename what is in it
+def test_a_folder_that_somebody_else_prepared_is_not_used(package, monkeypatch, mode):
     """With the name of ours, in the directory for temporary files: functions are compiled in memory."""
     prepared = Path(tempfile.gettempdir(), f"widemargin-{SOMEBODY}")
     prepared.mkdir()
     os.chown(prepared, SOMEBODY + 1, SOMEBODY + 1)
-    prepared.chmod(0o777)
+    prepared.chmod(mode)
     monkeypatch.setenv("HOME", "/nonexistent")
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert as_user(SOMEBODY, SOMEBODY, lambda: use(package)) == (False, None)

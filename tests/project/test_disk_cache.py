@@ -32,7 +32,7 @@ print(value, sum(outer.stats.cache_hits.values()), sum(outer.stats.cache_misses.
 """
 NO_LOCATOR = """
 from widemargin._jit import cache_folder
-cache_folder.folders = lambda source: []  # as where neither package, home nor temporary files can be written
+cache_folder.is_usable = lambda folder: False  # as where neither package, home nor temporary files can be written
 """
 
 USER_WIDE = """

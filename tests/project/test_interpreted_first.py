@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from widemargin import _jit
-from widemargin._jit.interpreting import Interpreting
+from widemargin._jit.interpreting import NAME, Interpreting
 from widemargin.kernels import Gaussian
 from widemargin.kernels.fused_rows import HEIGHT, WIDTH, add_rows, fill_square
 
@@ -122,22 +122,35 @@ def test_processes_share_a_budget(tmp_path):
     for earlier in range(4):
         process = Interpreting()
         process.open(tmp_path)
-        assert process.before == pytest.approx(1.4 * earlier) and process.is_affordable(None)
+        assert process.before == pytest.approx(1.4 * earlier) and process.is_affordable()
         process.own = 1.4
         process.close()
     last = Interpreting()
     last.open(tmp_path)
-    assert not last.is_affordable(None)
+    assert not last.is_affordable()
 
 
 def test_what_another_version_spent_does_not_count(tmp_path):
-    (tmp_path / "interpreted-of-another").write_bytes(b"." * 1000)
+    (tmp_path / f"{NAME}{'0' * 32}").write_bytes(b"." * 1000)
+    (tmp_path / f"{NAME}results.csv").write_text("of the user")
     process = Interpreting()
     process.open(tmp_path)
-    assert process.is_affordable(None)
+    assert process.is_affordable()
     process.own = 0.5
     process.close()
-    assert [file.stat().st_size for file in tmp_path.iterdir()] == [5]
+    assert sorted(file.stat().st_size for file in tmp_path.iterdir()) == [5, 11]
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links are followed on this system")
+def test_a_link_in_place_of_the_record_is_not_followed(tmp_path):
+    process = Interpreting()
+    process.open(tmp_path)
+    other = tmp_path / "other"
+    other.touch()
+    process.file.symlink_to(other)
+    process.own = 0.5
+    process.close()
+    assert other.stat().st_size == 0
 
 
 def test_one_that_compiles_adds_nothing(tmp_path):
@@ -145,4 +158,4 @@ def test_one_that_compiles_adds_nothing(tmp_path):
     process.open(tmp_path)
     process.own = np.inf
     process.close()
-    assert not process.is_affordable(None) and list(tmp_path.iterdir()) == []
+    assert not process.is_affordable() and list(tmp_path.iterdir()) == []

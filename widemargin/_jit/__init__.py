@@ -1,4 +1,4 @@
-"""The only import of Numba: every compiled function of the package is made by `jit` below.
+"""The only place that compiles: every compiled function of the package is made by `jit` below.
 
 Functions release the GIL, use C division, and are cached on disk (`disk_cache`) where a folder can be written;
 otherwise (a read-only installation) they are compiled in memory. `compile_notice` tells people why they wait.
@@ -113,8 +113,7 @@ class _InterpretedFirst(_Compiled):
 
     def __call__(self, *args: Any) -> Any:
         began, compiling = time.thread_time(), seconds_compiling()
-        kept = self._cache if isinstance(self._cache, DiskCache) else None
-        is_cheap = INTERPRETING.is_affordable(kept) and _longest_array(args) <= FEW_VARIABLES
+        is_cheap = INTERPRETING.is_affordable() and _longest_array(args) <= FEW_VARIABLES
         if not is_cheap or _InterpretedFirst._load(self, args):  # by name: another thread may have changed the class
             self.__class__ = _Compiled
             return self(*args)
@@ -163,14 +162,19 @@ def _longest_array(values: tuple) -> int:
     return max(sizes, default=0)
 
 
-_PLAIN: dict[Any, FunctionType] = {}
+_STAND_INS: dict[Any, Any] = {}
+
+
+def stand_in(intrinsic: Any, function: Any) -> None:
+    """Register the function that interpreted code calls in place of an intrinsic."""
+    _STAND_INS[intrinsic] = function
 
 
 def plain(intrinsic: Any) -> Callable:
     """Decorate the function that interpreted code calls in place of an intrinsic; it replaces it without a compiler."""
 
     def register(function: FunctionType) -> Any:
-        _PLAIN[intrinsic] = function
+        stand_in(intrinsic, function)
         return function if INTERPRETED else intrinsic
 
     return register
@@ -180,11 +184,11 @@ def plain(intrinsic: Any) -> Callable:
 def interpreted(function: Any) -> FunctionType:
     """Return a function as plain Python, together with the functions it calls that may be interpreted.
 
-    These are plain functions of the package, inner functions, functions interpreted first, and intrinsics with a
-    `plain` version. Loops worth compiling stay compiled, and so do functions with fast-math, which would give other
-    bits if interpreted.
+    These are plain functions of the package, inner functions, functions interpreted first, and stand-ins of intrinsics.
+    Loops worth compiling stay compiled, and so do functions with fast-math, which would give other bits if interpreted.
+    Globals are copied: a function that is interpreted must not read one that changes.
     """
-    source = _PLAIN.get(function) or getattr(function, "py_func", function)
+    source = getattr(function, "py_func", function)
     called = {}
     for name in source.__code__.co_names:
         value = source.__globals__.get(name)
@@ -193,7 +197,10 @@ def interpreted(function: Any) -> FunctionType:
         elif isinstance(value, FunctionType):
             is_meant = value.__module__.startswith("widemargin.")
         else:
-            is_meant = isinstance(value, Hashable) and value in _PLAIN
+            is_meant = False
+            if isinstance(value, Hashable) and value in _STAND_INS:
+                function = _STAND_INS[value]
+                called[name] = interpreted(function) if isinstance(function, FunctionType) else function
         if is_meant:
             called[name] = interpreted(value)
     return FunctionType(source.__code__, {**source.__globals__, **called}, source.__name__, source.__defaults__)
@@ -229,7 +236,9 @@ event.register("numba:compiler_lock", _compiler_clock)
 def renew_compiler_state() -> None:
     """In a forked child, release what other threads of the parent held: the compiler's lock, the clock, the notice."""
     is_compiling = global_compiler_lock.is_locked()  # by the thread that forked, the only one there is
-    _compiler_clock.lock, _compiler_clock.depth = threading.Lock(), int(is_compiling)
+    _compiler_clock.lock = threading.Lock()
+    if not is_compiling:
+        _compiler_clock.depth = 0
     if not is_compiling and hasattr(global_compiler_lock, "_lock"):
         global_compiler_lock._lock = threading.RLock()
         NOTICE.end()

@@ -1,16 +1,18 @@
 """Which folder compiled functions are kept in: the first of these that can be written and that is safe to load from.
 
     $NUMBA_CACHE_DIR             if it is set
-    __pycache__                  beside the source; read as well where only an administrator can write it
+    __pycache__                  beside the source
     the user's cache directory   ~/.cache/widemargin, or what the system has in its place
     widemargin-<uid>             in the directory for temporary files
 
+The first that applies is read as well where only an administrator can write it.
+
 Loading a compiled function runs code, and so does reading its index, which is a pickle: whoever can write to the folder
 can run programs as the user. A folder is safe if it and the files in it belong to the user or to root, if nobody else
-can write them, and if nobody else can put another folder in its place: a folder above it that others can write is
-sticky, as /tmp is. Folders above __pycache__ are not checked: whoever can replace those can replace the sources. The
-group of the user's own name counts as the user (umask 002). On Windows folders are not checked; a user's folders are
-private there.
+can write them, and if nobody else can put another folder in its place: folders above it belong to the user or root,
+and one that others can write is sticky, as /tmp is. Folders above __pycache__ are not checked: whoever can replace
+those can replace the sources. The group of the user's own name counts as the user (umask 002). On Windows folders are
+not checked; a user's folders are private there.
 """
 
 from __future__ import annotations
@@ -49,14 +51,24 @@ def open_cache(function: Any) -> FunctionCache:
 
 
 def open_shared_cache(function: Any, own: str) -> FunctionCache | None:
-    """Return the cache beside the source, filled by an administrator, to be read before that in the folder `own`."""
-    folder = _beside(function.__code__.co_filename)
-    if config.CACHE_DIR or own == str(folder) or not folder.is_dir() or not is_safe(folder):
+    """Return the cache in the preferred folder, filled by an administrator, to be read before that in `own`."""
+    folder = preferred_folder(function.__code__.co_filename)
+    if folder is None or own == str(folder) or not folder.is_dir() or not is_safe(folder):
         return None
     return _SharedFunctionCache(function)
 
 
 # ---- folders
+
+
+def folder_of(source: str) -> Path | None:
+    """Return the first suitable folder for the functions of a source file; None if there is none."""
+    return next((folder for folder in map(Path.resolve, folders(source)) if is_usable(folder)), None)
+
+
+def preferred_folder(source: str) -> Path | None:
+    """Return the first of the folders for a source file, suitable or not."""
+    return next(map(Path.resolve, folders(source)), None)
 
 
 def folders(source: str) -> Iterator[Path]:
@@ -104,7 +116,6 @@ def is_safe(folder: Path) -> bool:
     if not hasattr(os, "getuid"):
         return True
     try:
-        folder = folder.resolve()
         own, above = folder.stat(), () if folder.name == BESIDE else folder.parents
         if not _is_ours(own) or any(_is_replaceable(path.stat()) for path in above):
             return False
@@ -129,8 +140,8 @@ def _is_open(found: os.stat_result) -> bool:
 
 
 def _is_replaceable(above: os.stat_result) -> bool:
-    """Whether others can rename what is in this folder."""
-    return _is_open(above) and not above.st_mode & stat.S_ISVTX
+    """Whether others can rename what is in this folder: its owner always can."""
+    return above.st_uid not in (os.getuid(), 0) or (_is_open(above) and not above.st_mode & stat.S_ISVTX)
 
 
 @cache
@@ -157,7 +168,7 @@ class _Locator:
 
     @classmethod
     def from_function(cls, function: Any, source: str) -> _Locator | None:
-        folder = next((folder for folder in folders(source) if is_usable(folder)), None)
+        folder = folder_of(source)
         return None if folder is None else cls(function, source, folder)
 
     def get_cache_path(self) -> str:
@@ -175,11 +186,12 @@ class _Locator:
 
 
 class _SharedLocator(_Locator):
-    """The folder beside the source."""
+    """The preferred folder, which need not be writable."""
 
     @classmethod
-    def from_function(cls, function: Any, source: str) -> _SharedLocator:
-        return cls(function, source, _beside(source))
+    def from_function(cls, function: Any, source: str) -> _SharedLocator | None:
+        folder = preferred_folder(source)
+        return None if folder is None else cls(function, source, folder)
 
 
 @cache

@@ -20,6 +20,7 @@ from widemargin.gram import cgroups
 from widemargin.parallel.tiles import available_cores
 
 FALLBACK = 1 << 30  # bytes, if the system reports no number
+LEAST_SHARE = 1 / 8  # of the free memory
 MEMINFO = "/proc/meminfo"
 
 
@@ -29,12 +30,15 @@ def free_memory() -> int:
 
 
 def memory_share() -> float:
-    """Share of the free memory that is meant for this process, by its share of the cores."""
+    """Share of the free memory that is meant for this process, by its share of the cores, but not below LEAST_SHARE.
+
+    OMP_NUM_THREADS=1 may mean one worker among many, or one process that has the machine for itself.
+    """
     mask = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     cores = min(max(1.0, cgroups.core_quota()), mask or 1)
     workers = os.environ.get("PYTEST_XDIST_WORKER_COUNT", "")
     beside = int(workers) if workers.isdecimal() and int(workers) > 0 else 1
-    return min(1.0, available_cores() / cores, 1.0 / beside)
+    return max(LEAST_SHARE, min(1.0, available_cores() / cores, 1.0 / beside))
 
 
 def _available() -> float:

@@ -19,7 +19,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from widemargin._jit import plain
+from widemargin._jit import INTERPRETED, jit, stand_in
 from widemargin.parallel.after_fork import in_child_after_fork
 
 
@@ -57,27 +57,39 @@ def is_published(typing_context, flags, k):
     return types.boolean(flags, types.int64), generate
 
 
-_lock = threading.Lock()
-
-
-@in_child_after_fork
-def _renew_lock():
-    global _lock
+if INTERPRETED:
     _lock = threading.Lock()
 
+    @in_child_after_fork
+    def _renew_lock():
+        global _lock
+        _lock = threading.Lock()
 
-@plain(next_turn)  # type: ignore[no-redef]
-def next_turn(turn):  # noqa: F811
-    with _lock:
-        turn[0] += 1
-        return turn[0] - 1
+    def next_turn(turn):  # noqa: F811
+        with _lock:
+            turn[0] += 1
+            return turn[0] - 1
 
+    def publish(flags, k):  # noqa: F811
+        flags[k] = True
 
-@plain(publish)  # type: ignore[no-redef]
-def publish(flags, k):  # noqa: F811
-    flags[k] = True
+    def is_published(flags, k):  # noqa: F811
+        return flags[k]
 
+else:  # interpreted functions may run beside compiled ones, on the same counters: they call the same instructions
 
-@plain(is_published)  # type: ignore[no-redef]
-def is_published(flags, k):  # noqa: F811
-    return flags[k]
+    @jit
+    def _next_turn(turn):
+        return next_turn(turn)
+
+    @jit
+    def _publish(flags, k):
+        publish(flags, k)
+
+    @jit
+    def _is_published(flags, k):
+        return is_published(flags, k)
+
+    stand_in(next_turn, _next_turn)
+    stand_in(publish, _publish)
+    stand_in(is_published, _is_published)

@@ -44,11 +44,12 @@ LEAST_AIM = 0.3  # share of tol that solvers aim at where errors are large, ...
 AIM_SAFETY = 2.2  # ... and how many errors below tol: one on either side, with a margin
 # Limits without max_iter, so that 3,000 samples end within seconds: variables looked at in steps on one working set,
 # and steps per variable. LIBSVM allows 1e7 steps.
-MOST_STEPS = (6_000_000_000, 300)
-MOST_STEPS_BELOW_ROUNDING = (420_000_000, 100)  # the same where rounding of the gradient alone exceeds tol
-FEWEST = 600  # variables that take about as long to look at as fewer do
+MOST_STEPS = (15_000_000_000, 300)
+MOST_STEPS_BELOW_ROUNDING = (600_000_000, 100)  # the same where rounding of the gradient alone exceeds tol
+SINGULAR = 30.0  # units of float32 by which kernel values may err, times how far their errors depend on each other
+FEWEST = 1_000  # variables that take about as long to look at as fewer do
 
-MAY_BE_INDEFINITE = (Status.OPTIMAL, Status.STALLED, Status.UNDECIDED, Status.OWN_RULE)  # of problems solved to the end
+SOLVED = (Status.OPTIMAL, Status.STALLED, Status.UNDECIDED, Status.OWN_RULE)  # of problems solved to the end
 AHEAD = 2.0  # times the error of K b, at which samples count as in doubt: they will be soon, as the violation falls
 SAMPLED = 64  # columns of the kernel matrix on which the price of a certificate is measured
 
@@ -80,8 +81,6 @@ class CertifiedSolver:
         below_rounding = bounded and rounding_of(dual, gram.diag, len(dual)) > stopping.tol
         if bounded:
             stopping = replace(stopping, max_iter=most_steps(len(dual), below_rounding))
-        if is_singular(dual, gram):
-            gram = self.source.gram(task.index, double=True)
         deadline = stopping.deadline()
         if stopping.time_limit is not None:
             watch = EndInTime(stopping, partial(self.price, task, stopping), watch)
@@ -101,6 +100,8 @@ class CertifiedSolver:
                     break
             elif attempt or solution.status is Status.STALLED:
                 gram = self.source.gram(task.index, double=True)
+                if certificate.dual < 0.0 and not dual.start.any():  # worse than the start: float32 rows led astray
+                    solution = replace(solution, beta=dual.start, Kb=np.zeros(len(gram)), error=np.zeros(len(gram)))
             rest = stopping if stopping.time_limit is None else stopping.until(deadline)
             solution = self.continue_from(solution, dual, gram, aiming(rest, gram, certificate), watch)
             solution, certificate = self.certify(task, gram, solution, stopping, watch)
@@ -112,10 +113,12 @@ class CertifiedSolver:
             status = unproven(certificate, status) if is_finite else Status.NOT_FINITE
         elif status is Status.MAX_ITER and bounded:
             status = Status.STALLED if below_rounding else Status.TOO_SLOW
-        if status in MAY_BE_INDEFINITE and self.is_indefinite(task, gram, solution, stopping.tol):
-            status = Status.INDEFINITE
-        if not solution.status is certificate.status is status:
-            solution, certificate = replace(solution, status=status), replace(certificate, status=status)
+        proven = status
+        if (certificate.holds or status in SOLVED) and self.is_indefinite(task, gram, solution, stopping.tol):
+            proven = Status.INDEFINITE
+            status = status if status.on_request else proven
+        if not (solution.status is status and certificate.status is proven):
+            solution, certificate = replace(solution, status=status), replace(certificate, status=proven)
         return Trained(solution, certificate)
 
     def is_indefinite(self, task: Task, gram: Gram, solution: Solution, tol: float) -> bool:
@@ -255,12 +258,13 @@ def unproven(certificate: Certificate, status: Status) -> Status:
 def is_singular(dual: SignedDual, gram: Gram) -> bool:
     """Whether rounding of float32 rows may exceed the diagonal of a squared loss, which is all that bounds its b.
 
-    A random symmetric error e in n rows moves eigenvalues by e sqrt(n). Where K + D has negative ones, pair steps lower
+    A random symmetric error e in n rows moves eigenvalues by about e sqrt(n); errors of values are some units of
+    float32 and not independent, hence the factor. Where K + D has negative eigenvalues, steps lower
     the objective without end.
     """
     if gram.dtype == np.float64 or dual.largest_bound < np.inf or len(dual.hard):
         return False
-    error = unit_of(np.float32) * float(gram.diag.max(initial=0.0)) * len(gram) ** 0.5
+    error = SINGULAR * unit_of(np.float32) * float(gram.diag.max(initial=0.0)) * len(gram) ** 0.5
     return bool(dual.diagonal.min(initial=np.inf) <= error)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg.lapack import dpotrf
 
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.linalg.arrays import Index, Vector
@@ -41,21 +41,21 @@ def is_indefinite(dual: SignedDual, places: Index, K: NDArray, beta: Vector, tol
     largest = float(np.abs(beta).max(initial=0.0))
     if largest == 0.0 or not np.isfinite(largest) or not np.isfinite(K).all():
         return False
-    Q = 0.5 * (K + K.T).astype(np.float64)
+    Q = K.astype(np.float64)  # a copy; one triangle is read in the end
     size = float(np.abs(Q).max(initial=0.0))
     group = np.zeros(len(places), np.int64)
     if dual.is_plain:
         Q[np.diag_indices(len(Q))] += dual.diagonal[places]
         group = dual.group[places]
-    if dual.n_groups and dual.sign is None:
+    if dual.n_groups == 1 and dual.sign is None:
+        Q -= Q.mean(axis=0)
+        Q -= Q.mean(axis=1, keepdims=True)
+    elif dual.n_groups and dual.sign is None:
         for g in np.unique(group):
             own = group == g
             Q[own] -= Q[own].mean(axis=0)
             Q[:, own] -= Q[:, own].mean(axis=1, keepdims=True)
     Q[np.diag_indices(len(Q))] += tol / largest + 2.0 * len(Q) * OWN_ERROR * size
-    try:
-        with single_threaded_blas():  # threads would wait for each other longer than they work
-            cholesky(Q, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:
-        return True
-    return False
+    with single_threaded_blas():  # threads would wait for each other longer than they work
+        _, info = dpotrf(Q.T, lower=False, clean=False, overwrite_a=True)
+    return info > 0

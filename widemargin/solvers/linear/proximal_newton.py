@@ -68,7 +68,7 @@ class Newton:
     def settle(self) -> None:
         """Update bias, multipliers, X'b and gap for the current w and smoothed losses."""
         if self.problem.free_bias:
-            change = bias_change(self.smoothed, self.u)
+            change = bias_change(self.smoothed, self.u, 0.0)
             self.w[-1] += change
             self.u += change
         self.respond()
@@ -92,7 +92,7 @@ class Newton:
         if self.problem.free_bias:
             self.w[-1] = 0.0
             features = rows.times(self.w)
-            self.w[-1] = bias + bias_change(self.smoothed, features + bias)
+            self.w[-1] = bias + bias_change(self.smoothed, features + bias, 0.0)
             self.u = features + self.w[-1]  # not updated by changes: the certificate counts one rounding
         else:
             self.u = rows.times(self.w)

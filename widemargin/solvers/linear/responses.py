@@ -107,7 +107,7 @@ def sum_multipliers(smoothed, u, change):
 
 
 @jit(interpret_first=True)
-def bias_change(smoothed, u, change=0.0):
+def bias_change(smoothed, u, change):
     """Return the change of the bias after which the multipliers sum to zero: the minimum over an unpenalised bias.
 
     The sum falls as the bias grows, piecewise linearly, from sum hi > 0 to sum lo < 0: Newton steps inside a bracket,
