@@ -14,8 +14,9 @@ from contextlib import contextmanager, suppress
 import click
 
 from widemargin import __version__
-from widemargin.cli.command import BUG, FINE, INTERRUPTED, READER_GONE, UNUSABLE, LazyGroup
+from widemargin.cli.command import BUG, FINE, INTERRUPTED, READER_GONE, TERMINATED, UNUSABLE, LazyGroup
 from widemargin.cli.screen import LAYOUT
+from widemargin.monitor.interrupt import Termination
 from widemargin.monitor.printable import printable
 from widemargin.storage.errors import ModelError
 
@@ -59,29 +60,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[-1:] == ["-h"]:  # with a value it is LIBSVM's shrinking
         given[-1] = "--help"
-    with terminated_like_ctrl_c():
-        return _run(given)
+    with terminated_like_ctrl_c() as termination:
+        return _run(given, termination)
 
 
 @contextmanager
-def terminated_like_ctrl_c() -> Iterator[None]:
+def terminated_like_ctrl_c() -> Iterator[Termination]:
     """Context in which SIGTERM acts as Ctrl-C does: containers send it ten seconds before they kill."""
+    termination = Termination()
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not in_main_thread or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
+        yield termination
         return
-    signal.signal(signal.SIGTERM, lambda number, frame: signal.raise_signal(signal.SIGINT))
+    signal.signal(signal.SIGTERM, termination)
     try:
-        yield
+        yield termination
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _run(given: list[str]) -> int:
+def _run(given: list[str], termination: Termination) -> int:
     try:
         code = widemargin.main(given, prog_name="widemargin", standalone_mode=False)
         if sys.stdout.writable():
             sys.stdout.flush()  # an error now is ours, one at the end of the process is a traceback
+        if code == INTERRUPTED and termination.came:
+            return TERMINATED
         return code if isinstance(code, int) else FINE
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
@@ -91,7 +95,8 @@ def _run(given: list[str]) -> int:
         message = error.format_message().rstrip(".")
         return _complain(f"{message}. `{command} --help` shows what is possible.", given, UNUSABLE)
     except (click.Abort, KeyboardInterrupt):
-        return _complain("interrupted; nothing was saved.", given, INTERRUPTED)
+        code = TERMINATED if termination.came else INTERRUPTED
+        return _complain("interrupted before the result was complete.", given, code)
     except (BrokenPipeError, SystemExit):  # click and rich turn the first into the second
         _drop_output()
         return READER_GONE
