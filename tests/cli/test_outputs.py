@@ -1,12 +1,14 @@
 """Where results go: never over an input, links followed, permissions kept, pipes written to."""
 
 import os
+import signal
 import stat
 import threading
 from pathlib import Path
 
 import pytest
 
+from widemargin import SVR
 from widemargin.cli.main import main
 from widemargin.io import load, save
 
@@ -81,6 +83,33 @@ def test_pipes_are_written_to(files, command):
     reader.join(30.0)
     assert len(read[0]) >= 10
     assert stat.S_ISFIFO(os.stat("pipe").st_mode)
+
+
+@pytest.mark.parametrize("pressed_in", ["the fit", "the scale of errors"])
+def test_ctrl_c_keeps_a_regression_without_the_scale_of_its_errors(files, monkeypatch, capsys, pressed_in):
+    fits, fit = [], SVR._fit
+
+    def interrupted(self, *arguments):
+        fits.append(self)
+        if len(fits) == (1 if pressed_in == "the fit" else 3):
+            signal.raise_signal(signal.SIGINT)
+        fit(self, *arguments)
+
+    monkeypatch.setattr(SVR, "_fit", interrupted)
+    assert main(["train", "d", "-s", "svr", "-b", "1", "-o", "new"]) == (1 if pressed_in == "the fit" else 130)
+    assert len(fits) == (1 if pressed_in == "the fit" else 3)
+    assert "saved as new" in (said := capsys.readouterr().err)
+    assert "The scale of the errors (-b 1)" in said
+    assert not hasattr(load("new"), "probA_")
+
+
+@pytest.mark.parametrize("machine", ["svr", "nusvr"])
+def test_the_scale_of_errors_of_few_samples(files, capsys, machine):
+    assert main(["train", "d", "-s", machine, "-b", "1", "-o", "new"]) == 0  # four samples
+    assert load("new").probA_ > 0
+    Path("one").write_text("1 1:1\n")
+    assert main(["train", "one", "-s", machine, "-b", "1", "-o", "new"]) in (0, 1)
+    assert "The scale of the errors (-b 1)" in capsys.readouterr().err
 
 
 def test_a_read_only_model_is_not_replaced(files, capsys):
