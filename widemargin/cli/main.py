@@ -9,16 +9,18 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import TextIO, cast
 
 import click
 
 from widemargin import __version__
 from widemargin.cli.command import BUG, FINE, INTERRUPTED, READER_GONE, TERMINATED, UNUSABLE, LazyGroup
 from widemargin.cli.screen import LAYOUT
+from widemargin.cli.standard_output import StandardOutput
 from widemargin.monitor.interrupt import Termination
 from widemargin.monitor.printable import printable
-from widemargin.storage.errors import ModelError
+from widemargin.storage.errors import FileError, ModelError
 
 COMMANDS = {
     "train": ("widemargin.cli.train", "Train a model, certify it and save it."),
@@ -60,8 +62,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[-1:] == ["-h"]:  # with a value it is LIBSVM's shrinking
         given[-1] = "--help"
-    with terminated_like_ctrl_c() as termination:
-        return _run(given, termination)
+    output = StandardOutput(sys.stdout)
+    with terminated_like_ctrl_c() as termination, redirect_stdout(cast(TextIO, output)):
+        try:
+            return _run(given, termination)
+        except (BrokenPipeError, SystemExit):  # click and rich turn the first into the second
+            output.drop()
+            return READER_GONE
+        finally:
+            if output.failed:
+                output.drop()
 
 
 @contextmanager
@@ -97,16 +107,12 @@ def _run(given: list[str], termination: Termination) -> int:
     except (click.Abort, KeyboardInterrupt):
         code = TERMINATED if termination.came else INTERRUPTED
         return _complain("interrupted before the result was complete.", given, code)
-    except (BrokenPipeError, SystemExit):  # click and rich turn the first into the second
-        _drop_output()
-        return READER_GONE
+    except BrokenPipeError:
+        raise
     except Exception as error:
         if "--debug" in given:
             traceback.print_exc()
         message = str(error) or type(error).__name__
-        if isinstance(error, OSError) and error.filename is None:  # files have names
-            _drop_output()
-            return _complain(f"standard output cannot be written: {error.strerror or error}.", given, UNUSABLE)
         if isinstance(error, ValueError | OSError | MemoryError | ImportError | ModelError):
             return _complain(message, given, UNUSABLE)
         message = f"{type(error).__name__}: {message}. This should not happen; --debug shows where it did."
@@ -118,12 +124,6 @@ def _complain(message: str, given: Sequence[str], code: int) -> int:
     with suppress(OSError):
         print(f"widemargin: {printable(message, LAYOUT)}", file=sys.stderr)
     if "--json" in given:
-        with suppress(OSError):
+        with suppress(OSError, FileError):
             print(json.dumps({"error": message, "exit_code": code}), flush=True)
     return code
-
-
-def _drop_output() -> None:
-    """Send what is left for standard output nowhere, so that the end of the process does not fail at it again."""
-    with suppress(OSError, ValueError):  # streams that are no files, in tests and notebooks
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
