@@ -9,7 +9,7 @@ import click
 
 from widemargin.cli.command import FINE, INTERRUPTED, NOT_CERTIFIED, new_command, option
 from widemargin.cli.options import Whole, data_options, machine_options
-from widemargin.cli.paths import FILE, OUTPUT, check_paths
+from widemargin.cli.paths import FILE, OUTPUT, check_paths, one_output
 from widemargin.cli.screen import Screen, certificate_facts, certificate_table
 
 NO_SCALE = (
@@ -62,7 +62,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     from widemargin.io.raw_bytes import shown_name
     from widemargin.monitor.status import Status
 
-    output = options.output or options.model or default_output(options.data)
+    output = one_output(options.model, options.output) or default_output(options.data)
     check_paths([options.data], [output, options.report])  # the default is none of the options
     if options.report:
         from widemargin.report import write_report
