@@ -1,5 +1,6 @@
 """What labels, columns and file names may do: nothing. And standard output that cannot be written."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -62,6 +63,24 @@ def test_columns_of_lists_can_be_dropped(folder, capsys):
     assert "leave it out with --drop 'l'" in capsys.readouterr().err
     assert main(["train", "t.parquet", "--target", "y", "-o", "m", "--drop", "l", "-q"]) == 0
     assert main(["predict", "t.parquet", "m", "out", "-q"]) == 0
+
+
+def test_errors_of_files_are_not_taken_for_those_of_standard_output(folder, monkeypatch, capsys):
+    def failing(*arguments):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("widemargin.cli.models.kind_of_model", failing)
+    Path("d").write_text("1 1:1\n")
+    assert main(["predict", "d", "m"]) == 2
+    said = capsys.readouterr().err
+    assert "Input/output error" in said and "standard output" not in said
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="no such file there")
+def test_a_model_that_cannot_be_read_is_named(folder, capsys):
+    Path("d").write_text("1 1:1\n")
+    assert main(["predict", "d", "/proc/self/mem"]) == 2
+    assert capsys.readouterr().err.startswith("widemargin: /proc/self/mem ")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device there")

@@ -1,12 +1,15 @@
 """Where results go: never over an input, links followed, permissions kept, pipes written to."""
 
+import io
 import os
+import signal
 import stat
 import threading
 from pathlib import Path
 
 import pytest
 
+from widemargin import SVR
 from widemargin.cli.main import main
 from widemargin.io import load, save
 
@@ -83,6 +86,33 @@ def test_pipes_are_written_to(files, command):
     assert stat.S_ISFIFO(os.stat("pipe").st_mode)
 
 
+@pytest.mark.parametrize("pressed_in", ["the fit", "the scale of errors"])
+def test_ctrl_c_keeps_a_regression_without_the_scale_of_its_errors(files, monkeypatch, capsys, pressed_in):
+    fits, fit = [], SVR._fit
+
+    def interrupted(self, *arguments):
+        fits.append(self)
+        if len(fits) == (1 if pressed_in == "the fit" else 3):
+            signal.raise_signal(signal.SIGINT)
+        fit(self, *arguments)
+
+    monkeypatch.setattr(SVR, "_fit", interrupted)
+    assert main(["train", "d", "-s", "svr", "-b", "1", "-o", "new"]) == (1 if pressed_in == "the fit" else 130)
+    assert len(fits) == (1 if pressed_in == "the fit" else 3)
+    assert "saved as new" in (said := capsys.readouterr().err)
+    assert "The scale of the errors (-b 1)" in said
+    assert not hasattr(load("new"), "probA_")
+
+
+@pytest.mark.parametrize("machine", ["svr", "nusvr"])
+def test_the_scale_of_errors_of_few_samples(files, capsys, machine):
+    assert main(["train", "d", "-s", machine, "-b", "1", "-o", "new"]) == 0  # four samples
+    assert load("new").probA_ > 0
+    Path("one").write_text("1 1:1\n")
+    assert main(["train", "one", "-s", machine, "-b", "1", "-o", "new"]) in (0, 1)
+    assert "The scale of the errors (-b 1)" in capsys.readouterr().err
+
+
 def test_a_read_only_model_is_not_replaced(files, capsys):
     Path("m").chmod(0o444)
     before = Path("m").read_bytes()
@@ -92,9 +122,47 @@ def test_a_read_only_model_is_not_replaced(files, capsys):
     save(load("m"), "copy")
 
 
+def test_standard_input_is_not_written_over(files, monkeypatch, capsys):
+    before, kept = Path("d").read_bytes(), os.dup(0)
+    try:
+        with open("d", "rb") as stream:
+            os.dup2(stream.fileno(), 0)
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stream))
+            assert main(["scale", "-", "-o", "d"]) == 2
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+    assert "d would be written over standard input" in capsys.readouterr().err
+    assert Path("d").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "command", ["train d -", "train d -o -", "train d --report -", "convert m - --to libsvm", "report m d -o -",
+                "plot m d -o -", "scale d -s -"]
+)  # fmt: skip
+def test_no_file_is_called_like_standard_output(files, capsys, command):
+    assert main(command.split()) == 2
+    assert "this result needs a file" in capsys.readouterr().err
+    assert not Path("-").exists()
+
+
+@pytest.mark.parametrize("command", ["train d a -o b", "predict d m a -o b"])
+def test_two_names_for_one_result_are_refused(files, capsys, command):
+    assert main(command.split()) == 2
+    assert "two names for one result, a and -o b" in capsys.readouterr().err
+    assert not Path("a").exists() and not Path("b").exists()
+
+
 def test_standard_output_is_no_file(files, capsys):
     assert main(["predict", "d", "m", "-", "-q"]) == 0
     assert capsys.readouterr().out.split() == ["1", "-1", "1", "-1"]
+
+
+def test_the_report_of_train_states_the_certificate_of_its_fit(files):
+    assert main(["train", "d", "-o", "new", "--report", "r.html", "-q"]) == 0
+    assert "computed at the end of training" in Path("r.html").read_text()
+    assert main(["report", "new", "d", "-o", "again.html", "-q"]) == 0
+    assert "computed for this report" in Path("again.html").read_text()
 
 
 def test_a_picture_is_closed_when_it_is_written(files):

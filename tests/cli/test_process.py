@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import dump_svmlight_file
 
 import widemargin
+from widemargin.cli.command import EXIT_CODES
+from widemargin.cli.main import main
 from widemargin.io import load
 
 ROOT = os.path.dirname(os.path.dirname(widemargin.__file__))
@@ -58,13 +61,17 @@ def test_as_a_user_would_in_a_folder(cancer):
 @pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent to processes in another way there")
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_and_sigterm_save_the_best_model_so_far(folder, sent):
+@pytest.mark.parametrize(("sent", "ignored"), [(signal.SIGINT, False), (signal.SIGTERM, False), (signal.SIGTERM, True)])
+def test_ctrl_c_and_sigterm_save_the_best_model_so_far(folder, sent, ignored):
+    def ignore_ctrl_c():  # as shells do in the background jobs of a script
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 8))
     dump_svmlight_file(X, rng.choice([-1, 1], 6000), "noise", zero_based=False)  # pure noise at large C: long to fit
     command = [*COMMAND, "train", "noise", "-c", "1e6", "-g", "0.05", "-e", "1e-6"]
-    process = subprocess.Popen(command, env=ENV, stderr=subprocess.PIPE, text=True)
+    before = ignore_ctrl_c if ignored else None
+    process = subprocess.Popen(command, env=ENV, stderr=subprocess.PIPE, text=True, preexec_fn=before)
     for line in process.stderr:  # the solver has begun when it reports its first progress
         if line.startswith("SVC "):
             break
@@ -77,6 +84,43 @@ def test_ctrl_c_and_sigterm_save_the_best_model_so_far(folder, sent):
     model = load("noise.model")
     assert model.status_ is widemargin.Status.INTERRUPTED
     assert model.decision_function(csr_matrix(X[:5])).shape == (5,)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent to processes in another way there")
+@pytest.mark.parametrize("ctrl_c", [signal.SIG_IGN, signal.default_int_handler])
+@pytest.mark.parametrize(
+    ("arguments", "expected"), [("train cancer", 1), ("cv cancer", 143), ("cv cancer --json", 143)]
+)
+def test_sigterm_ends_a_fit_whether_or_not_ctrl_c_is_ignored(cancer, monkeypatch, capsys, ctrl_c, arguments, expected):
+    fit = widemargin.SVC._fit
+
+    def terminated(self, *arguments):
+        signal.raise_signal(signal.SIGTERM)
+        fit(self, *arguments)
+
+    monkeypatch.setattr(widemargin.SVC, "_fit", terminated)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, ctrl_c)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        assert main(arguments.split()) == expected
+        assert signal.getsignal(signal.SIGINT) is ctrl_c
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    out, err = capsys.readouterr()
+    if expected == 1:
+        assert load("cancer.model").status_ is widemargin.Status.INTERRUPTED
+    else:
+        assert "interrupted before the result was complete" in err
+    if "--json" in arguments:
+        assert json.loads(out)["exit_code"] == expected
+
+
+def test_exit_codes_are_documented_in_the_words_of_the_help():
+    rows = set(Path(ROOT, "docs", "command-line.md").read_text().splitlines())
+    assert {f"| {code} | {meaning} |" for code, meaning in EXIT_CODES} <= rows
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes there")

@@ -19,15 +19,17 @@ import click
 from widemargin.cli.paths import OutputPath, check_paths
 from widemargin.cli.screen import Screen
 
-FINE, NOT_CERTIFIED, UNUSABLE, BUG, INTERRUPTED, READER_GONE = 0, 1, 2, 3, 130, 141
+FINE, NOT_CERTIFIED, UNUSABLE, BUG = 0, 1, 2, 3
+INTERRUPTED, READER_GONE, TERMINATED = 130, 141, 143  # 128 + number of the signal, as shells count
 
 EXIT_CODES = (
     ("0", "done; where there is a certificate it holds"),
-    ("1", "done, but the certificate does not hold"),
+    ("1", "done, but the certificate does not hold, as of a fit that Ctrl-C or SIGTERM ended"),
     ("2", "wrong usage, or a file that cannot be used"),
     ("3", "internal error (a bug in widemargin); --debug shows the traceback"),
-    ("130", "interrupted before there was anything to keep"),
-    ("141", "standard output was closed by its reader, as by `| head`"),
+    ("130", "ended by Ctrl-C before the result was complete"),
+    ("141", "standard output was closed by its reader, as by `head -1`"),
+    ("143", "ended by SIGTERM before the result was complete"),
 )
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

@@ -87,7 +87,7 @@ def _as_svm_train(agreed: dict[str, Any]) -> str:
 
 
 def scale_of_errors(model: Any, X: Any, y: Any) -> Any:
-    """sigma of LIBSVM's probabilities of a regression: errors as e^(-|z| / sigma) / (2 sigma), from five parts.
+    """sigma of LIBSVM's probabilities of a regression: errors as e^(-|z| / sigma) / (2 sigma), from at most five parts.
 
     The mean of the absolute errors without those beyond five standard deviations (svm_svr_probability in svm.cpp).
     """
@@ -95,7 +95,7 @@ def scale_of_errors(model: Any, X: Any, y: Any) -> Any:
     from sklearn.base import clone
     from sklearn.model_selection import KFold
 
-    parts = list(KFold(5, shuffle=True, random_state=0).split(y))
+    parts = list(KFold(min(5, len(y)), shuffle=True, random_state=0).split(y))
     errors = np.abs(y - _answers([clone(model) for _ in parts], X, y, parts, lambda: None))
     usual = errors[errors <= FAR * np.sqrt(2.0) * errors.mean()]
     return np.array([usual.mean()])

@@ -9,15 +9,18 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import TextIO, cast
 
 import click
 
 from widemargin import __version__
-from widemargin.cli.command import BUG, FINE, INTERRUPTED, READER_GONE, UNUSABLE, LazyGroup
+from widemargin.cli.command import BUG, FINE, INTERRUPTED, READER_GONE, TERMINATED, UNUSABLE, LazyGroup
 from widemargin.cli.screen import LAYOUT
+from widemargin.cli.standard_output import StandardOutput
+from widemargin.monitor.interrupt import Termination
 from widemargin.monitor.printable import printable
-from widemargin.storage.errors import ModelError
+from widemargin.storage.errors import FileError, ModelError
 
 COMMANDS = {
     "train": ("widemargin.cli.train", "Train a model, certify it and save it."),
@@ -59,29 +62,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[-1:] == ["-h"]:  # with a value it is LIBSVM's shrinking
         given[-1] = "--help"
-    with terminated_like_ctrl_c():
-        return _run(given)
+    output = StandardOutput(sys.stdout)
+    with terminated_like_ctrl_c() as termination, redirect_stdout(cast(TextIO, output)):
+        try:
+            return _run(given, termination)
+        except (BrokenPipeError, SystemExit):  # click and rich turn the first into the second
+            output.drop()
+            return READER_GONE
+        finally:
+            if output.failed:
+                output.drop()
 
 
 @contextmanager
-def terminated_like_ctrl_c() -> Iterator[None]:
+def terminated_like_ctrl_c() -> Iterator[Termination]:
     """Context in which SIGTERM acts as Ctrl-C does: containers send it ten seconds before they kill."""
+    termination = Termination()
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not in_main_thread or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
+        yield termination
         return
-    signal.signal(signal.SIGTERM, lambda number, frame: signal.raise_signal(signal.SIGINT))
+    signal.signal(signal.SIGTERM, termination)
     try:
-        yield
+        yield termination
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _run(given: list[str]) -> int:
+def _run(given: list[str], termination: Termination) -> int:
     try:
         code = widemargin.main(given, prog_name="widemargin", standalone_mode=False)
         if sys.stdout.writable():
             sys.stdout.flush()  # an error now is ours, one at the end of the process is a traceback
+        if code == INTERRUPTED and termination.came:
+            return TERMINATED
         return code if isinstance(code, int) else FINE
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
@@ -91,17 +105,14 @@ def _run(given: list[str]) -> int:
         message = error.format_message().rstrip(".")
         return _complain(f"{message}. `{command} --help` shows what is possible.", given, UNUSABLE)
     except (click.Abort, KeyboardInterrupt):
-        return _complain("interrupted; nothing was saved.", given, INTERRUPTED)
-    except (BrokenPipeError, SystemExit):  # click and rich turn the first into the second
-        _drop_output()
-        return READER_GONE
+        code = TERMINATED if termination.came else INTERRUPTED
+        return _complain("interrupted before the result was complete.", given, code)
+    except BrokenPipeError:
+        raise
     except Exception as error:
         if "--debug" in given:
             traceback.print_exc()
         message = str(error) or type(error).__name__
-        if isinstance(error, OSError) and error.filename is None:  # files have names
-            _drop_output()
-            return _complain(f"standard output cannot be written: {error.strerror or error}.", given, UNUSABLE)
         if isinstance(error, ValueError | OSError | MemoryError | ImportError | ModelError):
             return _complain(message, given, UNUSABLE)
         message = f"{type(error).__name__}: {message}. This should not happen; --debug shows where it did."
@@ -113,12 +124,6 @@ def _complain(message: str, given: Sequence[str], code: int) -> int:
     with suppress(OSError):
         print(f"widemargin: {printable(message, LAYOUT)}", file=sys.stderr)
     if "--json" in given:
-        with suppress(OSError):
+        with suppress(OSError, FileError):
             print(json.dumps({"error": message, "exit_code": code}), flush=True)
     return code
-
-
-def _drop_output() -> None:
-    """Send what is left for standard output nowhere, so that the end of the process does not fail at it again."""
-    with suppress(OSError, ValueError):  # streams that are no files, in tests and notebooks
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,7 +10,7 @@ import click
 
 from widemargin.cli.command import FINE, new_command, option
 from widemargin.cli.options import SWITCH, format_options
-from widemargin.cli.paths import FILE, OUTPUT
+from widemargin.cli.paths import FILE, OUTPUT_OR_STREAM, one_output
 from widemargin.cli.screen import Screen, open_output
 from widemargin.monitor.printable import printable
 
@@ -20,8 +20,8 @@ ROWS_PER_BLOCK = 16_384  # samples per block: large enough for full speed
 @new_command("predict")
 @click.argument("data", type=FILE)
 @click.argument("model", type=FILE)
-@click.argument("answers", type=OUTPUT, metavar="[OUTPUT]", required=False)
-@option("-o", "--output", type=OUTPUT, metavar="OUT", help="File for the answers.  [standard output]")
+@click.argument("answers", type=OUTPUT_OR_STREAM, metavar="[OUTPUT]", required=False)
+@option("-o", "--output", type=OUTPUT_OR_STREAM, metavar="OUT", help="File for the answers.  [standard output]")
 @option(
     "-b",
     "--probability",
@@ -49,7 +49,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     from widemargin.cli.data import read_like
     from widemargin.cli.models import agreement, check_order, open_model
 
-    output = options.output or options.answers
+    output = one_output(options.answers, options.output)
     check_order(options)
     model = open_model(options.model)
     data = read_like(model, options, screen, every_row=True)

@@ -25,7 +25,7 @@ import click
 
 from widemargin.cli.command import FINE, new_command, option
 from widemargin.cli.options import ANY_NUMBER
-from widemargin.cli.paths import FILE, OUTPUT
+from widemargin.cli.paths import FILE, OUTPUT, OUTPUT_OR_STREAM
 from widemargin.cli.screen import Screen, open_output
 from widemargin.storage.errors import FileError
 
@@ -49,7 +49,7 @@ class Ranges:
 @option("-y", "--labels", nargs=2, type=ANY_NUMBER, metavar="L U", help="Bring the labels into this range too.")
 @option("-s", "--save", type=OUTPUT, metavar="RANGES", help="Save what was found, for other files.")
 @option("-r", "--restore", type=FILE, metavar="RANGES", help="Use what was saved before.")
-@option("-o", "--output", type=OUTPUT, metavar="OUT", help="File to write.  [standard output]")
+@option("-o", "--output", type=OUTPUT_OR_STREAM, metavar="OUT", help="File to write.  [standard output]")
 def command(options: SimpleNamespace, screen: Screen) -> int:
     """Scale the features of a LIBSVM file DATA into a range, by default [-1, 1].
 

@@ -7,10 +7,14 @@ from types import SimpleNamespace
 
 import click
 
-from widemargin.cli.command import FINE, NOT_CERTIFIED, new_command, option
+from widemargin.cli.command import FINE, INTERRUPTED, NOT_CERTIFIED, new_command, option
 from widemargin.cli.options import Whole, data_options, machine_options
-from widemargin.cli.paths import FILE, OUTPUT, check_paths
+from widemargin.cli.paths import FILE, OUTPUT, check_paths, one_output
 from widemargin.cli.screen import Screen, certificate_facts, certificate_table
+
+NO_SCALE = (
+    "The scale of the errors (-b 1), from further fits on parts of the samples, is not known: predict without -b 1."
+)
 
 
 @new_command("train")
@@ -56,8 +60,9 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     from widemargin.cli.machines import fit, is_classifier, prepared_machine
     from widemargin.io.model_file import save
     from widemargin.io.raw_bytes import shown_name
+    from widemargin.monitor.status import Status
 
-    output = options.output or options.model or default_output(options.data)
+    output = one_output(options.model, options.output) or default_output(options.data)
     check_paths([options.data], [output, options.report])  # the default is none of the options
     if options.report:
         from widemargin.report import write_report
@@ -69,9 +74,18 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     seconds, notes = fit(model, data.X, y)
     model.set_params(verbose=False, on_interrupt="auto")  # set for this fit only
     model.preparation_ = data.preparation
-    if options.probability and options.machine in ("svr", "nusvr"):
-        model.probA_ = scale_of_errors(model, data.X, y)
-    save(model, output)
+    interrupted = False
+    try:
+        if options.probability and options.machine in ("svr", "nusvr"):
+            if model.status_ is not Status.INTERRUPTED and len(data) > 1:
+                model.probA_ = scale_of_errors(model, data.X, y)
+            else:
+                notes.append(NO_SCALE)
+    except KeyboardInterrupt:
+        interrupted = True
+        notes.append(NO_SCALE)
+    finally:
+        save(model, output)  # once, as a pipe takes it
     if not screen.as_json:
         screen.console.print(certificate_table(model.certificate_))
     for note in notes:
@@ -94,6 +108,8 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         certificate=certificate_facts(model.certificate_),
         **remarked,
     )
+    if interrupted:
+        return INTERRUPTED
     return FINE if model.certificate_.holds else NOT_CERTIFIED
 
 

@@ -13,7 +13,8 @@ would continue with a half-trained model. So an interrupted fit leaves the estim
 KeyboardInterrupt, except at a prompt, where a person can look at the model (`ends_loops`).
 
 The signal handler is installed only in the main thread, and only if there is no user-defined handler; otherwise nothing
-is changed, and an ordinary KeyboardInterrupt still ends the solver at its current point.
+is changed, and an ordinary KeyboardInterrupt still ends the solver at its current point. SIGTERM is left alone unless
+somebody, as the command line does, made it raise KeyboardInterrupt too.
 """
 
 from __future__ import annotations
@@ -73,8 +74,18 @@ def ends_loops(on_interrupt: str, is_clone: bool) -> bool:
     return is_clone or not is_kept
 
 
+class Termination:
+    """Handler that makes SIGTERM act as Ctrl-C does, whether or not Ctrl-C is ignored, and records that it came."""
+
+    came = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.came = True
+        raise KeyboardInterrupt
+
+
 class CtrlC:
-    """Context in which the first Ctrl-C sets `requested` instead of raising.
+    """Context in which the first Ctrl-C sets `requested` instead of raising; so does SIGTERM where it acts as Ctrl-C.
 
     Examples
     --------
@@ -89,16 +100,21 @@ class CtrlC:
     def __init__(self) -> None:
         self.requested = StopSignal()
         self.presses = 0
-        self._installed = False
+        self._replaced: dict[int, Any] = {}  # signal -> its handler outside
 
     def __enter__(self) -> CtrlC:
-        in_main_thread = threading.current_thread() is threading.main_thread()
-        if in_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, self._pressed)
-            self._installed = True
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                handler = signal.getsignal(number)
+                if handler is signal.default_int_handler or isinstance(handler, Termination):
+                    self._replaced[number] = handler
+                    signal.signal(number, self._pressed)
         return self
 
     def _pressed(self, number: int, frame: FrameType | None) -> None:
+        handler = self._replaced[number]
+        if isinstance(handler, Termination):
+            handler.came = True
         self.presses += 1
         self.requested.request(Status.INTERRUPTED)
         if self.presses > 1:
@@ -109,7 +125,7 @@ class CtrlC:
         self.requested.raise_if_set()
 
     def __exit__(self, *exception: object) -> None:
-        if self._installed:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number, handler in self._replaced.items():
+            signal.signal(number, handler)
         if self.presses > 1 and exception[0] is None:  # a solver may have caught the second one
             raise KeyboardInterrupt

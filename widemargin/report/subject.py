@@ -61,8 +61,9 @@ class Subject:
 
     @property
     def is_from_file(self) -> bool:
-        """Whether the model was loaded from a file: `load` sets `preparation_`, None where there is none."""
-        return hasattr(self.model, "preparation_")
+        """Whether the model's certificate was loaded from a file, and not computed by a fit since."""
+        stated = getattr(self.model, "certificate_", None)
+        return stated is not None and stated is getattr(self.model, "_loaded_certificate", None)
 
     @property
     def n_training(self) -> int | None:

@@ -19,6 +19,7 @@ import os
 import struct
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def _members(path: str | os.PathLike) -> dict[str, bytes]:
 
 def _advice(path: str | os.PathLike) -> str:
     """Return advice for a file that is not one of our models; LIBSVM models are recognised by their first word."""
-    with open(path, "rb") as stream:
+    with suppress(OSError), open(path, "rb") as stream:
         if stream.read(9) == b"svm_type ":
             return "it looks like a model of LIBSVM, for which there is widemargin.io.read_libsvm_model"
     return "train and save the model anew"
