@@ -37,7 +37,9 @@ FORMAT, FORMAT_VERSION = "widemargin model", 2  # 2: with the steps of a pipelin
 SAVED = tuple(name for name, entry in ESTIMATORS.items() if entry.in_files)
 ATTRIBUTE = re.compile(r"[a-zA-Z]\w*_")  # the only names, with an estimator's _kept_private, that a file may set
 PREPARATION = "preparation_"
-MISFITS = (ImportError, KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
+MISFITS = (
+    ImportError, KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError, MemoryError,
+)  # fmt: skip
 
 
 def save(model: Any, path: str | os.PathLike) -> None:
