@@ -48,9 +48,10 @@ def read_columns(
     try:
         schema, unpacked, read = (_open_parquet if kind == "parquet" else _open_arrow)(arrow, data)
         check_names(schema.names, name)
-        used = [label for label in schema.names if label in choose(schema.names)]
-        for label in used:
-            _check_type(schema.field(label).type, label, name)
+        used = set(choose(schema.names)) & set(schema.names)
+        for field in schema:
+            if field.name in used:
+                _check_type(field.type, field.name, name)
         if unpacked(used) > most_unpacked(len(data)):
             raise too_much_unpacked(name, len(data))
         table = read(used)
@@ -90,17 +91,17 @@ def _open_parquet(arrow: Any, data: bytes | bytearray) -> tuple[Any, Callable[..
     file = pyarrow.parquet.ParquetFile(source, read_dictionary=words)  # a text of many rows is decoded once
     described = file.metadata
 
-    def unpacked(used: list[str]) -> int:
+    def unpacked(used: set[str]) -> int:
         total = CELL_BYTES * described.num_rows * len(schema)
         for number in range(described.num_row_groups):
             group = described.row_group(number)
             for column in map(group.column, range(group.num_columns)):
-                path = column.path_in_schema
-                if any(path == label or path.startswith(f"{label}.") for label in used):
+                parts = column.path_in_schema.split(".")  # pyarrow reads all whose path begins with a used name
+                if any(".".join(parts[: k + 1]) in used for k in range(len(parts))):
                     total += CELL_BYTES * column.num_values + column.total_uncompressed_size
         return total
 
-    return schema, unpacked, lambda used: file.read(columns=used)
+    return schema, unpacked, lambda used: file.read(columns=list(used))
 
 
 # ---- Arrow: a stream of messages, whose descriptions are FlatBuffers
@@ -112,11 +113,11 @@ def _open_arrow(arrow: Any, data: bytes | bytearray) -> tuple[Any, Callable[...,
     stream = whole.slice(len(ARROW_FILE)) if data.startswith(ARROW_FILE) else whole
     schema = arrow.ipc.open_stream(stream).schema
 
-    def read(used: list[str]) -> Any:
-        places = [schema.names.index(label) for label in used]  # none stands for all
+    def read(used: set[str]) -> Any:
+        places = [place for place, label in enumerate(schema.names) if label in used]  # none stands for all
         return arrow.ipc.open_stream(stream, options=arrow.ipc.IpcReadOptions(included_fields=places)).read_all()
 
-    def unpacked(used: list[str]) -> int:
+    def unpacked(used: set[str]) -> int:
         messages = arrow.ipc.MessageReader.open_stream(stream)
         return sum(_message_bytes(message, len(schema)) for message in messages)
 
