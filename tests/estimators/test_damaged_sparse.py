@@ -53,6 +53,18 @@ def test_a_damaged_matrix_is_refused(data, damage, kind, width):
             call()
 
 
+@pytest.mark.parametrize("order", "<>")
+def test_the_byte_order_of_indices_does_not_matter(data, order):
+    X, y = data
+    swapped = X.copy()
+    swapped.indices, swapped.indptr = X.indices.astype(f"{order}i4"), X.indptr.astype(f"{order}i4")
+    values = LinearSVC().fit(swapped, y).decision_function(swapped)
+    np.testing.assert_array_equal(values, LinearSVC().fit(X, y).decision_function(X))
+    swapped.indices[70] = 1 << 24  # 1 in the other order
+    with pytest.raises(ValueError, match="is damaged"):
+        sound_sparse(swapped)
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 def test_damaged_coordinates_are_refused(data, axis):
     X, y = data

@@ -10,7 +10,6 @@ import bz2
 import gzip
 import json
 import lzma
-import resource
 import sys
 import time
 import traceback
@@ -28,6 +27,7 @@ from widemargin.io.transformers import takes_texts
 from widemargin.kernels import Linear, Spectrum
 from widemargin.storage.errors import FileError
 
+OWN_MEMORY = Path("/proc/self/status")  # on Linux
 MOST_MEMORY = 3 << 30  # bytes of address space beyond those of the idle process
 MOST_FEATURES = 1000  # of a model that is asked to predict
 TABLE = b"age,town,weight\n31,Oslo,1.5\n47,Rome,2.5\n,Oslo,-1e3\n12,Bonn,0\n"
@@ -35,7 +35,7 @@ FASTA = b">a label=+1\nACGT\nAC\n>b label=-1\nTTT\n>c label=+1\nGATTACA\n"
 
 
 class Format(NamedTuple):
-    """How a kind of file is damaged and used; `endings` of its originals."""
+    """How a kind of file is damaged and used; `ending` of its originals."""
 
     ending: str
     damage: Callable[[Path, Path, Any], None]
@@ -163,18 +163,33 @@ def attack(seed: int, folder: Path, target: Path) -> tuple[str, str]:
     return name, "read"
 
 
+def memory_of(line: str) -> int:
+    """Bytes of a line of OWN_MEMORY, 0 where there is none; unlike ru_maxrss, VmHWM does not count the parent's."""
+    if not OWN_MEMORY.exists():
+        return 0
+    return int(OWN_MEMORY.read_text().partition(f"{line}:")[2].split()[0]) << 10
+
+
+def limit_memory() -> None:
+    """Limit the address space, where the system tells how much of it the idle process has."""
+    own = memory_of("VmSize")
+    if own:
+        import resource  # not on Windows
+
+        resource.setrlimit(resource.RLIMIT_AS, (own + MOST_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
 def main() -> None:
     folder, first, count = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     warnings.simplefilter("ignore")
-    own = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (own + MOST_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    limit_memory()
     target = folder / f"process-{first}"
     target.mkdir(exist_ok=True)
     for seed in range(first, first + count):
         print(json.dumps({"begin": seed}), flush=True)
         start = time.perf_counter()
         name, outcome = attack(seed, folder, target / "x")
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+        memory = memory_of("VmHWM") >> 20
         seconds = time.perf_counter() - start
         print(
             json.dumps({"seed": seed, "name": name, "outcome": outcome, "seconds": seconds, "MB": memory}), flush=True

@@ -76,10 +76,6 @@ def _hand_over(stream: Any, lines: queue.Queue[str | None]) -> None:
     lines.put(None)
 
 
-def _keep(stream: Any, texts: list[str]) -> None:
-    texts.append(stream.read())
-
-
 def run_batch(folder: Path, first: int, count: int, tally: FileTally) -> None:
     """Attack `count` files from seed `first`; a process that ends or hangs is replaced by one that goes on behind."""
     last = first + count

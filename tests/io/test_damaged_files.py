@@ -6,7 +6,9 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from widemargin import LSSVC, RVC, SVC, KernelLMS, KernelRidge, LinearSVC, OneClassSVM
+import widemargin
+from widemargin import LSSVC, RVC, RVR, SVC, SVR, KernelLMS, KernelPerceptron, KernelRidge, LinearSVC, OneClassSVM
+from widemargin.estimators.registry import ESTIMATORS
 from widemargin.io import load, read_libsvm, read_table, save
 from widemargin.storage.archive import read_archive, write_archive
 from widemargin.storage.errors import FileError
@@ -17,6 +19,9 @@ MODELS = {
     "SVC": lambda: SVC(probability=True).fit(*DATA),
     "LinearSVC": lambda: LinearSVC().fit(*DATA),
     "RVC": lambda: RVC().fit(*TWO),
+    "RVR": lambda: RVR().fit(*TWO),
+    "SVR": lambda: SVR().fit(*TWO),
+    "KernelPerceptron": lambda: KernelPerceptron().fit(*TWO),
     "LSSVC": lambda: LSSVC().fit(*DATA),
     "KernelRidge": lambda: KernelRidge(kernel="rbf").fit(*DATA),
     "KernelLMS": lambda: KernelLMS(max_iter=5, tol=0.9).fit(*DATA),
@@ -75,7 +80,14 @@ DAMAGES = [
     ("LinearSVC", without("classes_"), "a classifier has classes_"),
     ("RVC", without("_used"), "_used"),
     ("RVC", lambda header, arrays: header["parameters"].__setitem__("kernel", STRINGS), "samples of different kinds"),
-    ("RVC", fitted("_used", True), "len"),
+    ("RVC", fitted("_used", True), "_used must be a list of vectors"),
+    ("RVC", fitted("_models", 5), "_models must be a list"),
+    ("RVR", fitted("noise_variance_", "low"), "noise_variance_ must be finite"),
+    ("SVR", fitted("probA_", 5), "probA_ must be a vector"),
+    ("SVR", fitted("note_", 5), "note_ is unknown"),
+    ("KernelLMS", fitted("errors_", 5), "errors_ must be a list"),
+    ("KernelPerceptron", fitted("_histories", 5), "_histories must be a list"),
+    ("LinearSVC", fitted("_multipliers", 5), "_multipliers must be a list"),
     ("RVC", array("_used", lambda a: a + 2**30), "whole numbers from 0 to"),
     ("RVC", without("relevance_vectors_"), "relevance_vectors_"),
     ("RVC", fitted("_models", EMPTY_LIST), "0 models"),
@@ -99,6 +111,21 @@ def test_attributes_that_do_not_fit_together_are_refused(tmp_path, originals, mo
     write_archive(path, header, arrays)
     with pytest.raises(FileError, match=sentence):
         load(path)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", [name for name, entry in ESTIMATORS.items() if entry.in_files])
+def test_the_kind_of_every_attribute_is_known(tmp_path, name):
+    model = getattr(widemargin, name)()
+    if name == "OneClassSVM":
+        model.fit(DATA[0])
+    else:
+        model.fit(*TWO)
+    save(model, tmp_path / "a.model")
+    assert vars(load(tmp_path / "a.model")).keys() >= {name for name in vars(model) if name.endswith("_")}
+    model.note_ = "mine"
+    with pytest.raises(FileError, match="note_ is no attribute"):
+        save(model, tmp_path / "a.model")
 
 
 def states_of(tree, kind):

@@ -1,5 +1,7 @@
 """Pipelines in model files: all steps come back, and nothing but known transformers is ever made."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -125,3 +127,28 @@ def test_an_encoder_that_would_write_beyond_its_matrix_counts_its_features_again
         state[[name for name, _ in state].index("_n_features_outs")][1]["items"] = [1]
 
     assert np.array_equal(damaged(tmp_path / "a.model", lie).predict(towns), model.predict(towns))
+
+
+@pytest.mark.parametrize("features", [10**7, 10**13])
+def test_a_step_of_more_features_than_its_arrays_have_is_refused(tmp_path, features):
+    path = tmp_path / "a.model"
+    save(make_pipeline(StandardScaler(), SVC()).fit(X, Y), path)
+    header, arrays = read_archive(path)
+    (_, steps) = next(pair for pair in header["before"]["state"]["items"] if pair[0] == "steps")
+    state = steps["items"][0]["items"][1]["state"]["items"]
+    next(pair for pair in state if pair[0] == "n_features_in_")[1] = features
+    write_archive(path, header, arrays)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileError, match="its arrays have 4 at most"):
+            load(path)
+        assert tracemalloc.get_traced_memory()[1] < 8e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_does_not_choose_where_a_pipeline_caches(tmp_path):
+    folder = str(tmp_path / "cache")
+    inner = Pipeline([("scale", StandardScaler()), ("turn", PCA(2))], memory=folder)
+    again = reloaded(make_pipeline(inner, SVC()).fit(X, Y), tmp_path)
+    assert again[0].memory is None

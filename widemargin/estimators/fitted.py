@@ -122,8 +122,11 @@ def _columns(machine: Any) -> NDArray[np.int64]:
 
 
 def checked_vectors(machine: Any) -> Any:
-    """Return the support vectors, with their number of features checked unless the kernel is a user's function."""
-    vectors = sound_sparse(machine.support_vectors_)
+    """Return the support vectors, with their number of features checked unless the kernel is a user's function.
+
+    The indices of sparse ones are checked where the kernel prepares them (kernels/samples), and in files while reading.
+    """
+    vectors = machine.support_vectors_
     if takes_objects(machine.kernel):
         return vectors
     if not (sp.issparse(vectors) or isinstance(vectors, np.ndarray)) or vectors.dtype not in FLOATS:

@@ -1,7 +1,8 @@
 """Attributes of a fitted estimator that come from a file: each is what its name says, before sizes are compared.
 
-A file can hold any JSON and any arrays under the names of fitted attributes. `check_attributes` knows the names that
-estimators use; `_rebuild` of an estimator compares them with each other (CONTRIBUTING.md).
+A file can hold any JSON and any arrays under the names of fitted attributes. KINDS lists every name that estimators
+use, and no file sets another; `_rebuild` of an estimator compares them with each other (CONTRIBUTING.md). The indices
+of sparse matrices were checked when they were read (io/packing.py).
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from widemargin.certificate.certificate import Certificate, CertificateTable
 from widemargin.certificate.system_certificate import SystemCertificate
 from widemargin.kernels import Kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
-from widemargin.linalg.sparse_structure import sound_sparse
+from widemargin.models.perceptron_history import History
 from widemargin.monitor.status import Status
+from widemargin.solvers.evidence import SparseModel
 
 
 def is_whole(value: Any) -> bool:
@@ -49,7 +51,6 @@ def are_samples(value: Any) -> bool:
         return all(isinstance(item, str) for item in value)
     if not (sp.issparse(value) or isinstance(value, np.ndarray)):
         return False
-    sound_sparse(value)
     entries = value.data if sp.issparse(value) else value
     return value.ndim == 2 and (entries.dtype.kind in "iub" or is_finite(entries))
 
@@ -61,13 +62,27 @@ def are_classes(value: Any) -> bool:
     return 2 <= len(value) == len(set(value.tolist())) and (value.dtype.kind != "f" or is_finite(value))
 
 
+def are_texts(value: Any) -> bool:
+    is_vector = isinstance(value, np.ndarray) and value.ndim == 1
+    return is_vector and all(isinstance(item, str) for item in value.tolist())
+
+
+def is_list_of(is_item: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """A function that tells whether a value is a list of such items."""
+    return lambda value: isinstance(value, list) and all(map(is_item, value))
+
+
+def is_vector(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 1 and is_finite(value)
+
+
 def is_certificate(value: Any) -> bool:
     return value is None or isinstance(value, Certificate | SystemCertificate)
 
 
 FINITE = (
     "coef_", "intercept_", "dual_coef_", "offset_", "class_weight_", "epsilon_", "learning_rate_", "residual_",
-    "_gamma", "_coefficients", "_probA", "_probB",
+    "noise_variance_", "_gamma", "_coefficients", "_probA", "_probB",
 )  # fmt: skip
 INDICES = ("support_", "n_support_", "relevance_", "mistakes_", "tie_order_")
 SAMPLES = ("support_vectors_", "X_fit_", "relevance_vectors_", "_vectors")
@@ -96,15 +111,26 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "_kept": (lambda value: value is None or is_index(value), "a vector of whole numbers, or nothing"),
     "_columns": (lambda value: value is None or is_index(value), "a vector of whole numbers, or nothing"),
     "_density_marks": (lambda value: value is None or (is_finite(value) and np.shape(value) == (10,)), "ten numbers"),
+    "probA_": (lambda value: is_vector(value) and len(value) <= 1, "a vector of one number, or none"),
+    "errors_": (is_list_of(is_finite), "a list of finite numbers"),
+    "feature_names_in_": (are_texts, "a vector of texts"),
+    "preparation_": (lambda value: value is None or isinstance(value, dict), "named values, or nothing"),
+    "_histories": (is_list_of(lambda item: isinstance(item, History)), "a list of histories"),
+    "_models": (is_list_of(lambda item: isinstance(item, SparseModel)), "a list of sparse models"),
+    "_used": (is_list_of(is_index), "a list of vectors of whole numbers, 0 or more"),
+    "_multipliers": (is_list_of(is_vector), "a list of vectors"),
     "_single": (lambda value: isinstance(value, bool), "true or false"),
 }
 
 
 def check_attributes(model: Any) -> None:
-    """Raise ValueError unless every fitted attribute with a known name is of the kind that it should be."""
-    for name, value in vars(model).items():
-        is_kind, expected = KINDS.get(name, (None, ""))
-        if is_kind is not None and not is_kind(value):
+    """Raise ValueError unless every fitted attribute has a known name and is of the kind that it should be."""
+    for name in vars(model).keys() - set(model._get_param_names()):
+        if name not in KINDS:
+            raise ValueError(f"{name} is unknown to this version")
+        is_kind, expected = KINDS[name]
+        value = getattr(model, name)
+        if not is_kind(value):
             raise ValueError(f"{name} must be {expected}, got {_shown(value)}")
     kernel = getattr(model, "_fitted_kernel", None)
     if kernel is not None and kernel.accepts_objects != takes_objects(model.kernel):
@@ -112,10 +138,8 @@ def check_attributes(model: Any) -> None:
     if is_classifier(model) and not hasattr(model, "classes_"):
         raise ValueError("a classifier has classes_")
     names = getattr(model, "feature_names_in_", None)
-    if names is not None:
-        is_text = isinstance(names, np.ndarray) and names.ndim == 1 and all(isinstance(n, str) for n in names.tolist())
-        if not is_text or len(names) != model.n_features_in_:
-            raise ValueError(f"feature_names_in_ must be {model.n_features_in_} texts, one for each feature")
+    if names is not None and len(names) != model.n_features_in_:
+        raise ValueError(f"feature_names_in_ must be {model.n_features_in_} texts, one for each feature")
 
 
 def check_samples(model: Any, samples: Any, count: int, what: str) -> None:

@@ -4,7 +4,8 @@
                 certificates; of a pipeline also its steps before the estimator
     arrays      support vectors (dense or CSR), coefficients, classes, ...
 
-Every public fitted attribute is kept, that is every one whose name ends with an underscore. An estimator can
+Every public fitted attribute is kept, that is every one whose name ends with an underscore; those that no estimator has
+(KINDS of estimators/restored.py) are refused. An estimator can
 say two things more about itself, both optional:
 
     _kept_private   names of private fitted attributes to be kept too
@@ -26,7 +27,7 @@ from typing import Any
 import widemargin.estimators
 from widemargin import __version__
 from widemargin.estimators.registry import ESTIMATORS
-from widemargin.estimators.restored import check_attributes
+from widemargin.estimators.restored import KINDS, check_attributes
 from widemargin.inspection.pipelines import unwrap
 from widemargin.io.packing import Arrays, pack, unpack
 from widemargin.io.transformers import try_transform
@@ -37,7 +38,10 @@ FORMAT, FORMAT_VERSION = "widemargin model", 2  # 2: with the steps of a pipelin
 SAVED = tuple(name for name, entry in ESTIMATORS.items() if entry.in_files)
 ATTRIBUTE = re.compile(r"[a-zA-Z]\w*_")  # the only names, with an estimator's _kept_private, that a file may set
 PREPARATION = "preparation_"
-MISFITS = (ImportError, KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
+MISFITS = (
+    ImportError, KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError,
+    MemoryError,
+)  # fmt: skip
 
 
 def save(model: Any, path: str | os.PathLike) -> None:
@@ -83,6 +87,9 @@ def save(model: Any, path: str | os.PathLike) -> None:
         for name, value in vars(model).items()
         if (name in kept or ATTRIBUTE.fullmatch(name)) and name != PREPARATION
     }
+    unknown = sorted(fitted.keys() - KINDS)
+    if unknown:
+        raise FileError(f"{unknown[0]} is no attribute that {kind} has after fit: delete it before the model is saved.")
     parameters = model.get_params(deep=False).items()
     header = {
         "format": FORMAT,

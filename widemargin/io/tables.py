@@ -14,7 +14,6 @@ import io
 import itertools
 import os
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,14 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin.io.raw_bytes import (
-    Report,
-    most_unpacked,
-    read_bytes,
-    shown_name,
-    too_much_unpacked,
-    without_compression,
-)
+from widemargin.io.arrow_files import check_names, first_line, import_pyarrow, read_columns, texts_of
+from widemargin.io.raw_bytes import Report, read_bytes, shown_name, without_compression
 from widemargin.storage.errors import FileError
 
 MOSTLY = 0.9  # share of numbers above which other cells of a column count as errors
@@ -157,12 +150,8 @@ def read_table(
     kind = kind or without_compression(path).suffix.lower().lstrip(".")
     data = read_bytes(path, report)
     if kind in ("parquet", "pq", "arrow", "feather"):
-        columns = _read_arrow(data, "parquet" if kind in ("parquet", "pq") else "arrow", name)
-        table = Table(name, {label: np.full(len(column), None) for label, column in columns})
-        dropped = {table.resolve(label) for label in ignored if label in table.columns or label.lstrip("-").isdigit()}
-        for label, column in columns:
-            if label not in dropped and (used is None or label in used):
-                table.columns[label] = _from_arrow(column, label, name)
+        kind = "parquet" if kind in ("parquet", "pq") else "arrow"
+        table = Table(name, read_columns(data, kind, name, lambda labels: _chosen(labels, ignored, used, name)))
     else:
         table = _read_csv(data, "\t" if kind == "tsv" else None, name, header, texts)
     if not len(table):
@@ -170,72 +159,18 @@ def read_table(
     return table
 
 
-def _pyarrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError:
-        raise ImportError("Tables are read by pyarrow: pip install 'widemargin[tables]'.") from None
-    return pyarrow
-
-
-def _read_arrow(data: bytes | bytearray, kind: str, name: str) -> list[tuple[str, Any]]:
-    """Columns of a Parquet or Arrow file."""
-    arrow = _pyarrow()
-    try:
-        if kind == "parquet":
-            import pyarrow.parquet
-
-            described = pyarrow.parquet.ParquetFile(arrow.BufferReader(data))
-            _check_names(described.schema_arrow.names, name)
-            cells = described.metadata.num_rows * len(described.schema_arrow)
-            if 8 * cells > most_unpacked(len(data)):
-                raise too_much_unpacked(name, len(data))
-            words = [field.name for field in described.schema_arrow if _is_text(field.type)]
-            table = pyarrow.parquet.read_table(arrow.BufferReader(data), read_dictionary=words)  # not written out
-        else:
-            try:
-                table = arrow.ipc.open_file(arrow.BufferReader(data)).read_all()
-            except arrow.ArrowInvalid:
-                table = arrow.ipc.open_stream(arrow.BufferReader(data)).read_all()
-        table.validate(full=True)  # offsets and codes point into the data, texts are UTF-8
-    except FileError:
-        raise
-    except Exception as refused:  # damaged files can raise any error
-        raise FileError(f"{name} is not a {kind} file, or it is damaged ({_first_line(refused)}).") from None
-    _check_names(table.column_names, name)
-    return list(zip(table.column_names, table.columns))
-
-
-def _is_text(kind: Any) -> bool:
-    types = _pyarrow().types
-    return types.is_string(kind) or types.is_large_string(kind) or str(kind) == "string_view"
-
-
-def _from_arrow(column: Any, label: str, name: str) -> NDArray:
-    """A column of any Arrow type as numbers or texts."""
-    from pyarrow import float64, types
-
-    kind = column.type
-    if types.is_dictionary(kind):
-        if _is_text(kind.value_type):
-            return _texts(column)
-        kind = kind.value_type
-        column = column.cast(kind)
-    if any(is_kind(kind) for is_kind in (types.is_boolean, types.is_integer, types.is_floating, types.is_decimal)):
-        return column.cast(float64(), safe=False).to_numpy().astype(np.float64)
-    if _is_text(kind):
-        return _texts(column)
-    raise FileError(
-        f"{name}, column {label!r} has the type {kind}, expected numbers, truth values or texts: leave it out with "
-        f"--drop {label!r}, or turn it into numbers first."
-    )
+def _chosen(labels: list[str], ignored: Collection[str], used: Collection[str] | None, name: str) -> set[str]:
+    """The names of columns that are used and not ignored."""
+    known = Table(name, dict.fromkeys(labels, np.empty(0)))
+    dropped = {known.resolve(label) for label in ignored if label in labels or label.lstrip("-").isdigit()}
+    return set(labels if used is None else used) - dropped
 
 
 def _read_csv(
     data: bytes | bytearray, separator: str | None, name: str, header: bool, as_texts: Collection[str]
 ) -> Table:
     """Read a CSV table with `pyarrow`; what it rejects is examined record by record."""
-    arrow = _pyarrow()
+    arrow = import_pyarrow()
     import pyarrow.csv
 
     if data.startswith(b"\xef\xbb\xbf"):  # a byte order mark
@@ -250,7 +185,7 @@ def _read_csv(
     except csv.Error as refused:
         raise FileError(f"{name}, line 1: {refused}, expected names of columns separated by {separator!r}.") from None
     labels = [label.strip() for label in labels] if header else [str(number + 1) for number in range(len(labels))]
-    _check_names(labels, f"{name}, line 1")
+    check_names(labels, f"{name}, line 1")
     try:
         table = pyarrow.csv.read_csv(
             arrow.BufferReader(data),
@@ -264,39 +199,17 @@ def _read_csv(
     found = Table(name, cells_by_name, data, separator, header)
     kept = {found.resolve(label) for label in as_texts if label in cells_by_name or label.lstrip("-").isdigit()}
     for label, cells in found.columns.items():
-        found.columns[label] = _texts(cells) if label in kept else _numbers_or_texts(cells, label, found)
+        found.columns[label] = texts_of(cells) if label in kept else _numbers_or_texts(cells, label, found)
     return found
-
-
-def _check_names(labels: Collection[str], where: str) -> None:
-    """FileError for the first name that occurs twice."""
-    if len(set(labels)) < len(labels):
-        twice = next(label for label, count in Counter(labels).items() if count > 1)
-        raise FileError(f"{where}: two columns are called {twice!r}, expected different names.")
 
 
 def _trimmed(column: Any) -> Any:
     """Cells without blanks around them, null where a cell is empty."""
-    arrow = _pyarrow()
+    arrow = import_pyarrow()
     import pyarrow.compute as compute
 
     column = compute.utf8_trim_whitespace(column)
     return compute.if_else(compute.is_in(column, arrow.array(EMPTY_WORDS)), None, column)
-
-
-def _texts(column: Any) -> NDArray:
-    """The cells of an Arrow column of texts, None where they are empty."""
-    import pyarrow.compute as compute
-
-    if not _pyarrow().types.is_dictionary(column.type):
-        column = compute.dictionary_encode(column)  # one Python string per text, not per cell
-    cells = np.empty(len(column), object)
-    begin = 0
-    for chunk in column.chunks:
-        words = np.array([*chunk.dictionary.to_pylist(), None], object)
-        cells[begin : begin + len(chunk)] = words[chunk.indices.fill_null(len(words) - 1).to_numpy()]
-        begin += len(chunk)
-    return cells
 
 
 def _numbers_or_texts(column: Any, label: str, table: Table) -> NDArray:
@@ -306,7 +219,7 @@ def _numbers_or_texts(column: Any, label: str, table: Table) -> NDArray:
     try:
         return column.cast(float64()).to_numpy().astype(np.float64)
     except ArrowInvalid:
-        cells = _texts(column)
+        cells = texts_of(column)
     filled = np.flatnonzero([cell is not None for cell in cells])
     is_number = np.array([_is_number(cell) for cell in cells[filled]])
     if is_number.all():  # Python accepts more notations, such as +1
@@ -344,9 +257,4 @@ def _explained(data: bytes | bytearray, separator: str, n_columns: int, name: st
                 )
     except csv.Error as wrong:
         return FileError(f"{name}, line {records.line_num}: {wrong}, expected cells separated by {separator!r}.")
-    return FileError(f"{name} is not a table ({_first_line(refused)}): expected cells separated by {separator!r}.")
-
-
-def _first_line(error: Exception) -> str:
-    """Return the first line of a message of Arrow, which can have many."""
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    return FileError(f"{name} is not a table ({first_line(refused)}): expected cells separated by {separator!r}.")

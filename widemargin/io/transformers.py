@@ -4,8 +4,8 @@ A transformer is its class, one of TRANSFORMERS, and its state as scikit-learn's
 be plain data (packing.py): a function, as in FunctionTransformer(np.log), is refused. `__setstate__` warns where the
 file comes from another version of scikit-learn.
 
-A file may come from anyone. Only these classes are made, no state replaces a method, and the numbers that OneHotEncoder
-hands to compiled code unchecked are computed anew.
+A file may come from anyone. Only these classes are made, no state replaces a method, the numbers that OneHotEncoder
+hands to compiled code unchecked are computed anew, and no pipeline keeps the folder in which it would cache pickles.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ TRANSFORMERS = {
     "StandardScaler": "sklearn.preprocessing",
     "VarianceThreshold": "sklearn.feature_selection",
 }
+MOST_FEATURES = 1 << 20  # that a transformer may have beyond the length of its arrays
 
 
 def is_transformer(value: Any) -> bool:
@@ -68,6 +69,8 @@ def restored(name: str, state: dict[str, Any]) -> Any:
         raise ValueError(f"the categories of its {name} are no vectors")
     if name == "OneHotEncoder" and "categories_" in state:
         _recount(state)
+    if name == "Pipeline":
+        state["memory"] = None
     made = kind.__new__(kind)
     made.__setstate__(state)
     missing = [key for key in made._get_param_names() if not hasattr(made, key)]
@@ -86,6 +89,12 @@ def try_transform(transformer: Any) -> None:
         return
     if not isinstance(transformer.n_features_in_, int):
         raise ValueError("n_features_in_ must be a whole number")
+    if transformer.n_features_in_ > MOST_FEATURES:
+        longest = _longest(transformer)
+        if longest == 0:
+            return  # a Normalizer, for example, holds nothing that could fail
+        if transformer.n_features_in_ > longest:
+            raise ValueError(f"it states {transformer.n_features_in_:,} features, its arrays have {longest:,} at most")
     about_sample = (ValueError, TypeError) if takes_texts(transformer) else (ValueError,)
     with suppress(*about_sample), warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         transformer.transform(np.zeros((1, transformer.n_features_in_)))
@@ -99,6 +108,15 @@ def takes_texts(transformer: Any) -> bool:
     return any(np.asarray(words).dtype.kind in "OUS" for words in known if words is not None) or any(
         map(takes_texts, inside)
     )
+
+
+def _longest(value: Any) -> int:
+    """The length of the longest array in a transformer and those inside it."""
+    if isinstance(value, np.ndarray):
+        return max(value.shape, default=0)
+    if isinstance(value, list | tuple):
+        return max(map(_longest, value), default=0)
+    return _longest([*vars(value).values()]) if is_transformer(value) else 0
 
 
 def _recount(state: dict[str, Any]) -> None:

@@ -82,7 +82,8 @@ def _is_index(values: Any) -> bool:
 
 def _outside(indices: NDArray, size: int, name: str) -> str:
     """Return a text about the first index outside 0 ... size - 1, or ""; read as unsigned, negative ones are large."""
-    unsigned = indices.view(f"u{indices.itemsize}")
+    native = indices.astype(indices.dtype.newbyteorder("="), copy=False)
+    unsigned = native.view(f"u{indices.itemsize}")
     if not len(unsigned) or int(unsigned.max()) < size:
         return ""
     first = int(np.argmax(unsigned >= size))
