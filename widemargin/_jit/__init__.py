@@ -165,9 +165,9 @@ def _longest_array(values: tuple) -> int:
 _STAND_INS: dict[Any, Any] = {}
 
 
-def stand_in(intrinsic: Any, function: Any) -> None:
-    """Register the function that interpreted code calls in place of an intrinsic."""
-    _STAND_INS[intrinsic] = function
+def stand_in(function: Any, other: Any) -> None:
+    """Register what interpreted code calls in place of an intrinsic or a compiled function."""
+    _STAND_INS[function] = other
 
 
 def plain(intrinsic: Any) -> Callable:
@@ -181,14 +181,17 @@ def plain(intrinsic: Any) -> Callable:
 
 
 @functools.cache
-def interpreted(function: Any) -> FunctionType:
+def interpreted(function: Any) -> Any:
     """Return a function as plain Python, together with the functions it calls that may be interpreted.
 
     These are plain functions of the package, inner functions, functions interpreted first, and stand-ins of intrinsics.
     Loops worth compiling stay compiled, and so do functions with fast-math, which would give other bits if interpreted.
     Globals are copied: a function that is interpreted must not read one that changes.
     """
-    source = getattr(function, "py_func", function)
+    replaced = _STAND_INS.get(function)
+    if isinstance(replaced, _Compiled):
+        return replaced
+    source = replaced or getattr(function, "py_func", function)
     called = {}
     for name in source.__code__.co_names:
         value = source.__globals__.get(name)
@@ -197,10 +200,7 @@ def interpreted(function: Any) -> FunctionType:
         elif isinstance(value, FunctionType):
             is_meant = value.__module__.startswith("widemargin.")
         else:
-            is_meant = False
-            if isinstance(value, Hashable) and value in _STAND_INS:
-                function = _STAND_INS[value]
-                called[name] = interpreted(function) if isinstance(function, FunctionType) else function
+            is_meant = isinstance(value, Hashable) and value in _STAND_INS
         if is_meant:
             called[name] = interpreted(value)
     return FunctionType(source.__code__, {**source.__globals__, **called}, source.__name__, source.__defaults__)

@@ -174,10 +174,10 @@ def _restored(kind: type, header: dict[str, Any], arrays: Arrays) -> Any:
             raise FileError(f"it sets {name!r}, which is no fitted attribute, so it was not written by widemargin")
         setattr(model, name, unpack(value, arrays))
     model.preparation_ = header.get("preparation")
-    model._loaded_certificate = getattr(model, "certificate_", None)  # stated by the file, not computed here
     check_attributes(model)
     if hasattr(model, "_rebuild"):
         model._rebuild()
+    model._loaded_certificate = getattr(model, "certificate_", None)  # stated by the file, not computed here
     return model
 
 
