@@ -147,7 +147,7 @@ def test_bias_change_brings_the_sum_to_zero(seed, loss, s):
     s = 1.0 if task.squared else s
     u = 10.0 * np.random.default_rng(seed).normal(size=30)
     smoothed = smoothed_losses(task.dual, np.zeros(30), s * task.rate)
-    beta = respond(smoothed, u + bias_change(smoothed, u), task.squared)[0]
+    beta = respond(smoothed, u + bias_change(smoothed, u, 0.0), task.squared)[0]
     assert abs(beta.sum()) <= 1e-9 * max(np.abs(beta).sum(), s * task.rate.max())
     assert (beta >= task.dual.lower).all() and (beta <= task.dual.upper).all()
 

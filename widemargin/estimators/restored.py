@@ -76,6 +76,10 @@ def is_vector(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim == 1 and is_finite(value)
 
 
+def is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim > 0 and is_finite(value)
+
+
 def is_certificate(value: Any) -> bool:
     return value is None or isinstance(value, Certificate | SystemCertificate)
 
@@ -118,7 +122,7 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "_histories": (is_list_of(lambda item: isinstance(item, History)), "a list of histories"),
     "_models": (is_list_of(lambda item: isinstance(item, SparseModel)), "a list of sparse models"),
     "_used": (is_list_of(is_index), "a list of vectors of whole numbers, 0 or more"),
-    "_multipliers": (is_list_of(is_vector), "a list of vectors"),
+    "_multipliers": (is_list_of(is_array), "a list of arrays of finite numbers"),
     "_single": (lambda value: isinstance(value, bool), "true or false"),
 }
 
