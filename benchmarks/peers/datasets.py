@@ -75,25 +75,30 @@ def find(folder: Path, name: str) -> Path:
     raise MissingData(f"{folder / name} does not exist, nor with .xz, .gz or .bz2: give the folder of the sets.")
 
 
-def _open(folder: Path, name: str) -> Any:
+def open_file(folder: Path, name: str) -> Any:
+    """The file of this name, open for reading bytes, decompressed."""
     path = find(folder, name)
     return OPENERS.get(path.suffix, open)(path, "rb")
 
 
-def _libsvm(name: str, n_features: int, sparse: bool = False) -> Callable[[Path], Data]:
+def libsvm(name: str, n_features: int, sparse: bool = False) -> Callable[[Path], Data]:
+    """A reader of LIBSVM text."""
+
     def read(folder: Path) -> Data:
-        with _open(folder, name) as text:
+        with open_file(folder, name) as text:
             X, y = load_svmlight_file(io.BytesIO(text.read()), n_features=n_features)
         return (X if sparse else X.toarray()), y
 
     return read
 
 
-def _columns(name: str, delimiter: str | None, scale: str, target_scale: str = "", arff: bool = False) -> Any:
-    """Numbers in columns, target last."""
+def columns(
+    name: str, delimiter: str | None, scale: str, target_scale: str = "", arff: bool = False
+) -> Callable[[Path], Data]:
+    """A reader of numbers in columns, target last."""
 
     def read(folder: Path) -> Data:
-        with _open(folder, name) as text:
+        with open_file(folder, name) as text:
             lines = text.read().decode("latin-1").split("\n")
         lines = [line for line in lines if line.strip() and not (arff and line[0] in "@%")]
         separator = delimiter or " "  # a blank stands for any white space; loadtxt takes ten times as long
@@ -145,13 +150,16 @@ def _covtype(count: int | None) -> Callable[[Path], Data]:
 @functools.lru_cache(maxsize=1)
 def _whole_covtype(folder: Path) -> Data:
     """Kept, since several problems are prefixes of it."""
-    return _columns("covtype/covtype.data", ",", "unit")(folder)
+    return columns("covtype/covtype.data", ",", "unit")(folder)
 
 
 @functools.lru_cache(maxsize=1)
 def _mnist(folder: Path) -> Data:
     """Pixels divided by 255."""
-    with _open(folder, "mnist/train-images-idx3-ubyte") as images, _open(folder, "mnist/train-labels-idx1-ubyte") as y:
+    with (
+        open_file(folder, "mnist/train-images-idx3-ubyte") as images,
+        open_file(folder, "mnist/train-labels-idx1-ubyte") as y,
+    ):
         pixels = np.frombuffer(images.read(), np.uint8, offset=16).reshape(-1, 784)
         return pixels / 255.0, np.frombuffer(y.read(), np.uint8, offset=8).astype(float)
 
@@ -159,7 +167,7 @@ def _mnist(folder: Path) -> Data:
 def _newsgroups(folder: Path) -> Data:
     """The training messages, whole; words found in two messages or more; logarithmic tf-idf, rows of norm 1."""
     texts, groups = [], []
-    with _open(folder, "20newsgroups/20news-bydate.tar") as archive, tarfile.open(fileobj=archive) as tar:
+    with open_file(folder, "20newsgroups/20news-bydate.tar") as archive, tarfile.open(fileobj=archive) as tar:
         for member in sorted((m for m in tar if m.isfile() and "20news-bydate-train" in m.name), key=lambda m: m.name):
             texts.append(tar.extractfile(member).read().decode("latin-1"))  # type: ignore[union-attr]
             groups.append(member.name.split("/")[-2])
@@ -172,38 +180,41 @@ def _tfidf(X: Any, y: NDArray) -> Data:
     return TfidfTransformer(sublinear_tf=True).fit_transform(X), y
 
 
-_LETTER = _libsvm("letter/letter.scale", 16)
-_SHUTTLE = _columns("shuttle/shuttle.trn", None, "symmetric")
+_LETTER = libsvm("letter/letter.scale", 16)
+_SHUTTLE = columns("shuttle/shuttle.trn", None, "symmetric")
 READERS: dict[str, Callable[[Path], Data]] = {
-    "a9a": _libsvm("a9a/a9a", 123, sparse=True),
-    "a9a.t": _libsvm("a9a/a9a.t", 123, sparse=True),
-    "w8a": _libsvm("w8a/w8a", 300, sparse=True),
-    "ijcnn1": _libsvm("ijcnn1/ijcnn1", 22),
+    "a9a": libsvm("a9a/a9a", 123, sparse=True),
+    "a9a.t": libsvm("a9a/a9a.t", 123, sparse=True),
+    **{name: libsvm(f"{name[:3]}/{name}", 123, sparse=True) for name in ("a7a", "a7a.t", "a8a", "a8a.t")},
+    "w7a": libsvm("w7a/w7a", 300, sparse=True),
+    "w7a.t": libsvm("w7a/w7a.t", 300, sparse=True),
+    "w8a": libsvm("w8a/w8a", 300, sparse=True),
+    "ijcnn1": libsvm("ijcnn1/ijcnn1", 22),
     "covtype-10k": _covtype(10_000),
     "covtype-50k": _covtype(50_000),
     "covtype-100k": _covtype(100_000),
     "covtype-all": _covtype(None),
     "letter": _LETTER,
     "letter-A": _changed(_LETTER, _one_against_rest(1)),
-    "usps": _libsvm("usps/usps", 256),
+    "usps": libsvm("usps/usps", 256),
     "mnist-10k": _changed(_mnist, _prefix(10_000)),
     "mnist-60k": _mnist,
     "mnist-4-9": _changed(_mnist, _only(4, 9)),
-    "phishing": _libsvm("phishing/phishing", 68, sparse=True),
-    "satimage": _columns("satimage/sat.trn", None, "symmetric"),
+    "phishing": libsvm("phishing/phishing", 68, sparse=True),
+    "satimage": columns("satimage/sat.trn", None, "symmetric"),
     "shuttle": _SHUTTLE,
     "shuttle-1": _changed(_SHUTTLE, _only(1)),
-    "svmguide1": _changed(_libsvm("svmguide1/svmguide1", 4), lambda X, y: (scaled(X, "symmetric"), y)),
-    "splice": _changed(_libsvm("splice/splice", 60), lambda X, y: (scaled(X, "symmetric"), y)),
-    "reuters": _libsvm("reuters-lasvm/reuters.trn", 8315, sparse=True),
+    "svmguide1": _changed(libsvm("svmguide1/svmguide1", 4), lambda X, y: (scaled(X, "symmetric"), y)),
+    "splice": _changed(libsvm("splice/splice", 60), lambda X, y: (scaled(X, "symmetric"), y)),
+    "reuters": libsvm("reuters-lasvm/reuters.trn", 8315, sparse=True),
     "20newsgroups": _newsgroups,
-    "basehock": _changed(_libsvm("newsgroup-pairs/BASEHOCK.libsvm", 4862, sparse=True), _tfidf),
-    "pcmac": _changed(_libsvm("newsgroup-pairs/PCMAC.libsvm", 3289, sparse=True), _tfidf),
-    "cadata": _columns("cadata/cal_housing.data", ",", "standard", "standard"),
-    "cpusmall": _columns("cpusmall/cpu.small.arff", ",", "standard", "standard", arff=True),
-    "kin40k-10k": _changed(_columns("kin40k/kin40k.csv", ",", "standard", "standard"), _prefix(10_000)),
-    "kin40k": _columns("kin40k/kin40k.csv", ",", "standard", "standard"),
-    "abalone": _libsvm("abalone/abalone_scale", 8),
+    "basehock": _changed(libsvm("newsgroup-pairs/BASEHOCK.libsvm", 4862, sparse=True), _tfidf),
+    "pcmac": _changed(libsvm("newsgroup-pairs/PCMAC.libsvm", 3289, sparse=True), _tfidf),
+    "cadata": columns("cadata/cal_housing.data", ",", "standard", "standard"),
+    "cpusmall": columns("cpusmall/cpu.small.arff", ",", "standard", "standard", arff=True),
+    "kin40k-10k": _changed(columns("kin40k/kin40k.csv", ",", "standard", "standard"), _prefix(10_000)),
+    "kin40k": columns("kin40k/kin40k.csv", ",", "standard", "standard"),
+    "abalone": libsvm("abalone/abalone_scale", 8),
 }
 
 

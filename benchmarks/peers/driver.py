@@ -9,6 +9,7 @@ took most of a core from whoever was measured next: times of all others doubled.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -35,10 +36,17 @@ class Failed(Exception):
 
 
 class WorkerProcess:
-    """One library's process, started when it is first needed."""
+    """One library's process, started when it is first needed: `module` run with the library's name and threads."""
 
-    def __init__(self, library: str, threads: int, logs: Path, variables: dict[str, str] | None = None) -> None:
-        self.library, self.threads, self.variables = library, threads, variables or {}
+    def __init__(
+        self,
+        library: str,
+        threads: int,
+        logs: Path,
+        variables: dict[str, str] | None = None,
+        module: str = "benchmarks.peers.worker",
+    ) -> None:
+        self.library, self.threads, self.variables, self.module = library, threads, variables or {}, module
         self.warm: set[Any] = set()  # what this process has compiled or loaded already; its caller keeps the book
         self.log = logs / f"{library}-{threads}.log"
         self.process: subprocess.Popen[str] | None = None
@@ -88,8 +96,11 @@ class WorkerProcess:
         return reply
 
     def end(self) -> None:
-        """Kill the process, if there is one."""
+        """Kill the process, if there is one, and the processes it started (joblib's)."""
         if self.process is not None:
+            if hasattr(os, "killpg"):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(self.process.pid, signal.SIGKILL)
             self.process.kill()
             self.process.wait()
             for pipe in (self.process.stdin, self.process.stdout):
@@ -103,13 +114,14 @@ class WorkerProcess:
             self.warm.clear()
             with self.log.open("a") as log:
                 self.process = subprocess.Popen(
-                    [sys.executable, "-m", "benchmarks.peers.worker", self.library, str(self.threads)],
+                    [sys.executable, "-m", self.module, self.library, str(self.threads)],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=log,
                     text=True,
                     cwd=ROOT,
                     env={**environment(self.threads), **self.variables},
+                    start_new_session=True,  # a group of its own, so that it can be ended as a whole
                 )
         assert self.process is not None
         return self.process

@@ -24,7 +24,7 @@ SHORT = {"scikit-learn": "sklearn", "scikit-learn-intelex": "sklearnex", "widema
 def markdown(results: dict[str, Any], pictures: tuple[str, ...] = ()) -> str:
     """The whole report."""
     parts = [
-        _machine(results["machine"], results.get("arguments", {})),
+        machine_text(results["machine"], results.get("arguments", {})),
         *(f"![{Path(name).stem.replace('-', ' ')}]({name})" for name in pictures),
         "### Floors\n\n" + floor_table(results),
         "### Problems\n\n" + problem_table(results.get("problems", [])),
@@ -136,7 +136,8 @@ def detail_table(records: list[dict[str, Any]]) -> str:
     return table(head, rows)
 
 
-def _machine(machine: dict[str, Any], arguments: dict[str, Any]) -> str:
+def machine_text(machine: dict[str, Any], arguments: dict[str, Any]) -> str:
+    """Where and when the figures were measured."""
     libraries = ", ".join(f"{name} {version}" for name, version in machine["libraries"].items())
     versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     lines = [

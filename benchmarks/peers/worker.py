@@ -18,6 +18,7 @@ import resource
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -150,13 +151,14 @@ def _status(field: str) -> float:
     return float("nan")
 
 
-def main() -> None:
+def serve(make: Callable[[str, int], Any]) -> None:
+    """Answer commands with the methods of `make(name, threads)`, both from the command line, until the input ends."""
     name, threads = sys.argv[1], int(sys.argv[2])
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # libraries print; their words must not mix with the answers
     keep_to_cores(threads)
     warnings.simplefilter("ignore")
-    worker = Worker(LIBRARIES[name](threads))
+    worker = make(name, threads)
     for line in sys.stdin:
         command = json.loads(line)
         try:
@@ -175,4 +177,4 @@ def keep_to_cores(threads: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    serve(lambda name, threads: Worker(LIBRARIES[name](threads)))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.platt1998.figures import EXPERIMENTS, Experiment
@@ -76,15 +77,18 @@ def run(
     published: dict[str, Published],
     limit: float | None,
     contestants: list[str],
-    earlier: tuple[Rows, Sources],
+    rows: Rows,
+    sources: Sources,
+    save: Callable[[], None],
     missing: bool = False,
-) -> tuple[Rows, Sources]:
-    """All cells of the chosen experiments added to the earlier ones, with a line on the terminal for each.
+) -> None:
+    """Add all cells of the chosen experiments to `rows` and `sources`, with a line on the terminal for each.
+
+    `save` is called after each cell: a cell may take minutes, and a run that is cut short keeps those that ended.
 
     Cells that ended in an earlier run are not run again when only some contestants are asked for, or those `missing`:
     the cells that Platt has a time for, however long they are foreseen to take.
     """
-    rows, sources = earlier
     for e in experiments:
         print(e.title, file=sys.stderr)
         if len(contestants) == len(CONTESTANTS) and not missing:
@@ -108,7 +112,7 @@ def run(
                 seconds = "limit" if cell.seconds is None else f"{cell.seconds:.3g} s"
                 name = contestant + (" dense" if dense else "")
                 print(f"  {size:>6,} {name:<14} {seconds:>9}  SV {cell.non_bound} + {cell.bound}", file=sys.stderr)
-    return rows, sources
+                save()
 
 
 def warm_up() -> None:
@@ -147,8 +151,12 @@ def main() -> None:
     published = {name: Published(arguments.data, name) for name in FILES if any(e.data == name for e in chosen)}
     limit = None if arguments.full else arguments.limit or (QUICK_LIMIT if arguments.generated else LIMIT)
     warm_up()
-    rows, sources = run(chosen, published, limit, arguments.contestants, read(arguments.out), arguments.missing)
-    write(arguments.out, rows, sources, limit, NOTES)
+    rows, sources = read(arguments.out)
+
+    def save() -> None:
+        write(arguments.out, rows, sources, limit, NOTES)
+
+    run(chosen, published, limit, arguments.contestants, rows, sources, save, arguments.missing)
     print(arguments.out / "platt1998.md")
 
 

@@ -88,10 +88,9 @@ def main_table(e: Experiment, cells: dict[str, Cell], sources: dict[int, str]) -
         found = {c: cells.get(key(n, c)) for c in CONTESTANTS}
 
         def counts(what: str, own: int, found: dict[str, Cell | None] = found) -> str:
-            values = [
-                getattr(found[c], what) if found[c] is not None and found[c].seconds else "-"
-                for c in ("smo", "default")
-            ]
+            cells = [found[c] for c in ("smo", "default")]
+            known = [getattr(one, what) if one is not None and one.seconds else None for one in cells]
+            values = ["-" if count is None else count for count in known]  # some runs recorded times only
             return f"{values[0]}, {values[1]} ({own})"
 
         lines.append(
