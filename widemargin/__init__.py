@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from widemargin.inspection.margins import margins
     from widemargin.inspection.verification import verify
     from widemargin.kernels.validity import KernelCheck, check_kernel
+    from widemargin.model_selection.svccv import SVCCV, SVRCV
     from widemargin.monitor.status import Status
     from widemargin.sklearn_patch import patch_sklearn, unpatch_sklearn
 
@@ -32,7 +33,9 @@ __all__ = [
     "RVC",
     "RVR",
     "SVC",
+    "SVCCV",
     "SVR",
+    "SVRCV",
     "Certificate",
     "GaussianProcessRegressor",
     "KernelCheck",
@@ -66,11 +69,11 @@ _HOME = {
     "patch_sklearn": "sklearn_patch",
     "unpatch_sklearn": "sklearn_patch",
     "verify": "inspection.verification",
-    **{name: f"estimators.{entry.module}" for name, entry in ESTIMATORS.items()},
+    **{name: entry.path for name, entry in ESTIMATORS.items()},
 }
 
 #: Modules with public names of their own, imported when first used.
-_PUBLIC_MODULES = ("calibration", "io", "kernels", "plots", "report", "solvers", "training")
+_PUBLIC_MODULES = ("calibration", "io", "kernels", "model_selection", "plots", "report", "solvers", "training")
 
 _moved.install()
 

@@ -1,9 +1,9 @@
-"""Replace the classes of `sklearn.svm` by ours, and undo the replacement.
+"""Replace the classes of `sklearn.svm`, and searches if asked for, by ours, and undo the replacement.
 
-Every name in a loaded module that is bound to a class of `sklearn.svm` is bound to ours of the same name: in
-`sklearn.svm` itself, in scikit-learn's own modules and in the user's, whatever the name there (`from sklearn.svm import
-SVC as Machine`). All changes are recorded, and exactly these are undone, class by class, when the last call that asked
-for a class is undone: `with` blocks may be nested, and may overlap in several threads.
+Every name in a loaded module that is bound to one of these classes is bound to ours of the same name: in `sklearn.svm`
+itself, in scikit-learn's own modules and in the user's, whatever the name there (`from sklearn.svm import SVC as
+Machine`). All changes are recorded, and exactly these are undone, class by class, when the last call that asked for a
+class is undone: `with` blocks may be nested, and may overlap in several threads.
 
 Left alone   the module that defines the class, so that models pickled by scikit-learn still load as what they are;
              objects that exist already; names inside functions, classes and containers.
@@ -11,6 +11,7 @@ Left alone   the module that defines the class, so that models pickled by scikit
 
 from __future__ import annotations
 
+import importlib
 import sys
 import threading
 from collections.abc import Iterable
@@ -18,6 +19,8 @@ from types import ModuleType, TracebackType
 
 from widemargin.estimators.registry import SKLEARN_COUNTERPARTS
 from widemargin.parallel.after_fork import in_child_after_fork
+
+SEARCHES = ("GridSearchCV", "RandomizedSearchCV")
 
 _lock = threading.RLock()
 _replaced: dict[str, list[tuple[ModuleType, str]]] = {}  # class -> the modules and names that are now bound to ours
@@ -53,7 +56,7 @@ class Patch:
         return f"Patch({', '.join(self.names)})"
 
 
-def patch_sklearn(names: Iterable[str] | None = None) -> Patch:
+def patch_sklearn(names: Iterable[str] | None = None, *, searches: bool = False) -> Patch:
     """Replace the classes of `sklearn.svm` by those of this package, everywhere in this process.
 
     Modules that imported the classes before are changed as well. Calling it again changes nothing more, except in
@@ -62,7 +65,9 @@ def patch_sklearn(names: Iterable[str] | None = None) -> Patch:
     Parameters
     ----------
     names : iterable of str, default None
-        Classes to replace, such as ["SVC", "SVR"]; None means all that this package has.
+        Classes to replace, such as ["SVC", "SVR"]; None means all of `sklearn.svm` that this package has.
+    searches : bool, default False
+        Replace `GridSearchCV` and `RandomizedSearchCV` of `sklearn.model_selection` too.
 
     Returns
     -------
@@ -88,15 +93,14 @@ def patch_sklearn(names: Iterable[str] | None = None) -> Patch:
     >>> sklearn.svm.SVC.__module__
     'sklearn.svm._classes'
     """
-    import sklearn.svm
-
     ours = _our_classes()
-    chosen = tuple(ours) if names is None else _known([names] if isinstance(names, str) else names, ours)
+    chosen = SKLEARN_COUNTERPARTS if names is None else _known([names] if isinstance(names, str) else names, ours)
+    chosen = tuple(dict.fromkeys((*chosen, *SEARCHES))) if searches else chosen
     patch = Patch(chosen)
     with _lock:
         for name in chosen:
             if name not in _replaced:
-                _originals[name] = getattr(sklearn.svm, name)
+                _originals[name] = getattr(importlib.import_module(f"sklearn.{_home(name)}"), name)
                 _replaced[name] = []
             _asked.setdefault(name, set()).add(patch)
         _rebind(chosen, ours)
@@ -136,8 +140,15 @@ def _restore(name: str) -> None:
 def _our_classes() -> dict[str, type]:
     """Our counterparts by name."""
     import widemargin
+    from widemargin import model_selection
 
-    return {name: getattr(widemargin, name) for name in SKLEARN_COUNTERPARTS}
+    estimators = {name: getattr(widemargin, name) for name in SKLEARN_COUNTERPARTS}
+    return estimators | {name: getattr(model_selection, name) for name in SEARCHES}
+
+
+def _home(name: str) -> str:
+    """The module of scikit-learn that has the class."""
+    return "model_selection" if name in SEARCHES else "svm"
 
 
 def _known(names: Iterable[str], ours: dict[str, type]) -> tuple[str, ...]:

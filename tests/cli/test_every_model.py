@@ -15,7 +15,9 @@ from widemargin.estimators.registry import ESTIMATORS, LIBSVM_TYPES, SKLEARN_COU
 from widemargin.io import save
 
 MODELS = [name for name, entry in ESTIMATORS.items() if entry.in_files] + ["Pipeline"]
-REGRESSIONS = ("SVR", "NuSVR", "LinearSVR", "KernelRidge", "LSSVR", "KernelLMS", "RVR")
+REGRESSIONS = ("SVR", "SVRCV", "NuSVR", "LinearSVR", "KernelRidge", "LSSVR", "KernelLMS", "RVR")
+
+TUNED = ("SVCCV", "SVRCV")  # as the SVC and SVR they are
 
 NO_VERIFY = "verify recomputes the certificates of SVC"
 NO_ONNX = "ONNX export knows SVC"
@@ -24,14 +26,15 @@ REFUSED = {
     "predict d {m} out": ((), ""),
     "predict d {m} out --decision": (REGRESSIONS, "A regression has no decision values"),
     "predict d {m} out -b 1": ([m for m in MODELS if m not in ("RVC", "OneClassSVM")], "gives no probabilities"),
-    "verify {m} d": ([m for m in MODELS if m not in (*LIBSVM_TYPES, "Pipeline")], NO_VERIFY),
+    "verify {m} d": ([m for m in MODELS if m not in (*LIBSVM_TYPES, *TUNED, "Pipeline")], NO_VERIFY),
     "report {m} d -o r.html": ((), ""),
     "plot {m} d -o p.png --dpi 20": ((), ""),
+    "info {m}": ((), ""),
     "convert {m} c.model": ((), ""),
-    "convert {m} c.libsvm": ([m for m in MODELS if m not in LIBSVM_TYPES], "LIBSVM has SVC"),
-    "convert {m} c.pkl": ([m for m in MODELS if m not in SKLEARN_COUNTERPARTS], "Expected a fitted SVC"),
+    "convert {m} c.libsvm": ([m for m in MODELS if m not in (*LIBSVM_TYPES, *TUNED)], "LIBSVM has SVC"),
+    "convert {m} c.pkl": ([m for m in MODELS if m not in (*SKLEARN_COUNTERPARTS, *TUNED)], "Expected a fitted SVC"),
     "convert {m} c.onnx": (
-        [m for m in MODELS if m not in (*SKLEARN_COUNTERPARTS, "KernelPerceptron", "Pipeline")], NO_ONNX
+        [m for m in MODELS if m not in (*SKLEARN_COUNTERPARTS, *TUNED, "KernelPerceptron", "Pipeline")], NO_ONNX
     ),
 }  # fmt: skip
 

@@ -43,9 +43,21 @@ def test_rows_with_gaps_are_left_out_of_training_and_of_the_certificate(gaps, ca
     assert "5 of 80 rows left out" in capsys.readouterr().err
     assert main(["cv", *TRAIN[1:], "--drop-missing", "-q"]) == 0
     assert main(["predict", "gaps.csv", "gaps.csv.model"]) == 2  # one answer per row, or none
-    assert "line 5, column 'age' is empty, expected a number: fill it in, or train with --impute" in (
-        capsys.readouterr().err
+    assert (
+        "line 5, column 'age' is empty, expected a number: fill it in, or leave the row out; a model that was trained "
+        "with --impute fills it in." in capsys.readouterr().err
     )
+
+
+def test_rows_without_a_target_are_answered(gaps, folder, capsys):
+    assert main([*TRAIN, "--impute", "--drop-missing", "-q"]) == 0
+    assert main(["predict", "gaps.csv", "gaps.csv.model"]) == 0
+    said = capsys.readouterr()
+    assert len(said.out.split()) == 80
+    assert "gaps.csv: 1 row without a target; the answers are not compared." in said.err
+    (folder / "new.csv").write_text("age,town,rich\n30,Rome,\n65,Rome,\n")
+    assert main(["predict", "new.csv", "gaps.csv.model"]) == 0
+    assert capsys.readouterr().out.split() == ["yes", "no"]
 
 
 def test_gaps_are_filled_in_training_and_in_new_tables(gaps, folder, capsys):

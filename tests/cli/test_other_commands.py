@@ -76,6 +76,44 @@ def test_plot_writes_a_picture(cancer, folder, capsys):
     matplotlib.pyplot.close("all")
 
 
+@pytest.fixture
+def drawn(monkeypatch):
+    """The figures that commands save, which they close afterwards."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    figures = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *_, **__: figures.append(figure))
+    return figures
+
+
+def axis_labels(figure):
+    return figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
+
+
+def test_axes_carry_the_names_of_columns(people, drawn):
+    train = ["train", "people.csv", "-q", "-o", "m", "--drop", "town"]
+    assert main([*train, "--target", "rich", "--scale", "standard"]) == 0
+    assert main(["plot", "m", "people.csv", "-q"]) == 0
+    assert axis_labels(drawn[-1]) == ("age (scaled)", "number (scaled)")
+    assert main([*train, "--target", "number", "--drop", "rich", "-s", "svr"]) == 0
+    assert main(["plot", "m", "people.csv", "-q"]) == 0
+    assert axis_labels(drawn[-1]) == ("age", "number")
+
+
+def test_a_picture_is_drawn_along_chosen_columns(people, drawn, capsys):
+    assert main(["train", "people.csv", "-q", "-o", "m", "--target", "rich"]) == 0
+    assert main(["plot", "m", "people.csv", "-q", "--along", "-1", "--along", "town=Rome"]) == 0
+    assert axis_labels(drawn[-1]) == ("number", "town=Rome")
+    for given, words in (
+        (["--along", "age"], "kind boundary is drawn along two features: --along COLUMN --along COLUMN"),
+        (["--along", "age", "--along", "wage"], "X has no feature 'wage'; its features are age, town=Bern"),
+        (["--along", "age", "--kind", "kkt"], "kind kkt is not drawn along features"),
+    ):
+        assert main(["plot", "m", "people.csv", *given]) == 2
+        assert words in " ".join(capsys.readouterr().err.split())
+
+
 def test_report_writes_a_page(cancer, folder):
     assert main(["train", "cancer", "-q", "--report", "trained.html"]) == 0
     assert main(["report", "cancer.model", "cancer", "-o", "cancer.html", "-q"]) == 0
@@ -176,6 +214,32 @@ def test_info(capsys):
     assert given["threads"] >= 1
     assert main(["info"]) == 0
     assert "compiled functions in" in capsys.readouterr().out
+
+
+def test_info_describes_a_model_file(people, capsys):
+    assert main(["train", "people.csv", "--target", "rich", "-c", "10", "-o", "m", "--scale", "minmax", "-q"]) == 0
+    assert main(["info", "m", "--json"]) == 0
+    given, model = json.loads(capsys.readouterr().out), load("m")
+    assert given["written_by"] == widemargin.__version__ and given["machine"] == "SVC"
+    assert given["parameters"] == {"C": 10.0, "gamma": "auto", "kernel": "rbf", "tol": 1e-3}
+    assert given["kernel"] == "Gaussian(gamma=0.2)" and given["classes"] == ["no", "yes"]
+    assert given["features"] == ["age", "town=Bern", "town=Oslo", "town=Rome", "number"]
+    assert given["n_samples"] == 80 and given["n_support"] == model.n_support_.sum() and given["target"] == "rich"
+    assert given["certificate"]["holds"] and given["certificate"]["iterations"] == model.certificate_.iterations
+    assert main(["info", "m"]) == 0
+    said = capsys.readouterr().out
+    for words in ("C=10.0, gamma=auto", "5: age, town=Bern", "numbers are scaled to [0, 1]", "as stated in the file"):
+        assert words in " ".join(said.split())
+
+
+def test_info_of_a_libsvm_model_states_no_more_than_its_file(cancer, capsys):
+    assert main(["train", "cancer", "-q"]) == 0
+    assert main(["convert", "cancer.model", "cancer.libsvm", "-q"]) == 0
+    assert main(["info", "cancer.libsvm", "--json"]) == 0
+    given = json.loads(capsys.readouterr().out)
+    assert given["file"] == "LIBSVM model" and "C" not in given["parameters"]
+    assert given["certificate"] is None and given["n_samples"] is None
+    assert main(["info", "cancer"]) == 2
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

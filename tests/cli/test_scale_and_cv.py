@@ -2,6 +2,7 @@
 
 import json
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sklearn.svm import SVC as ScikitLearnSVC
 import widemargin
 from widemargin.cli.main import main
 from widemargin.io import read_libsvm
+from widemargin.model_selection.cells import Part
 
 # ---- scale ----
 
@@ -139,22 +141,36 @@ def test_ctrl_c_ends_all_fits_of_a_cross_validation(cancer, monkeypatch, capsys)
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(widemargin.SVC, "_fit", interrupted)
-    for more in ([], ["--grid"]):
-        fits.clear()
-        assert main(["cv", "cancer", *more]) == 130
-        assert len(fits) == 1
-        assert "interrupted" in capsys.readouterr().err
-    fits.clear()
-    press_at = 8  # in the third pair of three folds each
+    assert main(["cv", "cancer"]) == 130
+    assert len(fits) == 1
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_ctrl_c_in_a_grid_shows_the_pairs_that_are_done(cancer, monkeypatch, capsys):
+    solved, press_at, note = [], 1, Part.note
+
+    def interrupted(self, *arguments):
+        solved.append(self)
+        if len(solved) == press_at:
+            signal.raise_signal(signal.SIGINT)
+        if len(solved) >= press_at:
+            time.sleep(0.05)  # handlers run in the main thread, when it gets its turn
+        return note(self, *arguments)
+
+    monkeypatch.setattr(Part, "note", interrupted)
     grid = ["cv", "cancer", "--grid", "--log2c", "-3,5,4", "--log2g", "-9,-1,4", "-v", "3"]
     assert main(grid) == 130
+    assert "interrupted" in capsys.readouterr().err
+    solved.clear()
+    press_at = 17  # all three C of the first gamma are done on three folds
+    assert main(grid) == 130
     out, err = capsys.readouterr()
-    assert len(fits) == 8 and "Interrupted after 2 of 9 pairs" in err
-    assert "best: -c " in out and out.count("%") == 3  # two cells, and the best again
-    fits.clear()
+    assert "Interrupted after " in err and " of 9 pairs" in err
+    assert "best: -c " in out and 4 <= out.count("%") < 10  # the pairs that are done, and the best again
+    solved.clear()
     assert main([*grid, "--json"]) == 130
     given = json.loads(capsys.readouterr().out)
-    assert np.count_nonzero(np.array(given["scores"], float) >= 0) == 2 and "Interrupted" in given["notes"][0]
+    assert 3 <= np.count_nonzero(np.array(given["scores"], float) >= 0) < 9 and "Interrupted" in given["notes"][0]
 
 
 @pytest.mark.parametrize("lower", [-1.0, 0.0])

@@ -36,6 +36,13 @@ def test_steps(kind, expected, impatient, monkeypatch):
         assert expected in written.getvalue()
 
 
+def test_done_work_has_no_time_left(impatient, monkeypatch):
+    screen, written = screen_of("log", monkeypatch)
+    with screen.progress("counting", 4) as steps:
+        steps.advance(4)
+    assert written.getvalue() == "counting 100%  0 s\n"
+
+
 def test_quick_work_says_nothing(monkeypatch):
     for kind in ("terminal", "log"):
         screen, written = screen_of(kind, monkeypatch)

@@ -1,10 +1,12 @@
 """scikit-learn's callbacks, the history and the progress bar: who is told what during a fit."""
 
 import io
+import re
 
 import numpy as np
 import pytest
 from rich.console import Console
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification, make_regression
 from sklearn.model_selection import GridSearchCV
 
@@ -146,6 +148,19 @@ def test_the_bar_says_objective_gap_rows_and_what_is_left(in_rounds, monkeypatch
         assert word in lines[len(lines) // 2]
     assert any("s to go" in line for line in lines)
     assert lines[-1].startswith("SVC 100%")
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+def test_the_bar_shows_the_objective_of_the_certificate(machine, in_rounds, monkeypatch):
+    from widemargin.monitor import progress
+
+    console = Console(file=io.StringIO(), force_terminal=False, width=200)
+    monkeypatch.setattr(progress, "ProgressBar", lambda label, always: ProgressBar(label, always=True, console=console))
+    monkeypatch.setattr("widemargin.monitor.progress.SECONDS_PER_LINE", 0.0)
+    X, y = make_classification(200, 5, flip_y=0.1, random_state=0)
+    fitted = clone(machine).set_params(verbose=True, tol=1e-6).fit(X, y)
+    shown = float(re.findall(r"objective (\S+)", console.file.getvalue())[-1])
+    assert shown == pytest.approx(fitted.certificate_.objective, rel=1e-3)
 
 
 def test_quiet_by_default(capfd):

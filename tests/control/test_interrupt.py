@@ -51,6 +51,15 @@ def test_a_second_press_that_a_solver_caught_is_raised_at_the_end():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_a_second_press_inside_numba_is_raised_at_the_end():
+    """An exception there crashed the process: Numba's code in C does not expect one."""
+    code = {"__name__": "numba.core.serialize", "signal": signal, "after": []}
+    with pytest.raises(KeyboardInterrupt), CtrlC():
+        press()
+        exec("signal.raise_signal(signal.SIGINT); after.append(True)", code)
+    assert code["after"] == [True]
+
+
 def test_a_handler_of_the_users_own_and_other_threads_are_left_alone():
     calls = []
     before = signal.signal(signal.SIGINT, lambda *_: calls.append(1))

@@ -34,6 +34,9 @@ EXCEPTIONS = {
             "(w = 0 is optimal on centred data), ours is 1.2e-7, LIBSVM's 3.5e-7"
         ),
     },
+    "sklearn/model_selection/tests/test_search.py": {
+        "test_custom_run_search": "expects a search of scikit-learn's to have all attributes of ours: certificates_",
+    },
     "sklearn/utils/tests/test_estimator_checks.py": {
         "test_xfail_count_with_no_fast_fail": "expects NuSVC to fail four estimator checks: ours fails fewer",
         "test_check_estimator_callback": "expects NuSVC to fail four estimator checks: ours fails fewer",

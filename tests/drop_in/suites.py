@@ -1,10 +1,10 @@
-"""scikit-learn's own tests, in all its folders, that use a support vector machine: `make suites`.
+"""scikit-learn's own tests, in all its folders, that use a support vector machine or a search: `make suites`.
 
 `tests/drop_in` borrows the tests of `sklearn.svm` for every run of our suite. This command takes the rest too, from the
 installed package, as it is: grid search, calibration, bagging, feature elimination, multiclass, pipelines, ... Of every
-test file that imports `sklearn.svm`, it runs the tests whose code reaches one of the classes we replace, directly or
-through a function, fixture or list of the same file. A test that is meant to fail is listed in `exceptions.py` with
-the reason, and has to fail.
+test file that imports `sklearn.svm` or `GridSearchCV`, it runs the tests whose code reaches one of the classes we
+replace, directly or through a function, fixture or list of the same file. A test that is meant to fail is listed in
+`exceptions.py` with the reason, and has to fail.
 
 The tests of scikit-learn-intelex are not used: they look for its private attributes and module names.
 """
@@ -23,13 +23,14 @@ import sklearn
 import widemargin
 from tests.drop_in.exceptions import mark_exceptions
 from widemargin.estimators.registry import SKLEARN_COUNTERPARTS
+from widemargin.sklearn_patch import SEARCHES
 
-IMPORTS = re.compile(r"sklearn\.svm\b|import .*\bsvm\b|^    svm,$", re.MULTILINE)
-OURS = {*SKLEARN_COUNTERPARTS, "svm"}
+IMPORTS = re.compile(r"sklearn\.svm\b|import .*\bsvm\b|^    svm,$|\bGridSearchCV\b", re.MULTILINE)
+OURS = {*SKLEARN_COUNTERPARTS, *SEARCHES, "svm"}
 
 
 def test_files() -> list[Path]:
-    """Test files of the installed scikit-learn that import its support vector machines."""
+    """Test files of the installed scikit-learn that import its support vector machines or GridSearchCV."""
     files = sorted(Path(sklearn.__file__).parent.rglob("tests/test_*.py"))
     return [file for file in files if IMPORTS.search(file.read_text(encoding="utf-8"))]
 
@@ -59,7 +60,7 @@ def is_read(node: ast.Name) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """Replace the classes before a test module is imported."""
     config.addinivalue_line("markers", "thread_unsafe: scikit-learn's mark of tests that share state between threads")
-    widemargin.patch_sklearn()
+    widemargin.patch_sklearn(searches=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

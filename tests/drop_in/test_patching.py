@@ -155,3 +155,26 @@ def test_calls_from_many_threads_leave_nothing_behind():
     for thread in threads:
         thread.join()
     assert sklearn.svm.SVC is THEIRS["SVC"]
+
+
+def test_searches_are_swapped_on_request():
+    import sklearn.model_selection as theirs
+
+    from widemargin import model_selection as ours
+
+    originals = theirs.GridSearchCV, theirs.RandomizedSearchCV
+    with widemargin.patch_sklearn():
+        assert (theirs.GridSearchCV, theirs.RandomizedSearchCV) == originals
+        with widemargin.patch_sklearn(searches=True):
+            assert theirs.GridSearchCV is ours.GridSearchCV
+            assert theirs.RandomizedSearchCV is ours.RandomizedSearchCV
+            assert sklearn.svm.SVC is widemargin.SVC
+            assert issubclass(ours.GridSearchCV, originals[0])
+        assert (theirs.GridSearchCV, theirs.RandomizedSearchCV) == originals
+    with widemargin.patch_sklearn(["SVC"], searches=True) as patch:
+        assert patch.names == ("SVC", "GridSearchCV", "RandomizedSearchCV")
+        assert sklearn.svm.SVR is THEIRS["SVR"]
+    widemargin.patch_sklearn(["GridSearchCV"])
+    assert theirs.GridSearchCV is ours.GridSearchCV and sklearn.svm.SVC is THEIRS["SVC"]
+    widemargin.unpatch_sklearn()
+    assert theirs.GridSearchCV is originals[0]

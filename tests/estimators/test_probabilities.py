@@ -197,6 +197,15 @@ def test_agreement_changes_as_little_as_possible(n_classes, seed):
         assert np.all(np.linalg.norm(others - row, axis=1) >= np.linalg.norm(new - row) - 1e-6)
 
 
+def test_agreement_by_hand():
+    p = [[0.5, 0.3, 0.2], [0.5, 0.3, 0.2], [0.6, 0.3, 0.1], [0.4, 0.2, 0.4], [0.2, 0.7, 0.1]]
+    nearest = [[0.4, 0.4, 0.2], [0.5, 0.3, 0.2], [0.35, 0.3, 0.35], [0.4, 0.2, 0.4], [0.2, 0.4, 0.4]]
+    predicted = np.array([1, 0, 2, 2, 2])
+    found = agreeing_with(predicted, np.array(p))
+    np.testing.assert_allclose(found, nearest, atol=2e-9)
+    np.testing.assert_array_equal(found.argmax(axis=1), predicted)  # of a tie, argmax takes the first
+
+
 def test_held_out_values_are_those_of_machines_that_have_not_seen_the_sample():
     X, y = make_classification(120, 5, flip_y=0.2, random_state=2)
     machine = SVC(probability=True, random_state=0, C=2.0, gamma=0.2, tol=1e-8)

@@ -1,5 +1,6 @@
 """How much memory a fit may take: every limit counts, workers share, and an allocation that fails is survived."""
 
+import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -113,6 +114,14 @@ def test_workers_share_the_memory(machine):
     machine.group("", cpu_max="200000 100000")  # two cores are all there are
     forget()
     assert free_memory.memory_share() == 1.0
+
+
+def test_one_thread_may_mean_one_process_alone(machine):
+    """Clusters set OMP_NUM_THREADS=1 for every process: on 64 cores that is no reason to use a 64th of the memory."""
+    machine.monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)), raising=False)
+    machine.monkeypatch.setattr(free_memory, "available_cores", lambda: 1)
+    assert free_memory.memory_share() == 1 / 8
+    assert budget.cache_budget(None) == int(0.4 * 64 * GB / 8)
 
 
 def test_workers_of_pytest_share_the_memory(machine):

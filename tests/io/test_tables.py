@@ -188,6 +188,21 @@ def test_any_bytes_give_arrays_or_a_sentence(tmp_path, data, head):
 # ---- strings ----
 
 
+def test_names_of_columns_may_have_quoted_line_breaks(tmp_path):
+    path = tmp_path / "names.csv"
+    path.write_bytes(b'\n"age\nin years";"town; or\r\ncity";y\n31;Oslo;1\n47;;0\n')
+    table = read_table(path)
+    assert list(table.columns) == ["age\nin years", "town; or\r\ncity", "y"]
+    assert table.columns["age\nin years"].tolist() == [31.0, 47.0] and table.columns["y"].tolist() == [1.0, 0.0]
+    assert table.place(1) == "line 6"
+    path.write_bytes(b'"age\n1,2\n')
+    with pytest.raises(FileError, match="line 2: unexpected end of data"):
+        read_table(path)
+    path.write_bytes(b'"a\nb",y\n\n')
+    with pytest.raises(FileError, match="holds no rows"):
+        read_table(path)
+
+
 def test_fasta_labels_in_the_header_or_as_its_last_word(tmp_path):
     path = written(tmp_path, ">a label=+1 x\nAC\nGT\n\n>b LABEL = -1\r\nTT\r\n", "a.fa")
     strings, labels = read_fasta(path)
@@ -320,3 +335,9 @@ def test_a_parquet_file_of_very_many_equal_rows_is_refused(tmp_path, monkeypatch
     parquet.write_table(pyarrow.table({"a": np.zeros(1_000_000)}), str(path))
     with pytest.raises(FileError, match="unpack it yourself"):
         read_table(path)
+
+
+@pytest.mark.parametrize("text", ['size 5",y\n1,2\n3,4\n5,3\n6,7\n', 'width ("),y\n1,2\n3,4\n5,3\n6,7\n'])
+def test_an_inch_sign_in_a_name_opens_no_quoted_name(tmp_path, text):
+    (tmp_path / "t.csv").write_text(text)
+    assert len(read_table(tmp_path / "t.csv")) == 4

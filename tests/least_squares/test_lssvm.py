@@ -89,3 +89,12 @@ def test_an_indefinite_kernel_is_refused_with_advice(rng):
 def test_samples_without_any_feature_leave_the_mean(solver):
     model = LSSVR(kernel="linear", solver=solver).fit(np.zeros((6, 2)), np.arange(6.0))
     np.testing.assert_allclose(model.predict(np.ones((2, 2))), 2.5, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("limit", [{"max_iter": 0}, {"time_limit": 1e-9}], ids=str)
+def test_a_fit_that_ends_before_its_first_step_predicts_zero(rng, limit):
+    X = rng.normal(size=(300, 3))
+    model = LSSVR(solver="cg", **limit).fit(X, X[:, 0])
+    assert model.intercept_.tolist() == [0.0]
+    assert not model.predict(X).any()

@@ -18,4 +18,10 @@ EQUIVALENT: dict[tuple[str, str, str, str], str] = {
     ("primal.py", "best_scale", "b < end", "b <= end"): "the smaller of two equal numbers",
     ("primal.py", "best_scale", "gain <= 1e-13 * abs(best)", "gain < 1e-13 * abs(best)"): "ends a step later at most",
     ("primal.py", "best_scale", STOP.format("or"), STOP.format("and")): "ends later, at a value as good or better",
+    ("bounds.py", "mending_cost", "change > 0.0", "change >= 0.0"): "a change of zero is accepted before",
+    ("bounds.py", "loss_excess", "v > epsilon", "v >= epsilon"): "the slope is zero in both cases",
+    ("bounds.py", "loss_excess", "v < -epsilon", "v <= -epsilon"): "the slope is zero in both cases",
+    ("linear.py", "prove", "too_much > 0.0", "too_much >= 0.0"): "the share is zero, or nothing is too much",
+    ("linear.py", "prove", "too_much < 0.0", "too_much <= 0.0"): "the share is zero where nothing is too much",
+    ("bounds.py", "loss_excess", "best * b > 0.0", "best * b >= 0.0"): "the same value where the best is zero",
 }

@@ -40,6 +40,12 @@ def test_lines_are_the_columns(traced):
     assert lower.get_xlabel() == "steps" and upper.get_yscale() == "log"
 
 
+def test_a_line_joins_the_records_that_know_their_gap():
+    history = {"iterations": [0, 5, 9, 12], "gap": [1.0, np.nan, np.nan, 0.1]}
+    drawn = line(ConvergenceDisplay.from_history(history).plot().ax_, "relative duality gap")
+    np.testing.assert_array_equal(drawn.get_data(), [[0, 12], [1.0, 0.1]])
+
+
 def test_a_machine_brings_its_history_and_tolerance(traced):
     model, trace = traced
     ax = plot_convergence(model, x="seconds")

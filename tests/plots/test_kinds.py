@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.model_selection import GridSearchCV
 
-from widemargin import SVC, SVR, OneClassSVM, plots
+from widemargin import SVC, SVCCV, SVR, OneClassSVM, plots
 from widemargin.plots import plot
 from widemargin.plots.kinds import KINDS
 from widemargin.training.trace import Trace
@@ -20,7 +20,8 @@ def test_every_kind_draws_on_the_given_axes(moons):
     model = SVC(solver=Trace().of("platt")).fit(X, y)
     regression = SVR().fit(X, y)
     search = GridSearchCV(SVC(), {"C": [1, 10], "gamma": [0.1, 1.0]}, cv=2).fit(X, y)
-    models = dict.fromkeys(KINDS, model) | {"tube": regression, "grid": search}
+    likely = SVCCV(Cs=[1.0], gammas=[1.0], cv=3).fit(X, y)
+    models = dict.fromkeys(KINDS, model) | {"tube": regression, "grid": search, "reliability": likely}
     options = {"scaling": {"sizes": [10, 20], "repeats": 1}, "boundary": {"resolution": 50}}
     for kind, chosen in models.items():
         ax = plt.subplots()[1]

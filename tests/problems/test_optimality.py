@@ -1,13 +1,16 @@
 """Slopes, thresholds and violation of a point, by hand."""
 
 import numpy as np
+import pytest
 
+from widemargin import _jit
 from widemargin.problems import SignedDual, epsilon_insensitive, hinge
 from widemargin.problems.optimality import (
     evaluate_dual,
     free_of,
     free_variables,
     scan_groups,
+    scan_groups_by_numpy,
     thresholds_of,
     violation_of,
 )
@@ -22,6 +25,22 @@ def test_the_slope_jumps_at_zero():
         one, start = np.ones(1), np.array([0, 1], np.int64)
         table = scan_groups(one, np.array([b]), -one, one, 0.25 * one, start, 1)
         assert table.tolist() == [[rise, fall, rise * free, free]]
+
+
+@pytest.mark.parametrize("wild", [0.0, np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize(("starts", "n_groups"), [([0, 300], 0), ([0, 300], 1), ([0, 120, 120, 300], 3)])
+def test_numpy_scans_groups_to_the_same_bits(wild, starts, n_groups, monkeypatch):
+    """At the bounds, at zero, with slopes of -0.0 and 0.0, an empty group and a gradient that is not finite."""
+    monkeypatch.setattr(_jit.INTERPRETING, "own", np.inf)  # compiled, not interpreted
+    rng = np.random.default_rng(n_groups)
+    beta, f = rng.integers(-2, 3, 300) / 2.0, rng.normal(size=300)
+    for low in (0.1, -0.0):  # the extreme slopes are unique, or zeros of both signs
+        f = np.where(rng.random(300) < 0.3, rng.choice([-0.0, 0.0], 300), f) if low else np.where(beta > 0.0, 0.0, low)
+        f[200] = wild if wild else f[200]
+        ends = -np.ones(300), np.ones(300)
+        given = f, beta, *ends, rng.choice([0.0, 0.25], 300), np.array(starts, np.int64), n_groups
+        with np.errstate(invalid="ignore"):
+            assert scan_groups_by_numpy(*given).tobytes() == scan_groups(*given).tobytes()
 
 
 def test_free_is_inside_the_box_and_off_the_kink():

@@ -64,6 +64,8 @@ PROBLEMS: dict[str, tuple[Any, np.ndarray, np.ndarray]] = {
     "KernelPerceptron": (wm.KernelPerceptron(shuffle=False), X, TWO),
     "RVC": (wm.RVC(), X, TWO),
     "RVR": (wm.RVR(), X, TARGET),
+    "SVCCV": (wm.SVCCV(tol=TOL), X, TWO),
+    "SVRCV": (wm.SVRCV(tol=TOL), X, TARGET),
 }
 
 

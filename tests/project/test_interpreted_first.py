@@ -1,5 +1,6 @@
 """A process first interprets functions that take longer to compile: same bits, and only while that is cheap."""
 
+import gc
 import json
 import os
 import subprocess
@@ -7,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from numba.core import event
 
 from widemargin import _jit
 from widemargin._jit.interpreting import NAME, Interpreting
@@ -66,6 +68,8 @@ def test_interpreted_and_compiled_functions_give_the_same_bits(tmp_path):
 
 @pytest.fixture
 def total(monkeypatch):
+    _jit.INTERPRETING.is_affordable()  # reads what earlier processes spent, ...
+    monkeypatch.setattr(_jit.INTERPRETING, "before", 0.0)  # ... which is not to decide here
     monkeypatch.setattr(_jit.INTERPRETING, "own", 0.0)
 
     @_jit.jit(interpret_first=True, cache=False)
@@ -82,6 +86,32 @@ def total(monkeypatch):
 def test_functions_of_long_arrays_are_compiled_at_once(total, n, is_compiled):
     assert total(np.full(n, 1.0), (1.0, 2)) == n
     assert bool(total.overloads) is is_compiled
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_no_garbage_is_collected_while_a_function_is_compiled(is_enabled, monkeypatch):
+    monkeypatch.setattr(_jit.DiskCache, "load_overload", lambda *given: None)
+    monkeypatch.setattr(_jit.DiskCache, "save_overload", lambda *given: None)
+    seen = []
+
+    class Compiling(event.Listener):
+        def on_start(self, event):
+            seen.append(gc.isenabled())
+
+        def on_end(self, event):
+            pass
+
+    @_jit.jit
+    def double(x):
+        return 2 * x
+
+    try:
+        gc.enable() if is_enabled else gc.disable()
+        with event.install_listener("numba:compile", Compiling()):
+            assert double(4.5) == 9.0
+        assert seen == [False] and gc.isenabled() is is_enabled
+    finally:
+        gc.enable()
 
 
 def test_interpreting_ends_when_it_has_taken_too_long(total, monkeypatch):
@@ -159,3 +189,14 @@ def test_one_that_compiles_adds_nothing(tmp_path):
     process.own = np.inf
     process.close()
     assert not process.is_affordable() and list(tmp_path.iterdir()) == []
+
+
+def test_default_arguments_are_refused():
+    """A version on disk was compiled for all arguments, and is not found by the types of fewer."""
+
+    def added(x, y=1.0):
+        return x + y
+
+    with pytest.raises(TypeError, match="added is interpreted first and cannot have default arguments"):
+        _jit.jit(added, interpret_first=True)
+    assert _jit.jit(added, cache=False)(1.0) == 2.0

@@ -23,8 +23,9 @@ LAYERS = (
     ("certificate",),
     ("training", "calibration", "models"),
     ("estimators", "_moved"),
+    ("model_selection",),
     ("inspection",),
-    ("", "io", "plots", "report", "sklearn_patch"),
+    ("", "io", "model_selection", "plots", "report", "sklearn_patch"),
     ("cli", "__main__"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -46,6 +46,15 @@ def test_nothing_is_written_to_a_pipe_unless_asked():
     assert console.file.getvalue() == ""
 
 
+def test_rows_are_told_once_there_are_some():
+    console = plain_console()
+    with ProgressBar("fit", always=True, console=console) as watch:
+        watch(round_info(1.0, rows_computed=0))
+        watch(round_info(9e-4, rows_computed=12))
+    first, last = console.file.getvalue().splitlines()
+    assert "rows" not in first and "12 rows" in last
+
+
 def test_plain_lines_are_paced_and_the_last_one_says_so():
     console = plain_console()
     with ProgressBar("fit", always=True, console=console) as watch:

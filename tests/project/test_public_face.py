@@ -68,7 +68,7 @@ def test_an_error_inside_the_kernels_on_strings_is_shown_as_it_is(tmp_path, monk
 def test_dir_shows_public_names_only():
     assert [name for name in dir(widemargin) if name.startswith("_")] == ["__version__"]
     rest = set(dir(widemargin)) - set(widemargin.__all__)
-    assert rest == {"calibration", "io", "kernels", "plots", "report", "solvers", "training"}
+    assert rest == {"calibration", "io", "kernels", "model_selection", "plots", "report", "solvers", "training"}
     assert all(getattr(widemargin, name).__name__ == f"widemargin.{name}" for name in rest)
 
 

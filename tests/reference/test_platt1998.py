@@ -117,8 +117,20 @@ def test_missing_cells_are_those_that_platt_timed_and_no_run_finished(monkeypatc
     cells = {report.key(n, c, d): trials.Cell(1.0) for n in e.sizes[:4] for c in ("smo", "chunking") for d in (0, 1)}
     del cells[report.key(5000, "chunking")]
     cells[report.key(5000, "chunking", True)] = trials.Cell(None, ended="TIME_LIMIT")
-    command.run([e], {}, 300.0, list(report.CONTESTANTS), ({e.name: cells}, {}), missing=True)
+    saved = []
+
+    def save():
+        saved.append(len(tried))
+
+    command.run([e], {}, 300.0, list(report.CONTESTANTS), {e.name: cells}, {}, save, missing=True)
     assert tried == [("chunking", False), ("chunking", True), ("smo", False), ("smo", True)]  # Platt: N/A at 10,000
+    assert saved == [1, 2, 3, 4]  # a run that is cut short keeps the cells that ended
+
+
+def test_a_run_that_recorded_times_only_has_no_counts():
+    e = BY_NAME["noise-linear"]
+    cells = {report.key(500, "smo"): trials.Cell(1.0, ended="OPTIMAL")}
+    assert f"| -, - ({e.non_bound[0]}) |" in report.main_table(e, cells, {500: "generated"})[2]
 
 
 def test_a_cell_that_does_not_end_in_time_shows_its_limit():

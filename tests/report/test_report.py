@@ -1,5 +1,7 @@
 """Reports say what the model and the data say, for every kind of machine, and nothing can be smuggled into them."""
 
+import html
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,7 +19,16 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from tests.report.reading import Page
 from widemargin import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
-from widemargin.io import Preparation, Table, from_sklearn, load, read_libsvm_model, save, write_libsvm_model
+from widemargin.io import (
+    Preparation,
+    Table,
+    from_sklearn,
+    load,
+    read_libsvm_model,
+    read_table,
+    save,
+    write_libsvm_model,
+)
 from widemargin.report import write_report
 from widemargin.report.charts import Axis, axis
 from widemargin.report.regions import regions
@@ -346,6 +357,61 @@ def test_a_model_of_a_file_knows_the_names_of_its_columns(tmp_path):
     assert rows == {"age": "(x \u2212 19.5) / 11.54", "town": "one 0/1 feature for each of 2 categories"}
     spread = next(rows for caption, rows in page.tables.items() if caption.startswith("Features by spread"))
     assert {row[0] for row in spread[1:]} == {"age", "town=Oslo", "town=Rome"}
+
+
+def test_the_preparation_of_a_file_is_named_and_can_be_repeated(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    ages, towns = rng.integers(20, 70, 60).astype(str), rng.choice(["Oslo", "Rome", ""], 60)
+    ages[5] = "NA"
+    rows = [f"{a},{t},{a},{n % 3},{'yes' if n % 4 else 'no'}" for n, (a, t) in enumerate(zip(ages, towns))]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("\n".join(["age,town,spare,floor,buys", *rows]))
+    table = read_table("people.csv", texts=["floor", "spare"])
+    preparation = Preparation.fit(table, "buys", "minmax", ["floor"], ["spare"], impute=True)
+    X, y = preparation.matrix(table)[0], preparation.targets(table)
+    model = SVC(C=3.0).fit(X, y)
+    model.preparation_ = preparation.as_plain()
+    save(model, "saved")
+    page, text = report(tmp_path, load("saved"), X, y)
+    facts = dict(page.tables["Model and data"])
+    assert facts["Preparation of the data"] == (
+        "a table; target: buys; texts become 0/1 features; numbers are scaled to [0, 1]; "
+        "empty cells are filled in: the median of numbers, the most frequent text"
+    )
+    becomes = dict(page.tables["Columns of the file as the model sees them"][1:])
+    age, town = preparation.columns[:2]
+    assert becomes["age"].endswith(f"; empty cells count as {age.filling:g}")
+    assert becomes["town"] == f"one 0/1 feature for each of 2 categories; empty cells count as {town.filling}"
+    program = html.unescape(text.split("<pre><code>")[1].split("</code>")[0])
+    made: dict = {}
+    exec(program.replace("FILE", "people.csv"), made)
+    np.testing.assert_array_equal(made["X"], X)
+    np.testing.assert_allclose(made["model"].decision_function(X), model.decision_function(X), atol=1e-9)
+
+
+def test_long_pipelines_are_written_in_full(tmp_path):
+    X = pd.DataFrame({f"measurement number {k:03}": np.arange(40.0) % (k + 2) for k in range(60)})
+    ways = [(StandardScaler(), list(X.columns[begin : begin + 6])) for begin in range(0, 60, 6)]
+    model = make_pipeline(make_column_transformer(*ways), SVC()).fit(X, np.arange(40) % 2)
+    program = html.unescape(
+        report(tmp_path, model, X, np.arange(40) % 2)[1].split("<pre><code>")[1].split("</code>")[0]
+    )
+    made = {"X": X, "y": np.arange(40) % 2}
+    exec(program, made)
+    np.testing.assert_array_equal(made["model"].decision_function(X), model.decision_function(X))
+
+
+def test_costs_of_training_are_left_out_where_they_are_not_known(tmp_path):
+    X, y = IRIS.data, IRIS.target
+    model = SVC().fit(X, y)
+    save(model, tmp_path / "saved")
+    costs = {"Steps of the solver", "Rows of the kernel matrix computed", "Seconds of training"}
+    for one, source, known in (
+        (model, "computed at the end of training", costs),
+        (load(tmp_path / "saved"), "computed for this report", set()),
+    ):
+        page, _ = report(tmp_path, one, X, y)
+        assert costs & {row[0] for row in page.tables[f"The certificate, {source}"]} == known
 
 
 def test_the_boundary_is_drawn(tmp_path):

@@ -70,7 +70,7 @@ def test_what_it_does_not_finish_the_general_solver_continues(rng):
     X, sign, gram = problem(rng, Gaussian(0.3))
     dual = hinge(sign, np.full(len(X), 2.0))
     state = State.at(dual, gram, None, None)
-    progress = new_progress(1)
+    progress = new_progress(1, len(dual))
     rule = Rule(tol=1e-6, aim=1e-6, first_steps=20, max_steps=20)
     solve_rounds(gram.store, dual.terms, state.beta, state.Kb, rule, keys_of(len(X), gram.dtype), progress)
     assert progress.counts[STEPS] == 20

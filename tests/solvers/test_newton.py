@@ -114,3 +114,29 @@ def test_the_number_of_threads_changes_no_bit(rng):
         answers.append(own)
     np.testing.assert_array_equal(answers[0].beta, answers[1].beta)
     np.testing.assert_array_equal(answers[0].f, answers[1].f)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_newton_steps_and_interior_points_of_few_samples_run_on_one_thread(monkeypatch):
+    """On two threads of a busy machine, a factor of 200 rows takes 40 ms in place of 0.3 ms."""
+    from threadpoolctl import threadpool_info
+
+    from widemargin import SVR
+    from widemargin.solvers.on_demand import inner
+
+    if max((library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"), default=1) < 2:
+        pytest.skip("BLAS has one thread here in any case")
+    threads = {"newton_step": set(), "interior_point": set()}
+
+    def noting(name, step):
+        def noted(*arguments):
+            threads[name] |= {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+            return step(*arguments)
+
+        return noted
+
+    for name in threads:
+        monkeypatch.setattr(inner, name, noting(name, getattr(inner, name)))
+    X = np.random.default_rng(411).normal(size=(236, 50))
+    SVR(kernel="linear", C=3e10, n_jobs=1).fit(X, X[:, 0] + np.sin(9 * X[:, 1]))
+    assert threads == {"newton_step": {1}, "interior_point": {1}}

@@ -20,6 +20,7 @@ from widemargin.solvers.on_demand.solver import BlockSolver
 from widemargin.solvers.state import Origin, State
 from widemargin.training.fit import Training
 from widemargin.training.task import Task
+from widemargin.training.trace import Trace
 
 N = 400
 TOL = 1e-4
@@ -201,6 +202,26 @@ def test_a_large_matrix_at_hand_is_not_one_block_from_the_start(rng, monkeypatch
     answer = solve_blocks(dual, FullGram(KERNELS["rbf"][1](X, X)), Stopping(tol=TOL))
     assert answer.status is Status.OPTIMAL
     assert sizes[0] == tuning.DEFAULT.first
+
+
+def test_a_history_costs_no_kernel_values(parts, monkeypatch, rng):
+    asked = []
+    plain = CachedGram.sum_at
+
+    def sum_at(self, at, index, coefficients):
+        asked[-1] += len(at) * len(index)
+        return plain(self, at, index, coefficients)
+
+    monkeypatch.setattr(CachedGram, "sum_at", sum_at)  # for the samples outside of a part
+    tune(monkeypatch, active_share=0.9)
+    X, dual = problem(rng)
+    trace = Trace()
+    for solver in (solve_blocks, trace.of(solve_blocks)):
+        asked.append(0)
+        solver(dual, cached_gram(X)[0], Stopping(tol=TOL))
+    assert parts and asked[0] == asked[1] > 0
+    assert np.isnan(trace.gap).any() and np.isfinite(trace.gap[[0, -1]]).all()  # known where all variables take part
+    assert np.isfinite(trace.objective).all() and np.all(np.diff(trace.objective) <= 1e-9)
 
 
 def test_rows_that_only_a_listener_needs_are_not_counted(parts, monkeypatch, rng):

@@ -219,18 +219,18 @@ def probabilities(values: Vector, A: Vector, B: Vector, n_classes: int, scheme: 
 def agreeing_with(predicted: NDArray[np.intp], probability: Vector) -> Vector:
     """The nearest probabilities whose largest one is that of the predicted class, rows changed only where they differ.
 
-    The predicted class and the classes above it get a common value: their mean.
+    The predicted class and those above it get a common value, their mean: the largest of the means of the predicted
+    class and the m most probable others, since the next one raises the mean if it is above it.
     """
     rows = np.flatnonzero(probability.argmax(axis=1) != predicted)
+    p = probability[rows]
+    first = np.arange(len(rows)), predicted[rows]
+    order = p.copy()
+    order[first] = np.inf
+    means = np.take_along_axis(p, np.argsort(-order, axis=1), axis=1).cumsum(axis=1) / np.arange(1, p.shape[1] + 1)
+    p = np.minimum(p, (1.0 - AHEAD) * means.max(axis=1, keepdims=True))
+    p[first] = 0.0
+    p[first] = 1.0 - p.sum(axis=1)
     result = probability.copy()
-    for row in rows:
-        p, winner = result[row], predicted[row]
-        members = [winner]
-        for other in np.argsort(-p):
-            level = p[members].mean()
-            if other == winner or p[other] <= level:
-                break
-            members.append(other)
-        p[members] = p[members].mean() * (1.0 - AHEAD)
-        p[winner] += 1.0 - p.sum()
+    result[rows] = p
     return result

@@ -1,15 +1,14 @@
 """`widemargin cv`: cross-validation, for one choice of parameters or over a grid of C and gamma.
 
-Parts are drawn at random with a fixed seed, with equal shares of the classes. In a grid C grows while everything else
-is fixed, so that each fit starts at the previous answer. As in LIBSVM's grid.py, both grids are powers of two.
+Parts are drawn at random with a fixed seed, with equal shares of the classes. As in LIBSVM's grid.py, both grids are
+powers of two; `widemargin tune` searches in the same way, and trains with what it finds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,13 +17,6 @@ from widemargin.cli.options import LogRange, Whole, data_options, machine_option
 from widemargin.cli.paths import FILE
 from widemargin.cli.screen import Screen
 from widemargin.storage.errors import FileError
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-WITHOUT_GAMMA = ("linear", "precomputed", "cosine")
-SHADES = ("red", "yellow", "green", "bold green")  # colours of a grid's cells, from worst to best
-
 
 GRID = "The grid"
 FAR = 5.0  # standard deviations of a Laplace distribution, sqrt(2) sigma each, beyond which an error is left out
@@ -102,65 +94,70 @@ def scale_of_errors(model: Any, X: Any, y: Any) -> Any:
 
 
 def search(options: SimpleNamespace, screen: Screen) -> int:
-    """The best of a grid of C and gamma."""
+    """The best of a grid of C and gamma, without a model: the search of `tune` on given values."""
     import numpy as np
-    from sklearn.base import clone
 
     from widemargin.cli.machines import is_classifier
-    from widemargin.cli.models import agreement
+    from widemargin.cli.tune import letters, show_scores
+    from widemargin.model_selection.cell_search import CellSearch
+    from widemargin.model_selection.fold_scores import score_by
+    from widemargin.model_selection.ranges import has_gamma
+    from widemargin.model_selection.strategy import Axis, best
+    from widemargin.monitor.interrupt import CtrlC
 
     if options.machine not in ("svc", "svr", "nusvr"):
         raise ValueError(f"--grid is for machines with C: svc, svr and nusvr; {options.machine} has none.")
     model, X, y, parts = _begin(options, screen)
-    gammas = [None] if options.kernel in WITHOUT_GAMMA or isinstance(X, list) else sorted(options.log2g)
-    prices = sorted(options.log2c)
+    axes = [Axis("C", tuple(sorted(options.log2c)), is_free=False)]
+    if has_gamma(model.kernel):
+        axes.append(Axis("gamma", tuple(sorted(options.log2g)), is_free=False))
+    classifies = is_classifier(options.machine)
+    score = score_by(None if classifies else "neg_mean_squared_error", model, X, y, None)
+    found = CellSearch(axes)
+    n_cells = int(np.prod([len(axis.values) for axis in axes]))
+    with screen.progress("grid", n_cells * len(parts)) as steps, CtrlC() as ctrl_c:
+        watching = _Watching(steps.advance)
+        found.run(model, (X, y, None), parts, score, lambda search: None, ctrl_c.requested, None, watching)
+    if not found.scores:
+        raise KeyboardInterrupt
+    if not found.is_complete:
+        screen.note(f"Interrupted after {len(found.scores)} of {n_cells} pairs: this is the best of those.")
+    values = [np.array(axis.values) for axis in axes]
+    means = np.full([len(one) for one in values], np.nan)
+    for candidate, scores in found.scores.items():
+        means[tuple(int(np.searchsorted(one, value)) for one, value in zip(values, candidate))] = scores.mean()
+    chosen = best(axes, found.scores)
+    if chosen is None:
+        raise ValueError("Every score is nan: no pair could be judged on these parts.")
+    mean = float(found.scores[chosen].mean())
+    show_scores(screen, {axis.name: axis.values for axis in axes}, means, as_errors=not classifies)
+    words = f"accuracy {mean:.4%}" if classifies else f"mean squared error {-mean:.6g}"
+    screen.show(f"best: {letters(found.named(chosen))}   {words}")
+    screen.finish(command="cv", data=options.data, folds=len(parts), best=found.named(chosen), score=mean,
+                  C=axes[0].values, gamma=axes[1].values if len(axes) > 1 else [None],
+                  scores=means.reshape(len(axes[0].values), -1))  # fmt: skip
+    return FINE if found.is_complete else INTERRUPTED
 
-    def settings(C: float, gamma: float | None) -> dict[str, float]:
-        return {"C": C} if gamma is None else {"C": C, "gamma": gamma}
 
-    scores = np.full((len(prices), len(gammas)), np.nan)  # of pairs that were not tried
+class _Watching:
+    """Progress of a search as steps of a command."""
 
-    def fill(advance: Callable[..., None]) -> None:
-        for column, gamma in enumerate(gammas):
-            machines = [clone(model).set_params(warm_start=True) for _ in parts]
-            for row, C in enumerate(prices):
-                chosen = settings(C, gamma)
-                for machine in machines:
-                    machine.set_params(**chosen)
-                label = ", ".join(f"{name} = {value:g}" for name, value in chosen.items())
-                answers = _answers(machines, X, y, parts, partial(advance, label=label))
-                agreed = agreement(machines[0], answers, y)
-                scores[row, column] = agreed.get("accuracy", -agreed.get("mean_squared_error", 0.0))
+    def __init__(self, advance: Callable[[], None]) -> None:
+        self.advance = advance
 
-    code = FINE
-    with screen.progress("grid", scores.size * len(parts)) as steps:
-        try:
-            fill(steps.advance)
-        except KeyboardInterrupt:
-            done = np.count_nonzero(np.isfinite(scores))
-            if not done:
-                raise
-            code = INTERRUPTED
-    if code == INTERRUPTED:
-        screen.note(f"Interrupted after {done} of {scores.size} pairs: this is the best of those.")
-    row, column = divmod(int(np.nanargmax(scores)), len(gammas))  # the first of equals: the smallest C
-    best, score = settings(prices[row], gammas[column]), scores[row, column]
-    screen.show(_heat_map(scores, prices, gammas))
-    words = f"accuracy {score:.4%}" if is_classifier(options.machine) else f"mean squared error {-score:.6g}"
-    letters = " ".join(f"-{name[0].lower()} {value:g}" for name, value in best.items())
-    screen.show(f"best: {letters}   {words}")
-    screen.finish(command="cv", data=options.data, folds=len(parts), best=best, score=score, C=prices, gamma=gammas,
-                  scores=scores)  # fmt: skip
-    return code
+    def begin_round(self, search: Any, n_cells: int) -> None: ...
+
+    def end_round(self, search: Any) -> None: ...
+
+    def cell_done(self, candidate: int, split: int, cell: Any) -> None:
+        """A cell is trained."""
+        self.advance()
 
 
 def _begin(options: SimpleNamespace, screen: Screen) -> tuple[Any, Any, Any, list]:
     """Return estimator, samples, targets and parts."""
-    import numpy as np
-    from sklearn.model_selection import KFold, StratifiedKFold
-
     from widemargin.cli.data import read_training
-    from widemargin.cli.machines import is_classifier, prepared_machine
+    from widemargin.cli.machines import prepared_machine
 
     data = read_training(options, screen)
     model, y = prepared_machine(options, data)
@@ -168,6 +165,16 @@ def _begin(options: SimpleNamespace, screen: Screen) -> tuple[Any, Any, Any, lis
         if data.y is None:
             raise FileError(f"{options.data} has no labels, 1 for usual and -1 for unusual, to compare answers with.")
         y = data.y
+    return model, data.X, y, parts_of(options, data, y, screen)[1]
+
+
+def parts_of(options: SimpleNamespace, data: Any, y: Any, screen: Screen) -> tuple[Any, list]:
+    """Return the splitter, with equal shares of the classes where they are large enough, and its parts."""
+    import numpy as np
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    from widemargin.cli.machines import is_classifier
+
     if len(data) < options.folds:
         raise FileError(f"{options.data} has {len(data)} samples: fewer than the {options.folds} parts asked for.")
     kind = KFold
@@ -178,7 +185,7 @@ def _begin(options: SimpleNamespace, screen: Screen) -> tuple[Any, Any, Any, lis
         else:
             screen.note(f"A class has only {rarest} samples: parts are drawn without regard to classes.")
     folds = kind(options.folds, shuffle=True, random_state=getattr(options, "seed", 0))
-    return model, data.X, y, list(folds.split(np.zeros(len(y)), y))
+    return folds, list(folds.split(np.zeros(len(y)), y))
 
 
 def _answers(machines: list[Any], X: Any, y: Any, parts: list, advance: Callable[[], None]) -> Any:
@@ -194,22 +201,3 @@ def _answers(machines: list[Any], X: Any, y: Any, parts: list, advance: Callable
         answers[test] = machine.predict(safe_split(machine, X, y, test, train)[0])
         advance()
     return answers
-
-
-def _heat_map(scores: Any, prices: list[float], gammas: list[Any]) -> Table:
-    """The grid in colours: a row for each C, a column for each gamma; pairs that were not tried stay empty."""
-    import numpy as np
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title="C by gamma" if gammas[0] is not None else "C", title_justify="left")
-    table.add_column("C \\ gamma" if gammas[0] is not None else "C", style="dim")
-    for gamma in gammas:
-        table.add_column("" if gamma is None else f"{gamma:.3g}", justify="right")
-    low, high = np.nanmin(scores), np.nanmax(scores)
-    for price, row in zip(prices, scores):
-        share = (row - low) / (high - low) if high > low else np.zeros_like(row)
-        shades = np.nan_to_num((len(SHADES) - 1) * share).astype(int)
-        cells = ["" if np.isnan(value) else f"{value:.2%}" if low >= 0 else f"{-value:.3g}" for value in row]
-        table.add_row(f"{price:g}", *(Text(cell, style=SHADES[shade]) for cell, shade in zip(cells, shades)))
-    return table

@@ -21,7 +21,7 @@ from widemargin.io.libsvm_text import matrix_from_text
 from widemargin.io.preparation import Preparation
 from widemargin.io.raw_bytes import Report, read_bytes, shown_name, without_compression
 from widemargin.io.sequences import read_fasta, read_strings
-from widemargin.io.tables import read_table
+from widemargin.io.tables import is_empty, read_table
 from widemargin.monitor.printable import printable
 from widemargin.storage.errors import FileError
 
@@ -184,7 +184,12 @@ def _read_table(kind: str, options: SimpleNamespace, learned: dict[str, Any], ev
         notes.append(f"{table.name}: {plural(n_filled, 'empty cell')} filled in.")
     if len(table) < n_rows:
         notes.append(f"{table.name}: {n_rows - len(table):,} of {plural(n_rows, 'row')} left out, with empty cells.")
-    return Data(X, preparation.targets(table), {**preparation.as_plain(), "header": header}, notes)
+    target = table.columns.get(str(preparation.target))
+    n_unknown = int(is_empty(target).sum()) if every_row and target is not None else 0
+    if n_unknown:  # answers need no targets
+        notes.append(f"{table.name}: {plural(n_unknown, 'row')} without a target; the answers are not compared.")
+    y = None if n_unknown else preparation.targets(table)
+    return Data(X, y, {**preparation.as_plain(), "header": header}, notes)
 
 
 def _read_libsvm(

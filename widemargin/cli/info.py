@@ -1,4 +1,4 @@
-"""`widemargin info`: versions and hardware, for bug reports."""
+"""`widemargin info`: versions and hardware, for bug reports; with a model file, what it holds."""
 
 from __future__ import annotations
 
@@ -7,24 +7,35 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import SimpleNamespace
 
+import click
+
 from widemargin import __version__
 from widemargin.cli.command import FINE, new_command
-from widemargin.cli.screen import Screen, two_columns
+from widemargin.cli.paths import FILE
+from widemargin.cli.screen import Screen, certificate_table, two_columns
+from widemargin.monitor.printable import printable
 
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "rich", "click", "pyarrow", "matplotlib", "onnx", "dask")
 
 
 @new_command("info")
+@click.argument("model", type=FILE, required=False)
 def command(options: SimpleNamespace, screen: Screen) -> int:
-    """Versions, threads, memory, the folder of compiled functions, the CPU.
+    """Describe a MODEL file; without one: versions, threads, memory, the folder of compiled functions, the CPU.
+
+    The certificate of a model is shown as its file states it; `widemargin verify` computes it anew.
 
     Examples
     --------
     widemargin info
         Versions, threads, memory, cache folder, CPU.
+    widemargin info a9a.model
+        Kind, kernel, parameters, classes, features and certificate of a model.
     widemargin info --json
         As JSON.
     """
+    if options.model is not None:
+        return _describe(options.model, screen)
     from llvmlite.binding import get_host_cpu_name
 
     from widemargin.gram.budget import cache_budget, free_memory
@@ -50,6 +61,24 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         )
     screen.show(table)
     screen.finish(command="info", **{name.replace(",", "").replace(" ", "_"): value for name, value in facts.items()})
+    return FINE
+
+
+def _describe(path: str, screen: Screen) -> int:
+    """Show what a model file holds."""
+    from rich.text import Text
+
+    from widemargin.cli.model_facts import lines_of, model_facts
+
+    facts, certificate = model_facts(path)
+    table = two_columns()
+    for name, value in lines_of(facts):
+        table.add_row(name, Text(printable(value)))
+    screen.show(table)
+    if certificate is not None:
+        screen.show("The certificate, as stated in the file (`widemargin verify` computes it anew):")
+        screen.show(certificate_table(certificate))
+    screen.finish(command="info", model=path, **facts)
     return FINE
 
 

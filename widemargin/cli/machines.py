@@ -34,6 +34,8 @@ def make_machine(options: SimpleNamespace, **own: Any) -> Any:
     if options.kernel in STRING_KERNELS:
         name = next(name for name in names.STRING_KERNELS if name.startswith(options.kernel))
         settings["kernel"] = make_kernel(name, k=options.degree)
+    if not options.probability:
+        del settings["probability"]  # the default, which is another word in scikit-learn's interface
     known = kind().get_params()
     return kind(**{name: value for name, value in settings.items() if name in known})
 

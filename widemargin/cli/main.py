@@ -27,13 +27,14 @@ COMMANDS = {
     "predict": ("widemargin.cli.predict", "Answers of a saved model for new data."),
     "scale": ("widemargin.cli.scale", "Bring every feature of a file into a range."),
     "cv": ("widemargin.cli.cv", "Cross-validation, also over a grid of C and gamma."),
+    "tune": ("widemargin.cli.tune", "Find C and gamma by cross-validation, and train with them."),
     "verify": ("widemargin.cli.verify", "Recomputed certificate of a saved model."),
     "convert": ("widemargin.cli.convert", "Models from and to LIBSVM, scikit-learn and ONNX."),
     "plot": ("widemargin.cli.plot", "A picture of a model and its data."),
     "report": ("widemargin.cli.report", "One HTML page about a model."),
     "bench": ("widemargin.cli.bench", "Fit and predict beside scikit-learn on your file."),
     "warmup": ("widemargin.cli.warmup", "Compile everything now rather than at first use."),
-    "info": ("widemargin.cli.info", "Versions, threads, memory, cache folder."),
+    "info": ("widemargin.cli.info", "What a model file holds; versions and hardware."),
     "completion": ("widemargin.cli.completion", "Script that completes commands and options in a shell."),
 }
 

@@ -121,7 +121,11 @@ class Steps:
             self._bar.start()
         elif elapsed >= self.next_line:
             self.next_line = elapsed + SECONDS_PER_LINE
-            rest = f", about {elapsed * (self.total - done) / done:.0f} s left" if self.total and done else ""
+            rest = (
+                f", about {elapsed * (self.total - done) / done:.0f} s left"
+                if self.total and 0 < done < self.total
+                else ""
+            )
             share = f"{done / self.total:4.0%}  {elapsed:.0f} s{rest}" if self.total else "..."
             self.screen.console.print(printable(f"{self.label} {share}"), markup=False)
 

@@ -33,7 +33,14 @@ LINEAR: tuple[tuple[str, dict[str, Any]], ...] = (
     ("SVC", {"kernel": "linear"}),
     ("SVR", {"kernel": "linear"}),
 )
-SLOW = ("RVC", "RVR", "GaussianProcessRegressor", "KernelLMS")  # estimators that one size is enough for
+SLOW = (
+    "RVC",
+    "RVR",
+    "GaussianProcessRegressor",
+    "KernelLMS",
+    "SVCCV",
+    "SVRCV",
+)  # estimators that one size is enough for
 MOST_PROCESSES = 8  # each takes a second to start and 200 MB
 
 
@@ -129,6 +136,8 @@ def _tasks() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield fit("SVC", "matrix", SIZES[0], kernel="precomputed")
     for estimator in ESTIMATORS:
         given: dict[str, Any] = {"kernel": 1.0 * Gaussian(1.0)} if estimator == "GaussianProcessRegressor" else {}
+        if estimator in ("SVCCV", "SVRCV"):  # one cell needs all functions
+            given = {"Cs": [1.0], "gammas": [1.0], "cv": 2}
         for size in SIZES[:1] if estimator in SLOW else SIZES:
             yield fit(estimator, "few features", size, CLASSES, **given)
             yield fit(estimator, "sparse", size, **given)

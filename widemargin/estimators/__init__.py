@@ -11,5 +11,5 @@ from widemargin.estimators.registry import ESTIMATORS
 def __getattr__(name: str) -> Any:
     """Import and return the estimator with this name."""
     if name in ESTIMATORS:
-        return getattr(_lazy.load(f"widemargin.estimators.{ESTIMATORS[name].module}"), name)
+        return getattr(_lazy.load(f"widemargin.{ESTIMATORS[name].path}"), name)
     raise AttributeError(f"module 'widemargin.estimators' has no attribute {name!r}")

@@ -25,13 +25,14 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin._sklearn import fit_context, num_samples, safe_indexing
+from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.certificate import Certificate
 from widemargin.certificate import combine as combine_certificates
 from widemargin.estimators.fitted import rebuild_expansion
 from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel, Vector
 from widemargin.estimators.parameters import estimator, one_of, option
 from widemargin.estimators.training_set import TrainingSet
+from widemargin.estimators.whole_fit import whole_fit
 from widemargin.kernels import Kernel, Linear
 from widemargin.kernels.names import is_precomputed
 from widemargin.models.expansion import Expansion, rows_not_finite, warn_not_finite
@@ -113,7 +114,8 @@ class KernelMachine(NamedKernel, LimitedFit):
     diagnosis_ : str
         Likely causes where the tolerance was not met, empty otherwise.
     history_ : dict of arrays
-        With trace=True: objective, gap, violation and more after every round of the solver, one column each.
+        With trace=True: objective, gap, violation and more after every round of the solver, one column each. Gap and
+        margin are NaN after rounds on an active set, where they would cost kernel rows.
     """
 
     shrinking: bool = option(True, "boolean")
@@ -135,17 +137,11 @@ class KernelMachine(NamedKernel, LimitedFit):
         own = Stopping(self.tol, self.stopping, self.max_iter, self.time_limit)
         stopping = replace(own, **{name: value for name, value in budget.items() if value is not None})
         with CtrlC() as ctrl_c, self._reporting(X, y, sample_weight) as steps:
-            try:
-                self._fit(Run(stopping, ctrl_c.requested, steps, before), X, y, sample_weight)
-            except BaseException:
-                if before is not None:  # a model that cannot continue is left unchanged
-                    to_tear_down = {name: value for name, value in vars(self).items() if "callback" in name}
-                    self.__dict__ = {**vars(before), **to_tear_down}
-                raise
+            self._fit(Run(stopping, ctrl_c.requested, steps, before), X, y, sample_weight)
         self._raise_if_interrupted(ctrl_c.presses > 0)
         self._warn_unless_converged()
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def resume(
         self,
         X: Any,
@@ -217,16 +213,22 @@ class KernelMachine(NamedKernel, LimitedFit):
 
     def _note_certificates(self, run: Run, certificates: Sequence[Certificate], duals: Sequence[SignedDual]) -> None:
         """Set the attributes that describe how the fit ended; the answer is exposed already."""
-        self.certificates_ = certificates
-        self.certificate_ = combine_certificates(certificates, len(self.support_))
-        self.status_: Status = self.certificate_.status or Status.OPTIMAL
-        self.fit_status_ = 0 if self.status_.converged else 1
+        self._note_status(certificates)
         names = getattr(self, "feature_names_in_", None)
-        self.diagnosis_ = "" if self.fit_status_ == 0 else causes(self.certificate_, run.training.source, duals, names)
+        if self.fit_status_:
+            self.diagnosis_ = causes(self.certificate_, run.training.source, duals, names)
         seconds, limit = run.training.solver.seconds_certifying, run.stopping.time_limit
         if self.status_ is Status.TIME_LIMIT and limit is not None and seconds > limit:
             self.diagnosis_ += f" The certificate alone took {seconds:.2g} s, longer than time_limit={limit:g}."
             self.diagnosis_ = self.diagnosis_.strip()
+
+    def _note_status(self, certificates: Sequence[Certificate]) -> None:
+        """Set the certificates of an answer that is exposed already, and what they say about how it ended."""
+        self.certificates_ = certificates
+        self.certificate_ = combine_certificates(certificates, len(self.support_))
+        self.status_: Status = self.certificate_.status or Status.OPTIMAL
+        self.fit_status_ = 0 if self.status_.converged else 1
+        self.diagnosis_ = ""
 
     def _restart(self, training: Training, duals: Sequence[SignedDual]) -> list[Vector | None]:
         """Return feasible starts from the previous fit, or None if there was no fit of the same size."""
@@ -251,7 +253,7 @@ class KernelMachine(NamedKernel, LimitedFit):
 
     # ---- exposing
 
-    def _expose(self, run: Run, data: TrainingSet, layout: Layout, intercept: Vector) -> None:
+    def _expose(self, kernel: Kernel, data: TrainingSet, layout: Layout, intercept: Vector) -> None:
         """Set the attributes of the kernel expansion, with scikit-learn's names, shapes and signs."""
         self.support_ = data.given_places(layout.support)
         self.n_support_ = layout.n_support
@@ -267,7 +269,7 @@ class KernelMachine(NamedKernel, LimitedFit):
                 sparse = sp.csr_matrix if isinstance(data.X, sp.spmatrix) else sp.csr_array
                 self.dual_coef_ = sparse(layout.coefficients)
         vectors = self.support_ if is_precomputed(self.kernel) else self.support_vectors_
-        self._expansion = Expansion(run.kernel, vectors, layout.coefficients, intercept, layout.class_starts)
+        self._expansion = Expansion(kernel, vectors, layout.coefficients, intercept, layout.class_starts)
 
     def _rebuild(self) -> None:
         """Build the decision function from attributes that did not come from `fit`."""

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin._sklearn import Hidden, fit_context
+from widemargin._sklearn import Hidden
 from widemargin.calibration.held_out import Folds
 from widemargin.calibration.sigmoid import agreeing_with, probabilities
 from widemargin.estimators.base import Answer, KernelMachine, Run, Vector
@@ -23,6 +23,7 @@ from widemargin.estimators.labels import ReadsLabels
 from widemargin.estimators.parameters import estimator, one_of, option
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet
+from widemargin.estimators.whole_fit import whole_fit
 from widemargin.gram.source import ClassPair
 from widemargin.models import multiclass
 from widemargin.models.expansion import warn_not_finite
@@ -105,7 +106,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         """Return the multipliers of exposed coefficients, possibly up to a factor that the group sums determine."""
         return coefficients
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelClassifier:
         """Train on labelled samples.
 
@@ -149,11 +150,11 @@ class KernelClassifier(ReadsLabels, KernelMachine):
             """Expose the answers to all problems."""
             betas, biases = zip(*(self._coefficients(task.dual, *answer) for task, answer in zip(tasks, answers)))
             layout = multiclass.lay_out(problems, np.concatenate(betas), data.y, len(self.classes_))
-            machine._expose(run, data, layout, np.array(biases))
+            machine._expose(run.kernel, data, layout, np.array(biases))
 
         run.stopping = self._rule(run.stopping, weight)
         folds = None
-        if self._offers_probability:
+        if self._trains_folds:
             folds = Folds(problems, data.y, weight, check_random_state(self.random_state))
         held_out = [] if folds is None else folds.tasks(tasks)
         trained = self._train(run, tasks, show, () if pairs is None else pairs.members, held_out)
@@ -162,10 +163,26 @@ class KernelClassifier(ReadsLabels, KernelMachine):
             self.n_iter_ += run.before.n_iter_
         self._calibrate(folds, tasks, trained[len(tasks) :])
 
+    def _adopt(
+        self, X: Any, y: Any, sample_weight: Any, models: Sequence[tuple[Vector, float]], certificates: Sequence[Any]
+    ) -> None:
+        """Expose an answer that was found elsewhere, as `fit` on these data does; `_gamma` is set.
+
+        models : coefficients of the samples and bias of each two-class problem
+        """
+        data = self._read(X, y, sample_weight, are_plain_labels)
+        data.y, _ = self._read_labels(data)
+        problems = multiclass.two_class_problems(data.y, len(self.classes_), self._scheme())
+        betas = np.concatenate([problem.of(beta) for problem, (beta, _) in zip(problems, models, strict=True)])
+        layout = multiclass.lay_out(problems, betas, data.y, len(self.classes_))
+        self._expose(self._kernel_of_fit(), data, layout, np.array([bias for _, bias in models]))
+        self._note_status(certificates)
+        self._probA, self._probB = np.empty(0), np.empty(0)
+
     def _fit_class_pairs(self, run: Run, pairs: ClassPairs, data: TrainingSet, weight: Vector) -> bool:
         """Fit all pairs of many small classes in one batch; return False if they have to be fitted one by one."""
         watched = self.trace or self.verbose or self.warm_start or run.steps is not None or run.before is not None
-        if watched or run.stopping.time_limit is not None or self._offers_probability or not self._builds_by_sample:
+        if watched or run.stopping.time_limit is not None or self._trains_folds or not self._builds_by_sample:
             return False
         answers = train_class_pairs(
             run.training, pairs, lambda sign, index: self._build(sign, weight[index]), run.stopping
@@ -174,7 +191,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
             return False
         boxes = self._build(np.ones(len(weight)), weight)  # of all samples, for the diagnosis
         layout = multiclass.lay_out(pairs, answers.beta, data.y, len(self.classes_))
-        self._expose(run, data, layout, -answers.thresholds)
+        self._expose(run.kernel, data, layout, -answers.thresholds)
         self._note_certificates(run, answers.certificates, [boxes])
         self.n_iter_ = answers.iterations.astype(np.int32)
         self._probA, self._probB = np.empty(0), np.empty(0)
@@ -201,6 +218,11 @@ class KernelClassifier(ReadsLabels, KernelMachine):
     @property
     def _offers_probability(self) -> bool:
         return self.probability != "deprecated" and bool(self.probability)
+
+    @property
+    def _trains_folds(self) -> bool:
+        """Whether probabilities need folds of their own."""
+        return self._offers_probability
 
     def _calibrate(self, folds: Folds | None, tasks: Sequence[Task], held_out: Sequence[Trained]) -> None:
         """Fit the sigmoids of predict_proba on the values of held-out samples."""

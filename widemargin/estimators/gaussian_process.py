@@ -15,9 +15,10 @@ from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin._sklearn import fit_context, num_samples
+from widemargin._sklearn import num_samples
 from widemargin.estimators.kernel_system_model import KernelSystemModel, read_alpha
 from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE, estimator, one_of, option, whole
+from widemargin.estimators.whole_fit import whole_fit
 from widemargin.gram.tiles import cross_block
 from widemargin.kernels import BlockKernel, Kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
@@ -141,7 +142,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, KernelSystemMod
 
     # ---- fitting
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def fit(self, X: Any, y: Any) -> GaussianProcessRegressor:
         """Fit the parameters of the kernel, then solve for the coefficients.
 

@@ -15,11 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
-from widemargin._sklearn import fit_context
 from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel
 from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE, estimator, one_of, option, whole
 from widemargin.estimators.restored import check_samples, check_shape
 from widemargin.estimators.training_set import as_targets, stack_samples
+from widemargin.estimators.whole_fit import whole_fit
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Vector
 from widemargin.monitor.interrupt import CtrlC
@@ -92,7 +92,7 @@ class KernelLMS(RegressorMixin, NamedKernel, LimitedFit):
 
     _kept_private = ("_gamma", "_fitted_kernel")
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def fit(self, X: Any, y: Any) -> KernelLMS:
         """Step until the error is small, from coefficients of zero.
 
@@ -147,7 +147,7 @@ class KernelLMS(RegressorMixin, NamedKernel, LimitedFit):
             )
         warn_user(message, ConvergenceWarning)
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def partial_fit(self, X: Any, y: Any) -> KernelLMS:
         """Learn from further samples in the order given: predict each, then add it with coefficient rate * error.
 

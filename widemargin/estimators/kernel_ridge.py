@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from widemargin._sklearn import fit_context
 from widemargin.estimators.kernel_estimator import WITHOUT_GAMMA
 from widemargin.estimators.kernel_system_model import KernelSystemModel, read_alpha
 from widemargin.estimators.parameters import FINITE, NOT_NEGATIVE, estimator, one_of, option
 from widemargin.estimators.restored import check_places, check_samples
 from widemargin.estimators.training_set import TrainingSet, resolve_gamma
+from widemargin.estimators.whole_fit import whole_fit
 from widemargin.kernels import KERNEL_NAMES, BlockKernel, Kernel, PairKernel, make_kernel
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Vector
@@ -103,7 +103,7 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, KernelSystemModel):
 
     _kept_private = ("_gamma", "_fitted_kernel", "_vectors", "_coefficients", "_kept")
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRidge:
         """Solve for the coefficients.
 

@@ -17,7 +17,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin._sklearn import fit_context
 from widemargin.certificate import Certificate, combine
 from widemargin.certificate.linear import prove_linear
 from widemargin.certificate.linear_judge import Judge
@@ -25,6 +24,7 @@ from widemargin.costs import COSTS, threads_for
 from widemargin.estimators.parameters import POSITIVE, estimator, one_of, option, whole
 from widemargin.estimators.plain_data import ReadsData
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless
+from widemargin.estimators.whole_fit import whole_fit
 from widemargin.linalg.arrays import Vector
 from widemargin.linalg.columns import occurring_columns
 from widemargin.linalg.design import Design, design_of
@@ -146,11 +146,9 @@ class LinearMachine(ReadsData):
         with self._reporting(X, y, sample_weight) as steps:
             rows, tasks = self._tasks(X, y, sample_weight, stopping.tol)
             starts = [None] * len(tasks) if before is None else before._present(self, rows)
-            self._train(rows, tasks, steps, stopping, starts)
-        if before is not None:
-            self.n_iter_ += before.n_iter_
+            self._train(rows, tasks, steps, stopping, starts, 0 if before is None else before.n_iter_)
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def resume(
         self,
         X: Any,
@@ -179,13 +177,7 @@ class LinearMachine(ReadsData):
         self
         """
         check_is_fitted(self)
-        before = copy.copy(self)
-        try:
-            self._run(X, y, sample_weight, before, tol=tol, max_iter=max_iter, time_limit=time_limit)
-        except BaseException:  # a model that cannot continue is left unchanged
-            to_tear_down = {name: value for name, value in vars(self).items() if "callback" in name}
-            self.__dict__ = {**vars(before), **to_tear_down}
-            raise
+        self._run(X, y, sample_weight, copy.copy(self), tol=tol, max_iter=max_iter, time_limit=time_limit)
         return self
 
     def _present(self, now: Any, rows: Design) -> list[Present]:
@@ -229,8 +221,12 @@ class LinearMachine(ReadsData):
         steps: Steps | None,
         stopping: Stopping,
         starts: Sequence[Present | None],
+        n_before: int,
     ) -> None:
-        """Solve and certify every task and set the fitted attributes; warn if the tolerance is not proven."""
+        """Solve and certify every task and set the fitted attributes; warn if the tolerance is not proven.
+
+        n_before : iterations made before `resume`
+        """
         weights = [np.zeros(rows.d + 1)] * len(tasks)
         certificates: list[Any] = [None] * len(tasks)
         multipliers: list[Any] = [None] * len(tasks)
@@ -270,7 +266,7 @@ class LinearMachine(ReadsData):
         self.__dict__.pop("_multipliers", None)
         if self.fit_status_ and known:
             self._multipliers = multipliers  # from which resume continues
-        self.n_iter_ = max(certificate.iterations for certificate in certificates)
+        self.n_iter_ = n_before + max(certificate.iterations for certificate in certificates)
         expose(self, weights)
         self._raise_if_interrupted(ctrl_c.presses > 0)
         if self.fit_status_ and self.status_ is not Status.STOPPED:

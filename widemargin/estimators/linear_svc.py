@@ -14,13 +14,13 @@ from sklearn.svm import l1_min_c as l1_min_c  # the smallest C with weights othe
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin._sklearn import fit_context
 from widemargin.certificate.linear_joint import prove_joint
 from widemargin.certificate.linear_l1 import prove_l1
 from widemargin.estimators.labels import OneAgainstRest
 from widemargin.estimators.linear_model import LinearMachine, LinearTask, Vector
 from widemargin.estimators.parameters import NOT_NEGATIVE, estimator, one_of, option
 from widemargin.estimators.plain_data import are_plain_labels, are_plain_targets
+from widemargin.estimators.whole_fit import whole_fit
 from widemargin.linalg.design import Design
 from widemargin.problems.classification import hinge, squared_hinge
 from widemargin.problems.regression import epsilon_insensitive, squared_epsilon_insensitive
@@ -91,7 +91,7 @@ class LinearSVC(OneAgainstRest, LinearMachine):
     multi_class: str = option("ovr", one_of("ovr", "crammer_singer"))
     class_weight: dict | str | None = option(None, one_of("balanced"), dict, None)
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVC:
         """Train on labelled samples.
 
@@ -245,7 +245,7 @@ class LinearSVR(RegressorMixin, LinearMachine):
     epsilon: float = option(0.0, NOT_NEGATIVE)
     loss: str = option("epsilon_insensitive", one_of("epsilon_insensitive", "squared_epsilon_insensitive"))
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearSVR:
         """Train on samples with real targets.
 

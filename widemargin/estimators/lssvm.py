@@ -21,7 +21,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from widemargin._sklearn import fit_context
 from widemargin.estimators.kernel_estimator import NamedKernel
 from widemargin.estimators.kernel_system_model import KernelSystemModel
 from widemargin.estimators.labels import OneAgainstRest
@@ -29,6 +28,7 @@ from widemargin.estimators.parameters import POSITIVE, estimator, one_of, option
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.restored import check_places, check_samples, check_shape
 from widemargin.estimators.training_set import TrainingSet
+from widemargin.estimators.whole_fit import whole_fit
 from widemargin.kernels import Kernel
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Matrix, Vector
@@ -88,7 +88,8 @@ class LeastSquaresMachine(NamedKernel, KernelSystemModel):
     def _expose(self, data: TrainingSet, kernel: Kernel, solution: Matrix) -> None:
         """Set the attributes that `predict` uses, from nu of every target and eta."""
         nu, eta = solution[:, :-1], solution[:, -1]
-        self.intercept_ = nu.sum(axis=0) / eta.sum()
+        total = eta.sum()
+        self.intercept_ = nu.sum(axis=0) / (total if total else 1.0)  # eta is 0 where a fit ends before its first step
         coefficients = nu - eta[:, None] * self.intercept_
         self._fitted_kernel, self._vectors, self._coefficients = kernel, data.X, coefficients
         self._columns = data.kept if is_precomputed(self.kernel) else None
@@ -150,7 +151,7 @@ class LSSVR(MultiOutputMixin, RegressorMixin, LeastSquaresMachine):
     [21.0]
     """
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVR:
         """Solve for coefficients and bias.
 
@@ -216,7 +217,7 @@ class LSSVC(OneAgainstRest, LeastSquaresMachine):
 
     class_weight: dict | str | None = option(None, one_of("balanced"), dict, None)
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LSSVC:
         """Solve for coefficients and bias.
 

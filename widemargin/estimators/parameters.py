@@ -4,6 +4,7 @@
 
 `estimator` generates from the fields the constructor and the constraints that scikit-learn checks before a fit, and
 completes the docstring. A subclass that changes only a default writes a plain field; the allowed values are inherited.
+One that finds a parameter of its base class by itself takes it out of the constructor: `C: Any = found_by_fit("C_")`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,21 @@ def option(default: Any, *allowed: Any, kw_only: bool = True) -> Any:
     return field(default=default, kw_only=kw_only, metadata={"allowed": allowed})
 
 
+def found_by_fit(attribute: str, otherwise: Any = None) -> Any:
+    """Return the field of a parameter of a base class that `fit` finds: it reads as the fitted attribute.
+
+    otherwise : its value where the attribute is not set; None raises AttributeError there
+    """
+
+    def value(machine: Any) -> Any:
+        found = vars(machine).get(attribute, otherwise)
+        if found is None:
+            raise AttributeError(f"{type(machine).__name__} finds {attribute} by itself: call fit first.")
+        return found
+
+    return field(init=False, default=property(value))
+
+
 def whole(least: int) -> Interval:
     """Return the constraint for integers not smaller than `least`."""
     return Interval(Integral, least, None, closed="left")
@@ -50,8 +66,9 @@ def estimator(kind: Class) -> Class:
     dataclass(kw_only=True, eq=False, repr=False)(kind)  # modifies the class in place
     declared = [vars(base).get("__dataclass_fields__", {}) for base in reversed(kind.__mro__)]
     fields = [(name, each) for base in declared for name, each in base.items() if "allowed" in each.metadata]
-    kind._parameter_constraints = {name: list(each.metadata["allowed"]) for name, each in fields}
-    unknown = {each.name for each in dataclass_fields(kind)} - set(kind._parameter_constraints)
+    found = {each.name for each in dataclass_fields(kind) if not each.init}
+    kind._parameter_constraints = {name: list(each.metadata["allowed"]) for name, each in fields if name not in found}
+    unknown = {each.name for each in dataclass_fields(kind)} - set(kind._parameter_constraints) - found
     if unknown:
         raise TypeError(f"{kind.__name__}: every field is a parameter and needs option(...); got {sorted(unknown)}.")
     known: dict[str, str] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,14 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import check_consistent_length
 
-from widemargin._sklearn import fit_context, num_samples, safe_indexing
+from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.estimators.fitted import checked_vectors, finite_matrix
 from widemargin.estimators.kernel_estimator import NamedKernel
 from widemargin.estimators.labels import OneAgainstRest, checked_labels
 from widemargin.estimators.parameters import estimator, one_of, option, whole
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.training_set import TrainingSet, stack_samples
+from widemargin.estimators.whole_fit import whole_fit
 from widemargin.gram.gram import kernel_product
 from widemargin.kernels import KERNEL_NAMES, Kernel, Precomputed
 from widemargin.linalg.arrays import Vector
@@ -88,7 +90,7 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
 
     # ---- learning
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def fit(self, X: Any, y: Any) -> KernelPerceptron:
         """Train from scratch by up to `max_iter` passes over the data.
 
@@ -107,7 +109,7 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
             self._learn(data.X, self._labels(data.y), self.max_iter, steps=steps)
         return self
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> KernelPerceptron:
         """Make one pass over further data, in the order given.
 
@@ -179,6 +181,7 @@ class KernelPerceptron(OneAgainstRest, NamedKernel):
     ) -> None:
         """Make a pass over samples, and store those on which mistakes were made."""
         kernel = self._full_kernel()
+        self._histories = [copy.copy(history) for history in self._histories]  # `learn` changes them
         n_before = num_samples(self.support_vectors_)
         everything = stack_samples(self.support_vectors_, X) if n_before else X
         samples = kernel.prepare(everything, np.float64)

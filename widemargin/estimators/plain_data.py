@@ -24,7 +24,7 @@ from widemargin.estimators import shared_arrays
 from widemargin.linalg.exchange import as_numpy
 from widemargin.linalg.sparse_structure import sound_sparse, structure_damage
 from widemargin.monitor.callbacks import CallbackMixin, StepListener, Steps, iterate_of
-from widemargin.monitor.interrupt import ends_loops
+from widemargin.monitor.interrupt import FitInterrupted, ends_loops
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.progress import watching
 from widemargin.monitor.status import Status
@@ -116,10 +116,10 @@ class ReadsData(CallbackMixin, BaseEstimator):
     # ---- listeners and Ctrl-C
 
     def _raise_if_interrupted(self, pressed: bool = False) -> None:
-        """Raise KeyboardInterrupt after a fit that Ctrl-C ended, or `pressed` too late, if a loop must end too."""
+        """Raise FitInterrupted after a fit that Ctrl-C ended, or `pressed` too late, if a loop must end too."""
         pressed = pressed or getattr(self, "status_", None) is Status.INTERRUPTED
         if pressed and ends_loops(self.on_interrupt, self._is_clone):
-            raise KeyboardInterrupt
+            raise FitInterrupted
 
     def _watching(
         self,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 class Entry(NamedTuple):
     """Where an estimator is defined, and which formats support it.
 
-    module : in `widemargin.estimators`; imported when first used
+    module : in `widemargin.estimators`, or another `package`; imported when first used
     libsvm : its word in LIBSVM's model files, empty where LIBSVM has no such model
     in_sklearn : whether `sklearn.svm` has a class of the same name
     in_files : whether it can be saved in model files
@@ -18,6 +18,12 @@ class Entry(NamedTuple):
     libsvm: str = ""
     in_sklearn: bool = False
     in_files: bool = True
+    package: str = "estimators"
+
+    @property
+    def path(self) -> str:
+        """Module inside the package `widemargin`."""
+        return f"{self.package}.{self.module}"
 
 
 ESTIMATORS = {
@@ -36,6 +42,8 @@ ESTIMATORS = {
     "KernelPerceptron": Entry("perceptron"),
     "RVC": Entry("relevance"),
     "RVR": Entry("relevance"),
+    "SVCCV": Entry("svccv", package="model_selection"),
+    "SVRCV": Entry("svccv", package="model_selection"),
 }
 
 #: Class name -> word of LIBSVM's model files, in the order of LIBSVM's numbers.

@@ -17,13 +17,14 @@ from sklearn.base import RegressorMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from widemargin._sklearn import fit_context, num_samples, safe_indexing
+from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.estimators.kernel_estimator import LimitedFit, NamedKernel
 from widemargin.estimators.labels import OneAgainstRest
 from widemargin.estimators.parameters import estimator, option, whole
 from widemargin.estimators.plain_data import are_plain_labels
 from widemargin.estimators.restored import check_places, check_samples, check_shape, is_finite
 from widemargin.estimators.training_set import TrainingSet
+from widemargin.estimators.whole_fit import whole_fit
 from widemargin.gram.budget import cache_budget
 from widemargin.gram.tiles import cross_block
 from widemargin.kernels.names import is_precomputed
@@ -222,7 +223,7 @@ class RVR(RegressorMixin, RelevanceMachine):
     (True, True)
     """
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def fit(self, X: Any, y: Any) -> RVR:
         """Find the relevance vectors and their weights.
 
@@ -293,7 +294,7 @@ class RVC(OneAgainstRest, RelevanceMachine):
     (True, True)
     """
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def fit(self, X: Any, y: Any) -> RVC:
         """Find the relevance vectors and their weights.
 

@@ -84,14 +84,50 @@ def is_certificate(value: Any) -> bool:
     return value is None or isinstance(value, Certificate | SystemCertificate)
 
 
+def are_numbers(value: Any) -> bool:
+    """Whether a value is a number or an array of floats, which may be nan where nothing is known."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return is_number or (isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim > 0)
+
+
+def are_named_numbers(value: Any) -> bool:
+    """Whether a value is a dict of texts and numbers."""
+    return isinstance(value, dict) and all(isinstance(k, str) and isinstance(v, Real) for k, v in value.items())
+
+
+def are_edges(value: Any) -> bool:
+    """Whether a value is a dict of texts and pairs of whole numbers."""
+    return isinstance(value, dict) and all(
+        isinstance(name, str) and isinstance(pair, list) and len(pair) == 2 and all(map(is_whole, pair))
+        for name, pair in value.items()
+    )
+
+
+def are_results(value: Any) -> bool:
+    """Whether a value is a table of a search: vectors of numbers, and the parameters of each row."""
+    if not isinstance(value, dict) or not is_list_of(are_named_numbers)(value.get("params")):
+        return False
+    columns = [column for name, column in value.items() if name != "params"]
+    is_column = [isinstance(one, np.ndarray) and one.ndim == 1 and one.dtype.kind in "fi" for one in columns]
+    return all(isinstance(name, str) for name in value) and all(is_column)
+
+
 FINITE = (
     "coef_", "intercept_", "dual_coef_", "offset_", "class_weight_", "epsilon_", "learning_rate_", "residual_",
     "noise_variance_", "_gamma", "_coefficients", "_probA", "_probB",
 )  # fmt: skip
+SEARCHED = ("C_", "gamma_", "Cs_", "gammas_", "epsilons_", "scores_", "oof_decision_", "best_score_")
 INDICES = ("support_", "n_support_", "relevance_", "mistakes_", "tie_order_")
 SAMPLES = ("support_vectors_", "X_fit_", "relevance_vectors_", "_vectors")
 KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(FINITE, (is_finite, "finite numbers")),
+    **dict.fromkeys(SEARCHED, (are_numbers, "numbers")),
+    "best_params_": (are_named_numbers, "named numbers"),
+    "best_index_": (lambda value: is_whole(value) and value >= 0, "a whole number, 0 or more"),
+    "n_splits_": (lambda value: is_whole(value) and value > 0, "a whole number above 0"),
+    "edges_": (are_edges, "named pairs of whole numbers"),
+    "search_complete_": (lambda value: isinstance(value, bool), "true or false"),
+    "cv_results_": (are_results, "a table of columns of numbers, with params"),
     **dict.fromkeys(INDICES, (is_index, "a vector of whole numbers, 0 or more")),
     **dict.fromkeys(SAMPLES, (are_samples, "samples")),
     "n_features_in_": (lambda value: is_whole(value) and value > 0, "a whole number above 0"),

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OutlierMixin, RegressorMixin
 
-from widemargin._sklearn import fit_context
 from widemargin.calibration.one_class import density_marks, probability_of_normal
 from widemargin.estimators.base import Answer, KernelMachine, Run, Vector
 from widemargin.estimators.fitted import coefficients_of, support_in
 from widemargin.estimators.parameters import NOT_NEGATIVE, POSITIVE_OR_INFINITE, SHARE, estimator, one_of, option
 from widemargin.estimators.restored import check_shape
 from widemargin.estimators.training_set import TrainingSet
+from widemargin.estimators.whole_fit import whole_fit
 from widemargin.models.multiclass import Layout
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.one_class import one_class
@@ -65,7 +65,7 @@ class SingleProblem(KernelMachine):
             support = np.flatnonzero(coefficients)
             n_support = np.array([len(support)], np.int32)
             layout = Layout(support, n_support, coefficients[None, support], None)
-            machine._expose(run, data, layout, np.array([machine._bias(thresholds)]))
+            machine._expose(run.kernel, data, layout, np.array([machine._bias(thresholds)]))
 
         start = None
         if run.before is not None:
@@ -92,7 +92,7 @@ class KernelRegressor(RegressorMixin, SingleProblem):
     def _build(self, y: Vector, bound: Vector) -> SignedDual:
         """The signed dual for targets y and C of each sample."""
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegressor:
         """Train on samples with real targets.
 
@@ -115,6 +115,20 @@ class KernelRegressor(RegressorMixin, SingleProblem):
         data, y = self._read_column(X, y, sample_weight)
         bound = np.full(len(data), float(self.C)) if data.weight is None else self.C * data.weight
         self._fit_single(run, data, self._build(y, bound))
+
+    def _adopt(
+        self, X: Any, y: Any, sample_weight: Any, models: Sequence[tuple[Vector, float]], certificates: Sequence[Any]
+    ) -> None:
+        """Expose an answer that was found elsewhere, as `fit` on these data does; `_gamma` is set.
+
+        models : one pair, the coefficients of the samples and the bias
+        """
+        data, _ = self._read_column(X, y, sample_weight)
+        ((coefficients, bias),) = models
+        support = np.flatnonzero(coefficients)
+        layout = Layout(support, np.array([len(support)], np.int32), coefficients[None, support], None)
+        self._expose(self._kernel_of_fit(), data, layout, np.array([bias]))
+        self._note_status(certificates)
 
     def predict(self, X: Any) -> Vector:
         """Predicted targets of the samples in X, shape (n_samples,)."""
@@ -234,7 +248,7 @@ class OneClassSVM(OutlierMixin, SingleProblem):
 
     _kept_private = ("_gamma", "_density_marks")
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @whole_fit
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Find the region of the samples in X.
 

@@ -38,6 +38,17 @@ class FullStore(NamedTuple):
     diag: Vector
 
 
+class WarmStore(NamedTuple):
+    """All rows of a kernel matrix, for a problem that starts near its answer: its block grows by violators.
+
+    The fields are those of FullStore; the type determines which code is compiled.
+    """
+
+    rows: NDArray
+    slot: Index
+    diag: Vector
+
+
 class RowStore(NamedTuple):
     """The requested rows of the kernel matrix of two classes.
 
@@ -70,9 +81,9 @@ def gather_square(rows, slot, index, done, out):
             out[m, k] = target[m]
 
 
-def has_all_rows(store: Any) -> bool:
-    """Whether a store, or a store of this Numba type, is a full matrix."""
-    return isinstance(store, FullStore) or getattr(store, "instance_class", None) is FullStore
+def has_type(store: Any, kind: type) -> bool:
+    """Whether a store, or a store of this Numba type, is of a kind."""
+    return isinstance(store, kind) or getattr(store, "instance_class", None) is kind
 
 
 def evaluate_rows(store: Any, new: Index) -> None:
@@ -80,13 +91,13 @@ def evaluate_rows(store: Any, new: Index) -> None:
 
     Other threads may read rows within a class, or write the same rows, so only final values are written.
     """
-    (_nothing_to_evaluate if has_all_rows(store) else _evaluate_pair)(store, new)
+    (_evaluate_pair if has_type(store, RowStore) else _nothing_to_evaluate)(store, new)
 
 
 @overload(evaluate_rows)
 def _choose_evaluation(store, new):
     """Choose the evaluation by the type of the store: for a full matrix no loop is compiled."""
-    return _nothing_to_evaluate if has_all_rows(store) else _evaluate_pair
+    return _evaluate_pair if has_type(store, RowStore) else _nothing_to_evaluate
 
 
 def _nothing_to_evaluate(store, new):

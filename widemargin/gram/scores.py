@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from widemargin.kernels.errors import SECOND_ORDER, ErrorTerms, rounding_of_sum
+from widemargin.kernels.errors import SECOND_ORDER, UNIT, ErrorTerms, rounding_of_sum
 from widemargin.linalg.arrays import Index, Vector
 
 
@@ -26,6 +26,13 @@ class Scores(NamedTuple):
         values, error = self.values.copy(), self.error.copy()
         values[index[better]], error[index[better]] = fresh.values[better], fresh.error[better]
         return Scores(values, error)
+
+    def scaled(self, factor: float) -> Scores:
+        """Return the scores of all coefficients multiplied by a factor > 0; each product is rounded once."""
+        if factor == 1.0:
+            return self
+        values = factor * self.values
+        return Scores(values, SECOND_ORDER * (factor * self.error + UNIT * np.abs(values)))
 
     def error_after(self, errors: ErrorTerms, moved: Vector, n_rows: int) -> Vector:
         """Error of F after `n_rows` rows were added to it one by one, with changes of sizes `moved` in all.

@@ -157,6 +157,10 @@ class GramSource:
         if self._whole is not None and self._whole.dtype != np.float64:
             self._whole = None
 
+    def forget(self) -> None:
+        """Free the matrix of all samples."""
+        self._whole = None
+
     def members(self, index: Index | ClassPair | None) -> Index | None:
         """Return the samples of a problem as one index array; None for all."""
         return np.concatenate([self.classes[k] for k in index]) if isinstance(index, ClassPair) else index

@@ -32,7 +32,7 @@ def unwrap(model: Any) -> tuple[Any, Any]:
         return unwrap(model.best_estimator_)
     if not hasattr(model, "steps"):
         check_is_fitted(model)
-        if hasattr(model, "cv_results_"):
+        if hasattr(model, "cv_results_") and not hasattr(model, "to_machine"):  # SVCCV is itself the machine
             raise ValueError(
                 f"This {type(model).__name__} kept no fitted model, as refit=False asks: search with refit=True, or "
                 "fit an estimator with its best_params_."

@@ -113,6 +113,7 @@ def write_libsvm_model(model: Any, path: str | os.PathLike) -> None:
     ['0.5 1:-1', '-0.5 1:1']
     """
     check_is_fitted(model)
+    model = model.to_machine() if hasattr(model, "to_machine") else model  # of SVCCV, SVRCV
     kind = LIBSVM_TYPES.get(type(model).__name__)
     if kind is None or not type(model).__module__.startswith("widemargin."):
         raise FileError(f"LIBSVM has {', '.join(LIBSVM_TYPES)}, no {type(model).__name__}.")

@@ -1,11 +1,8 @@
 """Our estimators for skl2onnx: one call registers a converter, and pipelines with them convert like any other.
 
-The converter writes the graph of `to_onnx` (onnx_export.py). For probabilities of two classes that is two steps:
-
-    p      = 1 / (1 + exp(A f + B))            Platt's sigmoid of the decision value f, A and B from probA_, probB_
-    p_j    = max(p_j, 1/2), the other 1 - p_j  for the class j that `predict` returns, which is never the less probable
-
-A converter for scikit-learn's SVC knows the first only; where the sigmoid is not 1/2 at f = 0 its numbers are others.
+The converter writes the graph of `to_onnx` (onnx_export.py). Its probabilities are those of `predict_proba`: sigmoids
+of the decision values, coupled over all classes, and changed where another class than the predicted one would be the
+most probable. A converter for scikit-learn's SVC lacks the last step.
 """
 
 from __future__ import annotations
@@ -15,7 +12,8 @@ from typing import Any
 from sklearn.base import is_classifier
 
 import widemargin.estimators
-from widemargin.io.onnx_export import OPSET, add_answers, values_of
+from widemargin.io.onnx_answers import add_answers
+from widemargin.io.onnx_export import OPSET, values_of
 from widemargin.io.onnx_kernels import Graph, Tensor
 from widemargin.storage.errors import ModelError
 
@@ -27,7 +25,7 @@ def register_with_skl2onnx() -> None:
     """Register SVC, NuSVC, SVR, NuSVR, LinearSVC and LinearSVR with skl2onnx, for this process.
 
     Afterwards `skl2onnx.to_onnx` converts them, alone and in pipelines. Outputs are doubles: label and probabilities
-    of two classes, label and decision values of classifiers without probabilities, predictions of a regression.
+    of classifiers with probability=True, label and decision values of others, predictions of a regression.
 
     Raises
     ------
@@ -80,11 +78,6 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     found = {output.name: Tensor(graph, output.name) for output in graph.outputs}
     if not is_classifier(model):
         results = [graph.add("Unsqueeze", found["prediction"], [1])]
-    elif len(getattr(model, "probA_", ())) and "probabilities" not in found:
-        raise ModelError(
-            "Probabilities of three and more classes take an iteration, which ONNX has no operator for: fit with "
-            "probability=False."
-        )
     else:
         results = [found["label"], found.get("probabilities") or _columns(found["decision"], len(model.classes_))]
     theirs = {"X": given.full_name}

@@ -4,12 +4,11 @@
                               whose columns have names: one input of shape (n, 1) per column, doubles or strings
     outputs   label           (n,) classes, whole numbers or strings; +1 and -1 of a one-class SVM
               decision        the values of decision_function, of the same shape
-              probabilities   (n, 2) of a model for two classes with a sigmoid
+              probabilities   (n, n_classes) of a classifier with sigmoids (probability=True)
               prediction      (n,) of a regression, in place of all these
 
 All in float64 with plain operators (onnx_kernels.py), so that the numbers are those of widemargin up to rounding.
-Probabilities of three and more classes take an iteration and are left out. The steps of a pipeline before the estimator
-are converted by skl2onnx.
+The steps of a pipeline before the estimator are converted by skl2onnx.
 """
 
 from __future__ import annotations
@@ -20,14 +19,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator
 
 import widemargin
-from widemargin.estimators import OneClassSVM
 from widemargin.estimators.base import KernelMachine
-from widemargin.estimators.single_problem import ON_THE_BOUNDARY
 from widemargin.inspection.pipelines import unwrap
+from widemargin.io.onnx_answers import add_answers
 from widemargin.io.onnx_kernels import Graph, Tensor, kernel_matrix
 from widemargin.io.onnx_steps import ML_DOMAIN, ML_OPSET, add_steps
 from widemargin.kernels import Linear, Precomputed
@@ -114,9 +111,6 @@ def to_onnx(model: Any, path: str | os.PathLike | None = None) -> Any:
     return exported
 
 
-# ---- decision values of all two-class models -----------------------------------------------------------------------
-
-
 def values_of(model: Any, X: Tensor) -> Tensor:
     """Values of all models, shape (n, n_machines)."""
     if not hasattr(model, "_expansion"):  # a linear model: weights of the features, and no support vectors
@@ -137,97 +131,3 @@ def values_of(model: Any, X: Tensor) -> Tensor:
         block = kernel_matrix(kernel, X, vectors.astype(np.float64))
     totals = sum_by_problem(expansion.coefficients, sp.identity(len(vectors), format="csr"), expansion.class_starts)
     return block @ totals.T + expansion.intercept
-
-
-# ---- answers ---------------------------------------------------------------------------------------------------------
-
-
-def add_answers(graph: Graph, model: Any, values: Tensor) -> None:
-    """Add the outputs of the model."""
-    if is_regressor(model):
-        graph.add_output("prediction", _column(values))
-    elif isinstance(model, OneClassSVM):
-        value = _column(values)
-        outside = graph.add("Greater", abs(value), ON_THE_BOUNDARY * abs(float(model.offset_[0])))
-        decision = graph.add("Where", outside, value, 0.0)
-        _add_label(graph, _truth("GreaterOrEqual", decision, np.int64), np.array([-1, 1]))
-        graph.add_output("decision", decision)
-    else:
-        _add_class(graph, model, values)
-
-
-def _add_class(graph: Graph, model: Any, values: Tensor) -> None:
-    """Add the outputs "label" and "decision" of a classifier, and "probabilities" of two classes with a sigmoid."""
-    n_classes = len(model.classes_)
-    if n_classes == 2:
-        decision, columns = _column(values), 0
-        at_zero = "GreaterOrEqual" if hasattr(model, "_expansion") else "Greater"  # as the estimators answer there
-        number = _truth(at_zero, decision, np.int64)
-    elif getattr(model, "multi_class", "ovr") != "ovo":  # a perceptron has one model per class
-        decision, columns = values, n_classes
-        number = _largest(values)
-    else:
-        number, decision, columns = _of_pairs(graph, model, values)
-    _add_label(graph, number, model.classes_)
-    graph.add_output("decision", decision, columns)
-    if n_classes == 2 and len(getattr(model, "probA_", ())):
-        graph.add_output("probabilities", _probabilities(graph, model, values), 2)
-
-
-def _of_pairs(graph: Graph, model: Any, values: Tensor) -> tuple[Tensor, Tensor, int]:
-    """Class number by votes, one against one, and the decision values with their number of columns.
-
-    Confidence is votes, and below one vote the squashed sum of the margins (multiclass.one_against_rest_confidence).
-    """
-    n_classes = len(model.classes_)
-    first, second = np.triu_indices(n_classes, 1)
-    sides = np.eye(n_classes)[first] - np.eye(n_classes)[second]
-
-    def votes(comparison: str) -> Tensor:
-        # class j is the second of j pairs, and has won them all before the first classes get theirs
-        return _truth(comparison, values, np.float64) @ sides + np.arange(float(n_classes))
-
-    margin = values @ sides
-    confidence = votes("GreaterOrEqual") + margin / ((abs(margin) + 1.0) * 3.0)
-    shown = (values, len(first)) if model.decision_function_shape == "ovo" else (confidence, n_classes)
-    if model.break_ties:
-        return _largest(confidence), *shown
-    order = np.asarray(getattr(model, "tie_order_", np.arange(n_classes)), np.int64)
-    winner = _largest(graph.add("Gather", votes("Greater"), order, axis=1))
-    return graph.add("Gather", order, winner), *shown
-
-
-def _probabilities(graph: Graph, model: Any, values: Tensor) -> Tensor:
-    """Probabilities of two classes; the class that is answered never has the smaller one, wherever the sigmoid is 1/2.
-
-    The sigmoid of two classes belongs to the negative of the decision value, and to the first class.
-    """
-    first = graph.add("Sigmoid", values * np.asarray(model.probA_) - np.asarray(model.probB_))
-    second_answered = graph.add("GreaterOrEqual", values, 0.0)
-    agreed = graph.add("Where", second_answered, graph.add("Min", first, 0.5), graph.add("Max", first, 0.5))
-    return graph.add("Concat", agreed, agreed * -1.0 + 1.0, axis=1)
-
-
-def _column(values: Tensor) -> Tensor:
-    return values.graph.add("Squeeze", values, np.array([1]))
-
-
-def _largest(values: Tensor) -> Tensor:
-    """Column of the largest value."""
-    return values.graph.add("ArgMax", values, axis=1, keepdims=0)
-
-
-def _truth(comparison: str, values: Tensor, kind: type) -> Tensor:
-    """1 where the values compare so with zero, else 0."""
-    graph = values.graph
-    to = graph.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
-    return graph.add("Cast", graph.add(comparison, values, 0.0), to=to)
-
-
-def _add_label(graph: Graph, number: Tensor, classes: NDArray) -> None:
-    """Add the output "label", the class of a number."""
-    types = graph.onnx.TensorProto
-    whole, real = (np.int64, types.INT64), (np.float64, types.DOUBLE)
-    known = {"i": whole, "u": whole, "b": whole, "f": real}
-    form, kind = known.get(classes.dtype.kind, (np.str_, types.STRING))
-    graph.add_output("label", graph.add("Gather", classes.astype(form), number), kind=kind)

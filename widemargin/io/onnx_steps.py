@@ -35,7 +35,10 @@ def add_steps(graph: Graph, before: Any, opset: int) -> tuple[list[Any], Tensor]
             f"skl2onnx cannot convert {', '.join(type(step).__name__ for _, step in before.steps)} ({reason}): export "
             "the estimator alone, pipeline[-1], and give it prepared features."
         ) from reason
-    made = graph.onnx.compose.add_prefix(made, PREFIX, rename_inputs=False)
+    made = graph.onnx.compose.add_prefix(made, PREFIX)
+    for entry in made.graph.input:  # the names users see; up to onnx 1.17 rename_inputs=False renames them, too
+        prefixed, entry.name = entry.name, entry.name.removeprefix(PREFIX)
+        graph.add("Identity", Tensor(graph, entry.name), output=prefixed)
     graph.nodes += made.graph.node
     graph.constants += made.graph.initializer
     (features,) = made.graph.output

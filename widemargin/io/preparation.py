@@ -24,6 +24,9 @@ from widemargin.io.tables import Table, is_empty
 from widemargin.storage.errors import FileError
 
 DENSE_FROM = 0.25  # share of features that are not zero from which on the matrix is dense
+#: What to do about an empty cell: while a preparation is learned, and where one is used that fills none.
+IN_TRAINING = "fill it in, or train with --impute (fills it) or --drop-missing (no such rows)"
+IN_USE = "fill it in, or leave the row out; a model that was trained with --impute fills it in"
 MOST_CATEGORIES = 10_000  # categories of one column; a column with more identifies rows and is not a category
 
 
@@ -60,6 +63,9 @@ class Preparation:
     target: str | None
     columns: list[Column]
     drop_missing: bool = False
+    scaling: str | None = None  # None: not known, as in files of models from before it was recorded
+    categorical: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
 
     @classmethod
     def fit(
@@ -81,7 +87,8 @@ class Preparation:
         """
         target = None if target is None else table.resolve(target)
         as_names = {table.resolve(name) for name in categorical}
-        left_out = {table.resolve(name) for name in drop} | {target}
+        dropped = [table.resolve(name) for name in drop]
+        left_out = {*dropped, target}
         used = [name for name in table.columns if name not in left_out]
         if drop_missing:
             table = table.complete(([] if target is None else [target]) + ([] if impute else used))
@@ -94,7 +101,7 @@ class Preparation:
                 columns.append(_category_column(name, cells, impute, table))
         if not columns:
             raise FileError(f"{table.name} has no columns beside the target: there is nothing to learn from.")
-        return cls(target, columns, drop_missing)
+        return cls(target, columns, drop_missing, scaling, sorted(as_names), dropped)
 
     def complete(self, table: Table) -> Table:
         """The table without the rows that training leaves out."""
@@ -105,6 +112,16 @@ class Preparation:
         """How many empty cells of a table are filled in."""
         filled = [column.name for column in self.columns if column.filling is not None]
         return int(sum(is_empty(table.columns[name]).sum() for name in filled))
+
+    @property
+    def imputes(self) -> bool:
+        """Whether empty cells are filled in."""
+        return any(column.filling is not None for column in self.columns)
+
+    @property
+    def scaled(self) -> set[str]:
+        """Names of the columns whose features are not in the units of the file."""
+        return {column.name for column in self.columns if (column.shift, column.unit) != (0.0, 1.0)}
 
     @property
     def feature_names(self) -> list[str]:
@@ -132,12 +149,12 @@ class Preparation:
         for column in self.columns:
             cells = column.filled(table.columns[column.name])
             if column.kind == "number":
-                numbers.append((_numbers(cells, column.name, table) - column.shift) / column.unit)
+                numbers.append((_numbers(cells, column.name, table, IN_USE) - column.shift) / column.unit)
                 continue
             if numbers:
                 blocks.append(csr_matrix(np.column_stack(numbers)))
                 numbers = []
-            words = np.array(_words(cells, column.name, table), object)
+            words = np.array(_words(cells, column.name, table, IN_USE), object)
             from sklearn.preprocessing import OneHotEncoder  # imported here, because it is slow to import
 
             encoder = OneHotEncoder(categories=[column.categories], handle_unknown="ignore")
@@ -163,7 +180,8 @@ class Preparation:
         if is_empty(cells).any():
             where = table.place(int(np.argmax(is_empty(cells))))
             raise FileError(
-                f"{table.name}, {where}: no target in column {self.target!r}: fill it in, or train with --drop-missing."
+                f"{table.name}, {where}: no target in column {self.target!r}: fill it in, leave the row out, or train "
+                "with --drop-missing."
             )
         return cells.astype(np.str_) if cells.dtype == object else cells
 
@@ -175,7 +193,23 @@ class Preparation:
     def from_plain(cls, plain: Mapping[str, Any]) -> Preparation:
         """The preparation of a model file."""
         columns = [Column(**column) for column in plain["columns"]]
-        return cls(plain["target"], columns, plain.get("drop_missing", False))
+        more = {name: plain[name] for name in ("drop_missing", "scaling", "categorical", "dropped") if name in plain}
+        return cls(plain["target"], columns, **more)
+
+
+def names_of_fit(model: Any) -> list[str] | None:
+    """Names of the features a model was trained on, from a data frame or a table in a file; None if it has none."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        return [str(name) for name in names]
+    preparation = of_table(model)
+    return None if preparation is None else preparation.feature_names
+
+
+def of_table(model: Any) -> Preparation | None:
+    """The preparation of a model that was trained on a table in a file; None for others."""
+    plain = getattr(model, "preparation_", None) or {}
+    return Preparation.from_plain(plain) if plain.get("format") == "table" else None
 
 
 def _number_column(name: str, cells: NDArray, scaling: str, impute: bool, table: Table) -> Column:
@@ -209,31 +243,30 @@ def _known(cells: NDArray, name: str, table: Table) -> NDArray:
     return known
 
 
-def _numbers(cells: NDArray, name: str, table: Table) -> NDArray[np.float64]:
+def _numbers(cells: NDArray, name: str, table: Table, advice: str = IN_TRAINING) -> NDArray[np.float64]:
     """A column that must be finite numbers."""
     if cells.dtype == object:
         raise FileError(
             f"{table.name}, column {name!r} holds texts such as {cells[0]!r}, but the model was trained on numbers."
         )
-    _check_filled(cells, name, table, "number")
+    _check_filled(cells, name, table, "number", advice)
     return cells
 
 
-def _words(cells: NDArray, name: str, table: Table) -> list[str]:
+def _words(cells: NDArray, name: str, table: Table, advice: str = IN_TRAINING) -> list[str]:
     """A column as texts; whole numbers without a point."""
     if cells.dtype != object:
-        return [shortest(number) for number in _numbers(cells, name, table).tolist()]
-    _check_filled(cells, name, table, "text")
+        return [shortest(number) for number in _numbers(cells, name, table, advice).tolist()]
+    _check_filled(cells, name, table, "text", advice)
     return cells.tolist()
 
 
-def _check_filled(cells: NDArray, name: str, table: Table, expected: str) -> None:
-    """FileError for the first cell that is empty or infinite."""
+def _check_filled(cells: NDArray, name: str, table: Table, expected: str, advice: str) -> None:
+    """FileError for the first cell that is empty, with this advice, or infinite."""
     empty = is_empty(cells)
     usable = ~empty if cells.dtype == object else np.isfinite(cells)
     if not usable.all():
         row = int(np.argmin(usable))
-        what, advice = "is infinite", "correct it, or leave the row out"
-        if empty[row]:
-            what, advice = "is empty", "fill it in, or train with --impute (fills it) or --drop-missing (no such rows)"
+        what = "is empty" if empty[row] else "is infinite"
+        advice = advice if empty[row] else "correct it, or leave the row out"
         raise FileError(f"{table.name}, {table.place(row)}, column {name!r} {what}, expected a {expected}: {advice}.")

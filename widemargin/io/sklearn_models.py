@@ -107,6 +107,7 @@ def to_sklearn(model: Any) -> Any:
 
     name = _name_of(model, "widemargin", widemargin)
     check_is_fitted(model)
+    model = model.to_machine() if hasattr(model, "to_machine") else model  # of SVCCV, SVRCV
     if name not in LIBSVM_TYPES:  # weights of the features instead of support vectors
         return counterpart(model, getattr(sklearn.svm, name), WEIGHTS)
     n_classes = len(getattr(model, "classes_", ()))

@@ -177,19 +177,22 @@ def _read_csv(
         data = data[3:]
     if not re.search(rb"\S", data):
         raise FileError(f"{name} is empty: expected a table with named columns.")
-    begin = re.search(rb"[^\r\n]+", data)
-    first = begin.group().decode("utf-8", "replace") if begin else ""
+    begin, end = _first_record(data)
+    first = bytes(data[begin:end]).strip(b"\r\n").decode("utf-8", "replace")
     separator = separator or max(SEPARATORS, key=first.count)
     try:
-        labels = next(csv.reader([first], delimiter=separator))
+        labels = next(csv.reader(io.StringIO(first, newline=""), delimiter=separator))
     except csv.Error as refused:
         raise FileError(f"{name}, line 1: {refused}, expected names of columns separated by {separator!r}.") from None
     labels = [label.strip() for label in labels] if header else [str(number + 1) for number in range(len(labels))]
     check_names(labels, f"{name}, line 1")
+    rows = memoryview(data)[end if header else begin :]
+    if not re.search(rb"\S", rows) and first.count('"') % 2 == 0:  # a quote that is not closed is explained below
+        return Table(name, dict.fromkeys(labels, np.empty(0)))
     try:
         table = pyarrow.csv.read_csv(
-            arrow.BufferReader(data),
-            read_options=pyarrow.csv.ReadOptions(column_names=labels, skip_rows_after_names=1 if header else 0),
+            arrow.BufferReader(rows),
+            read_options=pyarrow.csv.ReadOptions(column_names=labels),
             parse_options=pyarrow.csv.ParseOptions(delimiter=separator, newlines_in_values=b'"' in data),
             convert_options=pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(labels, arrow.string())),
         )
@@ -201,6 +204,23 @@ def _read_csv(
     for label, cells in found.columns.items():
         found.columns[label] = texts_of(cells) if label in kept else _numbers_or_texts(cells, label, found)
     return found
+
+
+OPENING = re.compile(rb'(?:^|[,;\t|])\s*"')  # a quote opens a name only at its beginning: an inch sign inside does not
+CLOSING = re.compile(rb'(?:[^"]|"")*"(?!")')
+
+
+def _first_record(data: bytes | bytearray) -> tuple[int, int]:
+    """Begin and end of the first record: the first line that is not empty, and those a quoted name continues on."""
+    begin, is_open = None, False
+    for line in re.finditer(rb"[^\r\n]+(\r\n|\r|\n|$)", data):
+        begin = line.start() if begin is None else begin
+        text, place = line.group(), 0
+        while found := (CLOSING.match if is_open else OPENING.search)(text, place):
+            place, is_open = found.end(), not is_open
+        if not is_open:
+            return begin, line.end()
+    return begin or 0, len(data)
 
 
 def _trimmed(column: Any) -> Any:

@@ -99,7 +99,7 @@ def rows_of_distances(rule, x, index, z, span, flat, places):
         rows_on_strip(rule, rows, Strip(columns, width, first - span[0], spare))
 
 
-@jit(fastmath=CONTRACT)
+@jit(fastmath=CONTRACT, inner=True)
 def rows_on_strip(rule, rows, strip):
     """`rows_of_distances` for one strip.
 

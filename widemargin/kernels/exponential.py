@@ -130,7 +130,7 @@ def exp_of_products(flat, step, twice_gamma, left, right):
         exp_of_row(flat, i * step, twice_gamma, left[i], right)
 
 
-@jit(fastmath=CONTRACT)
+@jit(fastmath=CONTRACT, inner=True)
 def exp_of_row(flat, start, twice_gamma, own, right):
     """`exp_of_products` for the row that begins at `start`.
 

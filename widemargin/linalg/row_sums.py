@@ -39,3 +39,14 @@ def add_weighted_rows(rows, offset, slots, coefficients, target):
             for t in range(length):
                 sums[t] += c0 * r0[t]
             k += 1
+
+
+@jit(fastmath=REASSOCIATE)
+def sums_at(rows, at, index, coefficients, out):
+    """out[k] = sum_j coefficients[j] rows[at[k], index[j]]: a few values of a weighted sum of a symmetric matrix."""
+    for k in range(at.shape[0]):
+        row = rows[at[k]]
+        total = 0.0
+        for j in range(index.shape[0]):
+            total += coefficients[j] * row[index[j]]
+        out[k] = total

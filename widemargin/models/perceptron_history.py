@@ -43,7 +43,7 @@ class History:
         """Learn from a few samples in order, given their K and current values; return the number of mistakes."""
         wrong, survival, first = go_through(K, function.copy(), label)
         if len(self.survival):
-            self.survival[-1] += first
+            self.survival = np.append(self.survival[:-1], self.survival[-1] + first)
         self.sample = np.concatenate([self.sample, numbers[wrong]])
         self.sign = np.concatenate([self.sign, label[wrong]])
         self.survival = np.concatenate([self.survival, survival])

@@ -2,7 +2,9 @@
 
 Recording is optional: `SVC(trace=True)` keeps the table of a `History`; a `Trace` (training/trace.py) wraps a solver.
 Quantities that must be computed at the point (problems/measure.py) come from `measure` of the iteration; where a solver
-does not keep F = K b, `measure` computes it, so a traced run can be slower.
+does not keep F = K b, `measure` computes it, so a traced run can be slower. In rounds on an active set F is not known,
+and computing it would take kernel rows that the fit does not need: gap and margin are NaN there, and the violation is
+that of the set.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class Record:
             return
         row = {"passes": seen.rounds + self.offset, "gap": np.nan, "margin": np.nan}
         row |= {name: getattr(seen, name) for name in COLUMNS if name not in row}
-        if seen.measure is not None:
+        if seen.measure is not None and not seen.on_active_set:
             row |= seen.measure()
         self.rows.append(row)
 

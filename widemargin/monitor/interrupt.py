@@ -26,6 +26,7 @@ from types import FrameType
 from typing import Any
 
 from widemargin.monitor.status import Status
+from widemargin.parallel.signal_handlers import handlers_in_python, replace_handlers, restore_handlers
 
 
 class StopRequested(KeyboardInterrupt):
@@ -34,6 +35,10 @@ class StopRequested(KeyboardInterrupt):
     def __init__(self, status: Status = Status.STOPPED) -> None:
         super().__init__()
         self.status = status
+
+
+class FitInterrupted(KeyboardInterrupt):
+    """Raised at the end of a fit that Ctrl-C ended: the estimator is fitted, and the loop around it must end."""
 
 
 def status_of(interrupt: KeyboardInterrupt) -> Status:
@@ -74,6 +79,14 @@ def ends_loops(on_interrupt: str, is_clone: bool) -> bool:
     return is_clone or not is_kept
 
 
+def is_inside_numba(frame: FrameType | None) -> bool:
+    """Whether a signal interrupted Numba's own Python code, which unpacks results of compiled functions.
+
+    Its callers in C do not expect an exception there, and the process may crash.
+    """
+    return frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "numba"
+
+
 class Termination:
     """Handler that makes SIGTERM act as Ctrl-C does, whether or not Ctrl-C is ignored, and records that it came."""
 
@@ -103,12 +116,12 @@ class CtrlC:
         self._replaced: dict[int, Any] = {}  # signal -> its handler outside
 
     def __enter__(self) -> CtrlC:
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                handler = signal.getsignal(number)
-                if handler is signal.default_int_handler or isinstance(handler, Termination):
-                    self._replaced[number] = handler
-                    signal.signal(number, self._pressed)
+        self._replaced = {
+            number: handler
+            for number, handler in handlers_in_python().items()
+            if handler is signal.default_int_handler or isinstance(handler, Termination)
+        }
+        replace_handlers(self._replaced, self._pressed)
         return self
 
     def _pressed(self, number: int, frame: FrameType | None) -> None:
@@ -117,7 +130,7 @@ class CtrlC:
             handler.came = True
         self.presses += 1
         self.requested.request(Status.INTERRUPTED)
-        if self.presses > 1:
+        if self.presses > 1 and not is_inside_numba(frame):  # else raised at the end, which the first one asked for
             raise KeyboardInterrupt
 
     def listener(self, iteration: Any) -> None:
@@ -125,7 +138,6 @@ class CtrlC:
         self.requested.raise_if_set()
 
     def __exit__(self, *exception: object) -> None:
-        for number, handler in self._replaced.items():
-            signal.signal(number, handler)
+        restore_handlers(self._replaced)
         if self.presses > 1 and exception[0] is None:  # a solver may have caught the second one
             raise KeyboardInterrupt

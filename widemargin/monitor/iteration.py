@@ -31,6 +31,8 @@ class Iteration:
     rows_computed : kernel rows evaluated so far
     seconds : time since the solver began
     bounds : lower and upper bound on the energy of a kernel system
+    on_active_set : whether the round was on an active set (solvers/on_demand/shrinking.py): the violation is that of
+        its variables, F is known at its samples only, and `point` evaluates kernel rows for all others
     point : returns the current (beta, F = K b), not copied
     error : returns the bound on the error of F, None where it is not tracked
     multipliers : returns a copy of beta, where F is not kept
@@ -56,6 +58,7 @@ class Iteration:
     rows_computed: int | None = None
     seconds: float = 0.0
     bounds: tuple[float, float] | None = None
+    on_active_set: bool = False
     point: Callable[[], tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
     error: Callable[[], NDArray[np.float64] | None] | None = None
     multipliers: Callable[[], NDArray[np.float64]] | None = None

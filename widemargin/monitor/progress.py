@@ -195,13 +195,16 @@ def _words(fields: dict[str, Any]) -> str:
 
 
 def _values(now: Iteration) -> str:
-    """Return objective, gap and kernel rows of a round, as far as they are known."""
+    """Return objective, gap and kernel rows of a round, as far as they are known.
+
+    The objective has the sign of the certificate's: the dual value, which grows, and not the minimised one.
+    """
     words = []
     if not math.isnan(now.objective):
-        words.append(f"objective {now.objective:.4g}")
-    if now.measure is not None:
+        words.append(f"objective {-now.objective:.4g}")
+    if now.measure is not None and not now.on_active_set:
         words.append(f"gap {now.measure()['gap']:.1e}")
-    if now.rows_computed is not None:
+    if now.rows_computed:  # problems in memory count none before their end
         words.append(f"{now.rows_computed:,} rows")
     return "  ".join(words)
 

@@ -23,6 +23,7 @@ import joblib
 from threadpoolctl import ThreadpoolController
 
 from widemargin.parallel.after_fork import in_child_after_fork
+from widemargin.parallel.signal_handlers import InterruptsDeferred
 
 _lock = threading.Lock()
 _controller: ThreadpoolController | None = None
@@ -72,20 +73,24 @@ def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
             task(number)
         return
     waiting = deque(range(count))
-    stop = threading.Event()
+    stopped = False  # no Event: its lock could be interrupted
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
 
     def work() -> None:
         # Each thread processes the next tile until none is left. `popleft` is atomic with and without a GIL.
         _inside.task = True
         try:
-            while not stop.is_set():
+            while not stopped:
                 try:
                     number = waiting.popleft()
                 except IndexError:
                     return
                 task(number)
         except BaseException:
-            stop.set()
+            stop()
             raise
         finally:
             _inside.task = False
@@ -93,22 +98,26 @@ def run_tiles(task: Callable[[int], None], count: int, n_threads: int) -> None:
     futures: list[Future[None]] = []
     error: BaseException | None = None
     try:
-        with suppress(RuntimeError):  # at interpreter exit, or without new threads, this thread runs all tiles
+        # At interpreter exit, or without new threads, this thread runs all tiles.
+        with InterruptsDeferred(), suppress(RuntimeError):
             for _ in range(min(n_threads, count) - 1):
                 futures.append(_executor(n_threads - 1).submit(work))
         work()
     except BaseException as raised:
-        stop.set()
+        stop()
         error = raised
-    for future in futures:  # wait for all threads, also after Ctrl-C
-        while not future.cancel():  # a job still queued behind another fit has no tiles left
-            try:
-                failed = future.exception()
-                error = error or failed
-                break
-            except KeyboardInterrupt as raised:
-                stop.set()
-                error = raised
+    has_ended = False
+    while not has_ended:  # wait for all threads, also after Ctrl-C
+        try:
+            with InterruptsDeferred(stop):
+                for future in futures:
+                    if not future.cancel():  # a job still queued behind another fit has no tiles left
+                        failed = future.exception()
+                        error = error or failed
+                has_ended = True
+        except KeyboardInterrupt as raised:
+            stop()
+            error = raised
     if error is not None:
         raise error
 
@@ -126,22 +135,24 @@ def single_threaded_blas() -> Iterator[None]:
     Where the libraries of the process cannot be listed (Linux without /proc), BLAS keeps its threads.
     """
     global _controller, _blas_users, _blas_limit
-    _inside.blas = getattr(_inside, "blas", 0) + 1
-    with _lock:
-        _blas_users += 1
-        if _blas_limit is None:
-            with suppress(OSError):
-                if _controller is None:
-                    import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be found)
-
-                    _controller = ThreadpoolController()
-                _blas_limit = _controller.limit(limits=1, user_api="blas")
+    counted, nested = 0, getattr(_inside, "blas", 0)
     try:
+        with _lock:
+            _blas_users += 1
+            counted = 1  # at once: a KeyboardInterrupt comes after a call
+            _inside.blas = nested + 1
+            if _blas_limit is None:
+                with suppress(OSError):
+                    if _controller is None:
+                        import scipy.linalg  # noqa: F401  (its BLAS must be loaded to be found)
+
+                        _controller = ThreadpoolController()
+                    _blas_limit = _controller.limit(limits=1, user_api="blas")
         yield
     finally:
-        _inside.blas -= 1
+        _inside.blas = nested
         with _lock:
-            _blas_users -= 1
+            _blas_users -= counted
             if _blas_users == 0 and _blas_limit is not None:
                 _blas_limit.restore_original_limits()
                 _blas_limit = None

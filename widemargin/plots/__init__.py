@@ -8,6 +8,7 @@ Each picture is a function that returns the Axes, and a Display in the manner of
     plot_convergence  ConvergenceDisplay   objective, gap, violation and support vectors while training
     plot_kernel       KernelMatrixDisplay  the kernel matrix, sorted
     plot_grid_search  GridSearchDisplay    scores over C and gamma
+    plot_reliability  ReliabilityDisplay   probabilities against frequencies, with Brier score and calibration error
     plot_scaling      ScalingDisplay       time against size, with exponents
 
 `plot(model, X, y, kind=...)` draws any of them.
@@ -19,6 +20,7 @@ from widemargin.plots.grid_search import GridSearchDisplay, plot_grid_search
 from widemargin.plots.kernel_matrix import KernelMatrixDisplay, plot_kernel
 from widemargin.plots.kinds import plot
 from widemargin.plots.kkt import KKTDisplay, plot_kkt
+from widemargin.plots.reliability import ReliabilityDisplay, plot_reliability
 from widemargin.plots.scaling import ScalingDisplay, plot_scaling
 from widemargin.plots.tube import TubeDisplay, plot_tube
 
@@ -28,6 +30,7 @@ __all__ = [
     "GridSearchDisplay",
     "KKTDisplay",
     "KernelMatrixDisplay",
+    "ReliabilityDisplay",
     "ScalingDisplay",
     "TubeDisplay",
     "plot",
@@ -36,6 +39,7 @@ __all__ = [
     "plot_grid_search",
     "plot_kernel",
     "plot_kkt",
+    "plot_reliability",
     "plot_scaling",
     "plot_tube",
 ]

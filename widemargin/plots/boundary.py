@@ -130,7 +130,7 @@ class BoundaryDisplay(Display):
         before = unwrap(model)[1]
         samples = dense_features(X)
         given = as_fitted(model, samples, X)
-        plane = choose_plane(X, features, at)
+        plane = choose_plane(X, features, at, model)
         points = plane.project(samples)
         labels, names = np.zeros(len(points), np.int64), ["data"]
         if kind == "classifier":

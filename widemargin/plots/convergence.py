@@ -123,9 +123,9 @@ class ConvergenceDisplay(Display):
             values = self.columns.get(name, np.empty(0))
             if name == "objective":
                 values = values - values[-1:]  # the last one or two are zero and not drawn
-            seen = np.isfinite(values) & (values > 0.0)
+            seen, known = np.isfinite(values) & (values > 0.0), ~np.isnan(values)  # not every round knows its gap
             if seen.any():
-                _draw_line(ax, along, np.where(seen, values, np.nan), label, theme.colour(k), style, 1.6)
+                _draw_line(ax, along[known], np.where(seen, values, np.nan)[known], label, theme.colour(k), style, 1.6)
         if self.tol is not None:
             ax.axhline(self.tol, color=theme.faint, linewidth=1.0, linestyle="dotted", label=f"tol = {self.tol:g}")
         ax.set(yscale="log", ylabel="distance from the optimum")

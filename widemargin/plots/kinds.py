@@ -13,6 +13,7 @@ from widemargin.plots.kernel_matrix import plot_kernel
 from widemargin.plots.kkt import plot_kkt
 from widemargin.plots.palette import Axes
 from widemargin.plots.reading import dense_features, drawable, kind_of
+from widemargin.plots.reliability import plot_reliability
 from widemargin.plots.scaling import ScalingDisplay
 from widemargin.plots.tube import plot_tube
 
@@ -26,14 +27,15 @@ def plot(model: Any, X: Any = None, y: Any = None, kind: str = "auto", ax: Axes 
     ----------
     model : fitted model, pipeline or grid search
     X, y : the data, usually those of the fit; "convergence" and "grid" do without
-    kind : {"auto", "boundary", "tube", "convergence", "kkt", "kernel", "grid", "scaling"}, default "auto"
+    kind : {"auto", "boundary", "tube", "convergence", "kkt", "kernel", "grid", "reliability", "scaling"}, \
+            default "auto"
         "auto" draws the heat map of a search over two parameters or more, the tube of a regression, and the boundary
         of everything else; of a search over one parameter, its best estimator.
     ax : matplotlib Axes, optional
     **options
         Passed on to the function of the kind: `plot_boundary`, `plot_tube`, `plot_convergence`, `plot_kkt`,
-        `plot_kernel`, `plot_grid_search`, or `ScalingDisplay.from_estimator`. A boundary of more than two features
-        is drawn along principal components unless `features` says otherwise.
+        `plot_kernel`, `plot_grid_search`, `plot_reliability`, or `ScalingDisplay.from_estimator`. A boundary of more
+        than two features is drawn along principal components unless `features` says otherwise.
 
     Returns
     -------
@@ -79,5 +81,6 @@ KINDS: dict[str, Callable[..., Axes]] = {
     "kkt": plot_kkt,
     "kernel": plot_kernel,
     "grid": plot_grid_search,
+    "reliability": plot_reliability,
     "scaling": _scaling,
 }

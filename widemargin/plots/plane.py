@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from widemargin.linalg.arrays import Matrix, Vector
-from widemargin.plots.reading import column_of, dense_features, feature_names, literal, section_note
+from widemargin.plots.reading import axis_label, column_of, dense_features, feature_names, section_note
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Plane:
         return self.origin + points @ self.directions
 
 
-def choose_plane(X: Any, features: Sequence[int | str] | str | None = None, at: Any = None) -> Plane:
+def choose_plane(X: Any, features: Sequence[int | str] | str | None = None, at: Any = None, model: Any = None) -> Plane:
     """The plane to draw on.
 
     Parameters
@@ -64,6 +64,8 @@ def choose_plane(X: Any, features: Sequence[int | str] | str | None = None, at: 
         None means the first two features.
     at : array-like of shape (n_features,), optional
         Where the section is cut when a pair is chosen; the medians by default.
+    model : fitted model, optional
+        It knows names of the features where X has none.
 
     Examples
     --------
@@ -75,7 +77,7 @@ def choose_plane(X: Any, features: Sequence[int | str] | str | None = None, at: 
     ([[0.0, 5.0], [2.0, 7.0], [4.0, 6.0]], [[1.0, 3.0, 2.0]])
     """
     samples = dense_features(X)
-    names = feature_names(X, samples.shape[1])
+    names = feature_names(X, model)
     if isinstance(features, str) and features == "pca":
         return _principal(samples)
     if features is None:
@@ -93,7 +95,8 @@ def choose_plane(X: Any, features: Sequence[int | str] | str | None = None, at: 
     directions = np.zeros((2, samples.shape[1]))
     directions[[0, 1], pair] = 1.0
     note = section_note(samples.shape[1] - 2, "the medians" if at is None else "the given values")
-    return Plane(origin, directions, directions.T.copy(), (literal(names[pair[0]]), literal(names[pair[1]])), note)
+    labels = (axis_label(names[pair[0]], model), axis_label(names[pair[1]], model))
+    return Plane(origin, directions, directions.T.copy(), labels, note)
 
 
 def _pair(features: Sequence[int | str] | str, names: list[str]) -> list[int]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier, is_regressor
 
 from widemargin.inspection.pipelines import names_after, unwrap
+from widemargin.io.preparation import names_of_fit, of_table
 from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.monitor.printable import printable
 
@@ -35,12 +36,27 @@ def dense_features(X: Any) -> Matrix:
     return samples
 
 
-def feature_names(X: Any, n_features: int) -> list[str]:
-    """Names of the columns of a data frame, or numbered names."""
+def feature_names(X: Any, model: Any = None) -> list[str]:
+    """Names of the columns of a data frame, those a model was trained on, or numbered names."""
     columns = getattr(X, "columns", None)
     if columns is None:
+        columns = names_of_fit(model)
+    n_features = np.shape(X)[1]
+    if columns is None or len(columns) != n_features:
         return [f"feature {k + 1}" for k in range(n_features)]
     return [str(name) for name in columns]
+
+
+def axis_label(name: str, model: Any = None) -> str:
+    """Label of an axis along a feature; it says so if the model's preparation of a file scales that column."""
+    preparation = of_table(model)
+    return literal(name) + (" (scaled)" if preparation is not None and name in preparation.scaled else "")
+
+
+def target_label(model: Any) -> str:
+    """Label of the axis of targets: their column in the file a model was trained on, or "target y"."""
+    preparation = of_table(model)
+    return "target y" if preparation is None or preparation.target is None else literal(preparation.target)
 
 
 def column_of(feature: int | str, names: list[str]) -> int:

@@ -23,14 +23,15 @@ from widemargin.plots.multipliers import Flags, conditions_of, has_multipliers, 
 from widemargin.plots.palette import LEGIBLE, Axes
 from widemargin.plots.reading import (
     as_fitted,
+    axis_label,
     check_length,
     column_of,
     dense_features,
     drawable,
     feature_names,
     kind_of,
-    literal,
     section_note,
+    target_label,
     with_room,
 )
 
@@ -101,19 +102,19 @@ class TubeDisplay(Display):
         samples = dense_features(X)
         given = as_fitted(model, samples, X)
         target = check_length(y, len(samples)).astype(np.float64)
-        names = feature_names(X, samples.shape[1])
+        names = feature_names(X, model)
         predicted = np.asarray(model.predict(given)).ravel()
         epsilon, support, bounded = _tube(machine, prepared(before, given), target, predicted)
         if feature is None and len(names) > 1:
             along = np.array(with_room([predicted, target], EDGE))
-            labels = ("prediction f(x)", "target y")
+            labels = ("prediction f(x)", target_label(model))
             return cls(along, along, epsilon, predicted, target, labels, "", support, bounded)
         number = column_of(0 if feature is None else feature, names)
         along = np.linspace(*with_room(samples[:, number], EDGE), ALONG)
         lifted = np.repeat(np.median(samples, axis=0)[None], ALONG, axis=0)
         lifted[:, number] = along
         curve = np.asarray(model.predict(as_fitted(model, lifted, X))).ravel()
-        labels, note = (literal(names[number]), "target y"), section_note(len(names) - 1)
+        labels, note = (axis_label(names[number], model), target_label(model)), section_note(len(names) - 1)
         return cls(along, curve, epsilon, samples[:, number], target, labels, note, support, bounded)
 
     def plot(self, ax: Axes | None = None, *, legend: bool = True) -> TubeDisplay:

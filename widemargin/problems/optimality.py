@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin._jit import REASSOCIATE, jit
+from widemargin._jit import REASSOCIATE, jit, stand_in
+from widemargin.problems.dual import Terms
 
 # Columns of a table of thresholds, which has one row per group: `scan_groups`.
 LOWEST, HIGHEST, FREE_SUM, FREE = range(4)
@@ -20,10 +21,17 @@ def slopes(f, b, epsilon):
     return f + (epsilon if b >= 0.0 else -epsilon), f + (epsilon if b > 0.0 else -epsilon)
 
 
-@jit(inner=True)
-def is_free(b, lower, upper, epsilon):
-    """Whether a variable can move both ways along one slope."""
+def slopes_of(f, b, epsilon):
+    """`slopes` of several variables."""
+    return f + np.where(b >= 0.0, epsilon, -epsilon), f + np.where(b > 0.0, epsilon, -epsilon)
+
+
+def free_of(b, lower, upper, epsilon):
+    """Whether a variable can move both ways along one slope; a mask if given arrays."""
     return (lower < b) & (b < upper) & ((b != 0.0) | (epsilon == 0.0))
+
+
+is_free = jit(free_of, inner=True)  # of one variable, for compiled code
 
 
 @jit(interpret_first=True)
@@ -61,27 +69,34 @@ def scan_groups(f, beta, lower, upper, epsilon, starts, n_groups):
     return table
 
 
-@jit
-def free_of(beta, lower, upper, epsilon):
-    """Mask of the free variables."""
-    free = np.empty(beta.shape[0], np.bool_)
-    for t in range(beta.shape[0]):
-        free[t] = is_free(beta[t], lower[t], upper[t], epsilon[t])
-    return free
+def scan_groups_by_numpy(f, beta, lower, upper, epsilon, starts, n_groups):
+    """`scan_groups` with the same bits for a first fit, which does not compile it."""
+    table = np.empty((max(n_groups, 1), 4))
+    for g in range(len(table)):
+        own = slice(starts[g], starts[g + 1])
+        values, b, e = f[own], beta[own], epsilon[own]
+        rise, fall = slopes_of(values, b, e)
+        low = np.where((b < upper[own]) & (rise < np.inf), rise, np.inf)  # NaN counts as closed
+        high = np.where((b > lower[own]) & (fall > -np.inf), fall, -np.inf)
+        table[g, LOWEST] = low[low.argmin()] if len(low) else np.inf  # the first of equals, as -0.0 and 0.0 are
+        table[g, HIGHEST] = high[high.argmax()] if len(high) else -np.inf
+        free = rise[free_of(b, lower[own], upper[own], e)]
+        table[g, FREE] = len(free)
+        is_finite = np.isfinite(values).all() and np.isfinite(b).all()
+        in_order = np.add.accumulate(np.append(0.0, free))  # a sum in pairs would give other bits
+        table[g, FREE_SUM] = in_order[-1] if is_finite else np.nan
+    return table
 
 
-@jit
-def free_variables(terms, beta):
+stand_in(scan_groups, scan_groups_by_numpy)
+
+
+def free_variables(terms: Terms, beta: NDArray[np.float64]) -> NDArray[np.int64]:
     """Numbers of the free variables."""
-    numbers = np.empty(beta.shape[0], np.int64)
-    count = 0
-    for t in range(beta.shape[0]):  # overwritten by the next unless free: avoids a branch
-        numbers[count] = t
-        count += 1 if is_free(beta[t], terms.lower[t], terms.upper[t], terms.epsilon[t]) else 0
-    return numbers[:count]
+    return np.flatnonzero(free_of(beta, terms.lower, terms.upper, terms.epsilon))
 
 
-@jit
+@jit(interpret_first=True)
 def evaluate_dual(terms, beta, Kb):
     """Gradient, thresholds of the groups (`scan_groups`) and value of the dual at a point; K b is given per variable.
 

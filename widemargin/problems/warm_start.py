@@ -1,6 +1,7 @@
 """Warm start: move the multipliers of an earlier fit into the box of the new problem and restore its sums.
 
-scaled    b * (C_new / C_old): along a path of C the bounded multipliers stay bounded and the sums stay zero
+scaled    b * (C_new / C_old): along a path of C the bounded multipliers stay bounded and the sums stay zero; where few
+          are bounded, the others are better left as they are
 clipped   to lower <= b <= upper; values within a rounding error of a bound are moved to it exactly
 repaired  each group's sum is restored to the value of the problem, by moving first the multipliers inside their
           box, each in proportion to the room it has
@@ -14,6 +15,7 @@ from widemargin._jit import jit
 from widemargin.linalg.arrays import Vector
 from widemargin.problems.dual import SignedDual
 
+MOSTLY_BOUNDED = 8  # bounded multipliers for each free one, from which all are scaled; 1 to 16 differ little
 SAME = 1e-13  # relative distance due to rounding: a multiplier is at its bound, a sum needs no repair
 
 
@@ -24,6 +26,26 @@ def restart(dual: SignedDual, previous: Vector, scale: float = 1.0) -> Vector | 
     beta = np.empty(len(previous))
     found = nearest_feasible(previous, scale, dual.lower, dual.upper, sums_of(dual), dual.group_starts, beta)
     return beta if found else None
+
+
+def scale_along_path(dual: SignedDual, previous: Vector, ratio: float) -> float:
+    """Return the factor on the multipliers of a neighbour on a path of C whose box is `ratio` times smaller."""
+    bounded, free = count_bounded(previous, ratio, dual.lower, dual.upper)
+    return ratio if bounded > MOSTLY_BOUNDED * free and 0.0 < ratio < np.inf else 1.0
+
+
+@jit
+def count_bounded(previous, ratio, lower, upper):
+    """Count the multipliers that `ratio` moves to a bound of the box, and all others that are not zero."""
+    bounded = free = 0
+    for t in range(previous.shape[0]):
+        if previous[t] != 0.0:
+            end = upper[t] if previous[t] > 0.0 else lower[t]
+            if np.isfinite(end) and abs(previous[t] * ratio - end) <= SAME * abs(end):
+                bounded += 1
+            else:
+                free += 1
+    return bounded, free
 
 
 def sums_of(dual: SignedDual) -> Vector:

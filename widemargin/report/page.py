@@ -30,6 +30,7 @@ from widemargin.report.advice import advice_for, feature_scales, kernel_width
 from widemargin.report.charts import tick
 from widemargin.report.numbers import number, percent
 from widemargin.report.quality import classification, hardest, one_class, regression
+from widemargin.report.search import search_facts
 from widemargin.report.subject import Subject, subject_of
 from widemargin.report.trained import fingerprints, support_facts, trained_facts, way_to_the_optimum
 from widemargin.storage.atomic import replacing
@@ -101,10 +102,12 @@ def write_report(
         title=title or f"{subject.machine} report",
         subject=subject,
         trained=trained_facts(subject),
+        search=search_facts(model),
         certificate=certificate,
         bounds_optimum=isinstance(certificate, Certificate),
         source=source,
         as_stated=source == AS_STATED,
+        has_costs=source != COMPUTED_HERE,
         stated=getattr(model, "certificate_", certificate),
         diagnosis=getattr(model, "diagnosis_", ""),
         quality=quality,
@@ -121,7 +124,7 @@ def write_report(
     return Path(path)
 
 
-AS_STATED = "as stated in the file"
+AS_STATED, COMPUTED_HERE = "as stated in the file", "computed for this report"  # the latter knows no training
 
 
 @cache
@@ -150,7 +153,7 @@ def _certificate(subject: Subject) -> tuple[Any, str]:
         return stated, "computed at the end of training"
     if subject.is_training_data:
         try:
-            return replace(verify(subject.model, subject.X, subject.y), status=None), "computed for this report"
+            return replace(verify(subject.model, subject.X, subject.y), status=None), COMPUTED_HERE
         except (TypeError, ValueError):
             pass
     return stated, AS_STATED if stated is not None else ""

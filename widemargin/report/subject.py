@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from widemargin._sklearn import num_samples
 from widemargin.estimators.fitted import is_training_data
 from widemargin.inspection.pipelines import names_after, unwrap
-from widemargin.io.preparation import Preparation
+from widemargin.io.preparation import names_of_fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,10 +126,7 @@ def as_matrix(X: Any) -> Any:
 def names_of(model: Any, X: Any, given: Any) -> list[str]:
     """Names of the columns: those given, those of the file or the fit, or x1, x2, ..."""
     n_features = X.shape[1] if hasattr(X, "shape") and len(X.shape) == 2 else 0
-    if given is None:
-        preparation = getattr(model, "preparation_", None) or {}
-        of_file = Preparation.from_plain(preparation).feature_names if preparation.get("format") == "table" else None
-        given = getattr(model, "feature_names_in_", of_file)
+    given = names_of_fit(model) if given is None else given
     if given is None:
         return [f"x{number + 1}" for number in range(n_features)]
     names = [str(name) for name in given]

@@ -1,4 +1,4 @@
-"""Facts for a report: data and parameters, progress of training, support vectors, and how to reproduce it."""
+"""Facts for a report: data and parameters, progress of training, support vectors, fingerprints of the data."""
 
 from __future__ import annotations
 
@@ -8,68 +8,35 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from widemargin.io.preparation import Preparation
 from widemargin.report.charts import Chart, Series, axis, histogram
 from widemargin.report.numbers import number, percent, shown
+from widemargin.report.reproduction import columns_of, described, program
 from widemargin.report.subject import Subject
 
-MOST_COLUMNS = 40  # of a file, listed with what becomes of them
 MAIN = ("C", "nu", "epsilon", "kernel", "gamma", "tol")  # parameters of most interest
 
 
 def trained_facts(subject: Subject) -> dict[str, Any]:
     """Shape of the data, classes among them, how they were prepared, and parameters of the model.
 
-    `parameters` are the main ones first, then those that differ from the defaults; `changed` is what has to be given to
-    make the model again.
+    `parameters` are the main ones first, then those that differ from the defaults.
     """
     model, X, y = subject.model, subject.X, subject.y
     given, defaults = model.get_params(deep=False), type(model)().get_params(deep=False)
     names = sorted(given, key=lambda name: (name not in MAIN, name))
     listed = [name for name in names if name in MAIN or shown(given[name]) != shown(defaults.get(name))]
     counts = zip(*np.unique(y, return_counts=True)) if y is not None and hasattr(model, "classes_") else ()
-    preparation = getattr(model, "preparation_", None) or {}
+    changed = [f"{name}={given[name]!r}" for name in sorted(given) if repr(given[name]) != repr(defaults.get(name))]
     before = subject.before.steps if subject.before is not None else []
     steps = ", ".join(type(step).__name__ for _, step in before)
-    words = [f"{key}: {value}" for key, value in preparation.items() if isinstance(value, str | int | float)]
     return {
         "layout": "sparse" if sp.issparse(X) else "dense" if isinstance(X, np.ndarray) else type(X).__name__,
         "shares": [f"{label}: {count:,} ({percent(count / subject.n_samples)})" for label, count in counts],
-        "preparation": steps or ((", ".join(words) or "kept in the model") if preparation else None),
-        "steps": [_code(step) for _, step in before],
-        "imports": _imports([step for _, step in before]),
-        "columns": _columns(preparation),
+        "preparation": steps or described(model),
+        "columns": columns_of(model),
+        "program": program(subject, changed),
         "parameters": [(name, shown(given[name])) for name in listed],
-        "changed": [
-            f"{name}={given[name]!r}" for name in sorted(given) if repr(given[name]) != repr(defaults.get(name))
-        ],
     }
-
-
-def _code(step: Any) -> str:
-    """A step of a pipeline as it is written in a program, on one line."""
-    return " ".join(repr(step).split())
-
-
-def _imports(steps: list[Any]) -> list[str]:
-    """Lines that import all estimators in steps, from their public modules."""
-    parts = [part for step in steps for part in (step, *step.get_params().values()) if hasattr(part, "get_params")]
-    found = {(type(part).__module__.split("._")[0], type(part).__name__) for part in parts}
-    lines = [f"from {module} import {name}" for module, name in sorted(found | {("sklearn.pipeline", "make_pipeline")})]
-    return lines if steps else []
-
-
-def _columns(preparation: dict[str, Any]) -> list[tuple[str, str]]:
-    """What becomes of each column of a table, for a model trained on a file."""
-    if preparation.get("format") != "table":
-        return []
-    rows = []
-    for column in Preparation.from_plain(preparation).columns[:MOST_COLUMNS]:
-        scaled = f"(x \u2212 {number(column.shift)}) / {number(column.unit)}"
-        as_it_is = column.shift == 0.0 and column.unit == 1.0
-        names = f"one 0/1 feature for each of {len(column.categories)} categories"
-        rows.append((column.name, names if column.kind == "category" else "as it is" if as_it_is else scaled))
-    return rows
 
 
 def way_to_the_optimum(model: Any) -> dict[str, Any]:

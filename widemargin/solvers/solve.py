@@ -3,8 +3,9 @@
 Solves   the signed dual of problems/dual.py, every SVM of the package
 Given    a Gram, a stop rule, optionally a feasible start and its K b
 Returns  a Solution
-How      a problem whose rows are in memory is solved by one compiled call (in_memory/rounds.py); problems that the call
-         cannot finish, from the point reached, and all others are solved by working sets (on_demand/solver.py).
+How      a problem whose rows are in memory is solved by one compiled call (in_memory/rounds.py), one that starts near
+         its answer by a few of them (in_memory/nearby.py); problems that these cannot finish, from the point reached,
+         and all others are solved by working sets (on_demand/solver.py).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin.gram.gram import Gram
+from widemargin.gram.row_store import FullStore
 from widemargin.gram.scores import Scores
 from widemargin.monitor import clock
 from widemargin.monitor.interrupt import status_of
@@ -24,6 +26,7 @@ from widemargin.monitor.stopping import Stopping
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import thresholds_of
 from widemargin.solvers import tuning as block_tuning
+from widemargin.solvers.in_memory.nearby import STEPS_PER_LOOK, solve_nearby
 from widemargin.solvers.in_memory.rounds import (
     CURVATURE,
     OBJECTIVE,
@@ -41,8 +44,6 @@ from widemargin.solvers.state import State
 from widemargin.solvers.steps.packed_keys import keys_of
 from widemargin.solvers.tuning import BlockTuning
 
-STEPS_PER_LOOK = 5_000  # steps of a compiled call after which the clock is read, if there is a time limit
-
 
 def solve_blocks(
     dual: SignedDual,
@@ -58,7 +59,7 @@ def solve_blocks(
     tuning = block_tuning.DEFAULT if tuning is None else tuning
     state = State.at(dual, gram, start, function)
     aim = stopping.tol if start is not None else exact_aim(dual, gram, stopping, tuning)
-    progress = solve_in_memory(state, stopping, tuning, aim)
+    progress = solve_in_memory(state, stopping, tuning, aim, is_near=start is not None)
     if progress is not None and is_solved(state, progress, stopping.tol, tuning):
         solution = Solution(
             beta=state.beta,
@@ -71,6 +72,7 @@ def solve_blocks(
             rounds=int(progress.counts[ROUNDS]),
             rows_computed=gram.rows_computed - rows_before,
             seconds=clock.now() - began,
+            error=state.error,
         )
         return solution if watch is None else reported(solution, progress, stopping.tol, watch)
     solver = BlockSolver(state, stopping, tuning, deadline, aim)
@@ -92,20 +94,28 @@ def exact_aim(dual: SignedDual, gram: Gram, stopping: Stopping, tuning: BlockTun
     return min(stopping.tol, tuning.exact_violation * size)
 
 
-def solve_in_memory(state: State, stopping: Stopping, tuning: BlockTuning, aim: float) -> Progress | None:
-    """Solve by compiled calls on rows in memory, changing the state; None for problems that they do not support."""
+def solve_in_memory(
+    state: State, stopping: Stopping, tuning: BlockTuning, aim: float, is_near: bool
+) -> Progress | None:
+    """Solve by compiled calls on rows in memory, changing the state; None for problems that they do not support.
+
+    is_near : whether the caller gave the state's point, near its answer or for a problem of a family
+    """
     dual, store = state.dual, state.gram.store
     if store is None or not dual.is_plain or dual.n_groups == 0 or stopping.criterion != "kkt":
         return None
-    if state.gram.is_whole and len(dual) > tuning.single:
-        return None
     if state.gram.dtype == np.float32 and np.abs(dual.linear_term).max() > tuning.largest_single_precision:
         return None
-    state.start = None  # the error of K b is not tracked here: it can be summed again from the rows
     most = tuning.steps_per_call if stopping.max_iter < 0 else min(tuning.steps_per_call, stopping.max_iter)
+    if is_near and isinstance(store, FullStore):
+        return solve_nearby(state, stopping, most)
+    if state.gram.is_whole and len(dual) > tuning.single:
+        return None
+    state.start = None  # the error of K b is not tracked here: it can be summed again from the rows
     first_steps = tuning.exact_steps if aim < stopping.tol and not len(dual.hard) else most
     rule = Rule(stopping.tol, aim, first_steps, most)
-    progress, keys, deadline = new_progress(dual.n_groups), keys_of(len(dual), state.gram.dtype), stopping.deadline()
+    progress, keys = new_progress(dual.n_groups, len(dual)), keys_of(len(dual), state.gram.dtype)
+    deadline = stopping.deadline()
     while True:
         if stopping.time_limit is not None:
             rule = rule._replace(max_steps=min(most, int(progress.counts[STEPS]) + STEPS_PER_LOOK))

@@ -119,14 +119,14 @@ def solve_chunk(matrix, sample, starts, terms, rule, keys, chunk, answers):
     store, errors = matrix
     q, n_terms, largest = 0, errors.left.shape[1], keys.position.shape[0]
     one_group, numbers = np.zeros(2, np.int64), np.arange(largest)
-    counts, reached, table = np.zeros(2, np.int64), np.zeros(3), np.empty((1, 4))
+    counts, reached, table = np.zeros(4, np.int64), np.zeros(3), np.empty((1, 4))
     block = np.empty(largest * largest, store.rows.dtype)  # allocated for the largest problem and reused by all
-    values, error_terms = np.empty((5, largest)), np.empty((2, largest * n_terms))
+    values, error_terms = np.empty((6, largest)), np.empty((2, largest * n_terms))
     for p in range(chunk[0], chunk[1]):
         a, b = starts[p], starts[p + 1]
         samples, q = sample[a:b], b - a
         one_group[1] = q
-        counts[0] = counts[1] = 0
+        counts[0] = counts[1] = counts[2] = counts[3] = 0
         reached[0] = reached[1] = 0.0
         own = Terms(
             terms.linear_term[a:b], terms.lower[a:b], terms.upper[a:b], terms.diagonal[a:b], terms.epsilon[a:b],
@@ -150,7 +150,7 @@ def solve_chunk(matrix, sample, starts, terms, rule, keys, chunk, answers):
                 left[k, term], right[k, term] = errors.left[samples[k], term], errors.right[samples[k], term]
         corner = FullStore(K, slot, diag)
         positions = Keys(keys.position[:q], keys.limits)
-        solve_rounds(corner, own, point.beta, Kb, rule, positions, Progress(counts, reached, table))
+        solve_rounds(corner, own, point.beta, Kb, rule, positions, Progress(counts, reached, table, values[5, :q]))
         threshold = certify_point(K, slot, ErrorTerms(left, right, size), own, point, diag, Kb, answers.facts[p])
         answers.thresholds[p] = threshold[0]
         answers.iterations[p] = counts[STEPS]

@@ -5,7 +5,9 @@ if -l < 0 is the lowest eigenvalue of K + D along directions that keep the sums 
 within l of one that is, with K + D + l I, whose slopes at b differ by l |b_i|. Where that is at most tol, b is as
 good as the tolerance asks, and l is usually the rounding of a precomputed matrix; beyond, the status is INDEFINITE.
 
-Tested on at most SAMPLED samples, by a Cholesky factor: l max |b| <= tol if K + D + (tol / max |b|) I has one.
+Tested on at most SAMPLED samples, by a Cholesky factor: l max |b| <= tol if K + D + (tol / max |b|) I has one. Of more
+samples, evenly spaced ones are tested: INDEFINITE is true, but a matrix that is indefinite elsewhere only is not
+recognised, and the same samples in another order may have another verdict.
 See  Berg, Christensen & Ressel (1984), chapter 3, for kernels that are conditionally positive definite: they are valid
      for models with a bias.
 """

@@ -25,38 +25,42 @@ from widemargin.solvers.in_memory.growing import add_to_block, begin_block, eval
 from widemargin.solvers.steps.block import Block
 from widemargin.solvers.steps.pairs import solve_pairs
 
+UNLIMITED = 1 << 62  # work
 INNER_SHARE = 0.1  # share of the violation to which a block is solved before new variables are added
 ROUNDS_WHOLE, ROUNDS_GROWING = 10, 200  # limits on rounds, with all rows in memory and otherwise
 
-STEPS, ROUNDS = range(2)  # entries of Progress.counts
+STEPS, ROUNDS, ROWS, WORK = range(4)  # entries of Progress.counts
 VIOLATION, CURVATURE, OBJECTIVE = range(3)  # entries of Progress.reached
 
 
 class Rule(NamedTuple):
-    """When to stop: violation to reach, violation and number of steps of the first round, steps in all."""
+    """When to stop: violation to reach, violation and number of steps of the first round, steps and work in all."""
 
     tol: float
     aim: float
     first_steps: int
     max_steps: int
+    max_work: int = UNLIMITED
 
 
 class Progress(NamedTuple):
     """Result of a call, filled in place.
 
-    counts : steps, rounds
+    counts : steps, rounds, rows added to K b, and work: the variables looked at in all steps
     reached : violation, lowest curvature, value of the minimised dual (where the problem is solved)
     thresholds : of the groups, as of `scan_groups`
+    moved : sizes of all changes that went into K b, one per variable
     """
 
     counts: NDArray[np.int64]
     reached: NDArray[np.float64]
     thresholds: NDArray[np.float64]
+    moved: NDArray[np.float64]
 
 
-def new_progress(n_groups: int) -> Progress:
+def new_progress(n_groups: int, n_variables: int) -> Progress:
     """Return the progress record of a new solve."""
-    return Progress(np.zeros(2, np.int64), np.zeros(3), np.empty((n_groups, 4)))
+    return Progress(np.zeros(4, np.int64), np.zeros(3), np.empty((n_groups, 4)), np.zeros(n_variables))
 
 
 @jit(interpret_first=True)
@@ -71,13 +75,16 @@ def solve_rounds(store, terms, beta, Kb, rule, keys, progress):
         new, reached[OBJECTIVE] = evaluate_and_choose(store, terms, beta, Kb, block, rule.tol, table)
         violation = reached[VIOLATION] = violation_of(table, n_groups)
         enough = rule.aim if is_whole and counts[ROUNDS] == 0 else rule.tol
-        if violation <= enough or not violation < np.inf or counts[STEPS] >= rule.max_steps:
+        if violation <= enough or not violation < np.inf:
+            return
+        if counts[STEPS] >= rule.max_steps or counts[WORK] >= rule.max_work:
             return
         if counts[ROUNDS] >= (ROUNDS_WHOLE if is_whole else ROUNDS_GROWING):
             return
         counts[ROUNDS] += 1
         block = add_to_block(store, terms, block, new)
-        tol, most = 0.5 * rule.tol, rule.max_steps - counts[STEPS]
+        size = max(1, block.active.shape[0])
+        tol, most = 0.5 * rule.tol, min(rule.max_steps - counts[STEPS], 1 + (rule.max_work - counts[WORK]) // size)
         if is_whole:
             tol = 0.99 * rule.tol
             if counts[ROUNDS] == 1:
@@ -90,9 +97,12 @@ def solve_rounds(store, terms, beta, Kb, rule, keys, progress):
         part = restrict(block.active, terms, beta, Kb, midpoints, store.diag, block.K, keys)
         taken, _, lowest = solve_pairs(part, tol, most)
         reached[CURVATURE] = min(reached[CURVATURE], lowest)
-        if not join(block.active, part.beta, beta, store.rows, store.slot, Kb):
+        added = join(block.active, part.beta, beta, store.rows, store.slot, Kb, progress.moved)
+        if added < 0:
             return
         counts[STEPS] += taken
+        counts[ROWS] += added
+        counts[WORK] += taken * size
         if taken == 0 and new.shape[0] == 0:
             return
 
@@ -122,18 +132,22 @@ def restrict(active, terms, beta, Kb, midpoints, diag, K, keys):
 
 
 @jit(inner=True)
-def join(active, answer, beta, rows, slot, Kb):
-    """Insert the answer of the active variables, K b += rows of what moved; False for an infinite step, not taken."""
+def join(active, answer, beta, rows, slot, Kb, sizes):
+    """Insert the answer of the active variables: K b += rows of what moved, and `sizes` by how much.
+
+    Returns the number of rows, or -1 for an infinite step, which is not taken.
+    """
     moved, change = np.empty(active.shape[0], np.int64), np.empty(active.shape[0])
     count = 0
     for k in range(active.shape[0]):
         if not abs(answer[k]) < np.inf:  # the general solver reports the cause
-            return False
+            return -1
         if answer[k] != beta[active[k]]:
             moved[count] = slot[active[k]]
             change[count] = answer[k] - beta[active[k]]
             count += 1
     for k in range(active.shape[0]):
+        sizes[active[k]] += abs(answer[k] - beta[active[k]])
         beta[active[k]] = answer[k]
     add_weighted_rows(rows, np.int64(0), moved[:count], change[:count], Kb)
-    return True
+    return count

@@ -14,6 +14,7 @@ import numpy as np
 from widemargin.costs import COSTS
 from widemargin.gram.memory import ThreadMemory
 from widemargin.monitor import clock
+from widemargin.parallel.tiles import single_threaded_blas
 from widemargin.problems.optimality import free_variables
 from widemargin.solvers.steps.block import Block
 from widemargin.solvers.steps.interior import LARGEST, interior_cost, interior_point
@@ -63,7 +64,8 @@ class InnerSolver:
             is_time = self.slow_calls >= self.tuning.slow_calls_before_interior or spent >= interior_cost(len(block.f))
             is_time = is_time and self.has_time(interior_cost(len(block.f)))
             if is_time and len(block.f) <= LARGEST and np.isfinite(block.beta).all():
-                better = interior_point(block)
+                with single_threaded_blas():
+                    better = interior_point(block)
                 if better is not None:
                     block.beta[:] = better
         self.ran_away = not np.isfinite(block.beta).all()
@@ -93,7 +95,8 @@ class InnerSolver:
             cost = newton_cost(n_free)
             if ahead > cost / (COSTS.pair_step * len(block.f)) and self.has_time(cost):
                 since, reference = 0, left
-                helped = newton_step(block, self.n_threads, self.factors)
+                with single_threaded_blas():  # a fit of few samples does not limit BLAS: it may end before this
+                    helped = newton_step(block, self.n_threads, self.factors)
                 self.newton_wait = self.tuning.newton_wait if helped else 2 * self.newton_wait
 
     def has_time(self, nanoseconds: float) -> bool:

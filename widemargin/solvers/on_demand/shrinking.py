@@ -16,8 +16,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from widemargin._jit import jit
-from widemargin.problems.optimality import slopes
+from widemargin.linalg.arrays import Index, Vector
+from widemargin.problems.dual import Terms
+from widemargin.problems.optimality import slopes_of
 from widemargin.solvers.tuning import BlockTuning
 
 
@@ -40,16 +41,10 @@ class Shrinking:
         return self.may_shrink
 
 
-@jit
-def active_variables(terms, f, beta, thresholds, distance):
+def active_variables(terms: Terms, f: Vector, beta: Vector, thresholds: Vector, distance: float) -> Index:
     """Return the variables whose slope violates the threshold of their group, or is nearer to it than `distance`."""
-    active = np.empty(f.shape[0], np.int64)
-    count = 0
-    for g in range(thresholds.shape[0]):
-        for t in range(terms.starts[g], terms.starts[g + 1]):
-            rise, fall = slopes(f[t], beta[t], terms.epsilon[t])
-            may_rise = (beta[t] < terms.upper[t]) & (rise < thresholds[g] + distance)
-            may_fall = (beta[t] > terms.lower[t]) & (fall > thresholds[g] - distance)
-            active[count] = t  # overwritten by the next unless active: avoids a branch
-            count += 1 if may_rise | may_fall else 0
-    return active[:count]
+    threshold = np.repeat(thresholds, np.diff(terms.starts))
+    rise, fall = slopes_of(f, beta, terms.epsilon)
+    may_rise = (beta < terms.upper) & (rise < threshold + distance)
+    may_fall = (beta > terms.lower) & (fall > threshold - distance)
+    return np.flatnonzero(may_rise | may_fall)

@@ -281,6 +281,7 @@ def _report_whole(
             seconds=now.seconds + before.seconds,
             n_support=now.n_support + int(np.count_nonzero(state.beta) - np.count_nonzero(state.beta[active])),
             rows_computed=before.rows_computed + rows_by_length(part.gram, state.gram),
+            on_active_set=True,
             point=point,
             error=lambda: state.error,
         )

@@ -106,7 +106,8 @@ class Platt(PairSolver):
     form : {"auto", "dense", "sparse", "binary", "matrix"}, default "auto"
         How the points are held; "auto" keeps the form of the data, and reads a matrix that is in memory anyway.
     eps : float, default 1e-8
-        Smallest relative change of a multiplier that counts as a step; smaller for a tol below 1e-3.
+        Smallest relative change of a multiplier that counts as a step. At most 1e-5 tol is used, whatever is given:
+        with larger ones the last of the violation may remain.
     seed : int, default 0
         Of the random places at which the second choice begins.
     max_passes : int, default 1,000,000

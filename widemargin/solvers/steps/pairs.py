@@ -20,6 +20,7 @@ from widemargin._jit import CONTRACT, jit
 from widemargin.solvers.steps.packed_keys import larger, larger_key, ordered_key, positive_key, smaller_key
 
 CLOSED_32, CLOSED_64 = 1e30, 1e300  # penalty of a closed direction; finite, since packed keys hold no infinities
+SAME_ROOM = 1e-14  # of a multiplier: one that is off its bound by the rounding of many steps would count as free
 CURVATURE_FLOOR_32 = 1e-7  # of the mean diagonal: duplicate points leave only rounding noise in eta (Platt 1998, 2.1)
 CURVATURE_FLOOR_64 = 1e-12  # the same in double precision (LIBSVM's TAU)
 NO_PAIR = np.int64(-1)  # Numba gives a literal -1 its own type, which would compile callees once more
@@ -104,12 +105,10 @@ def move_pair(beta, lower, upper, epsilon, i, j, step):
     room_j = b_j - end_j
     if step < room_i and step < room_j:
         b_i, b_j = b_i + step, b_j - step
-    elif room_i <= room_j:
-        step = room_i
-        b_i, b_j = end_i, end_j if room_i == room_j else b_j - step
     else:
-        step = room_j
-        b_i, b_j = b_i + step, end_j
+        step = min(room_i, room_j)
+        b_i = end_i if room_i - step <= SAME_ROOM * (abs(b_i) + step) else b_i + step
+        b_j = end_j if room_j - step <= SAME_ROOM * (abs(b_j) + step) else b_j - step
     beta[i], beta[j] = b_i, b_j
     return step
 

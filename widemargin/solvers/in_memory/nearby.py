@@ -1,0 +1,89 @@
+"""Solve a problem on a full matrix from a point near its answer: the next C of a path, a fold of a solved problem.
+
+Solves   the signed dual with groups, one variable per sample, all rows in memory
+Given    a State at a start, with K b and its error; a stop rule
+Returns  Progress of the rounds; the state changed in place, with the error of K b tracked, so that a certificate
+         need not sum K b again
+How      most variables stay where they are. Pair steps on a block that grows by the worst violators (rounds.py with a
+         WarmStore), and Newton steps on the free variables when pair steps have cost more than those would. Where a
+         large part of the variables takes part, gathering their block would cost more than steps on all of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from widemargin.costs import COSTS
+from widemargin.gram.full import FullGram, gather_block_of
+from widemargin.gram.row_store import WarmStore
+from widemargin.monitor import clock
+from widemargin.monitor.stopping import Stopping
+from widemargin.problems.optimality import free_variables, violation_of
+from widemargin.solvers.in_memory.rounds import ROWS, STEPS, VIOLATION, WORK, Progress, Rule, new_progress, solve_rounds
+from widemargin.solvers.on_demand.shrinking import active_variables
+from widemargin.solvers.on_demand.working_set import threshold_midpoints
+from widemargin.solvers.state import State
+from widemargin.solvers.steps.block import block_of
+from widemargin.solvers.steps.newton import newton_cost, newton_step
+from widemargin.solvers.steps.packed_keys import keys_of
+
+WORTH = 2.0  # Newton steps that pair steps may cost before one is tried; doubled after one that failed
+LARGE_SHARE = 0.25  # of the variables: if more take part, steps are made on all of them
+CLEARLY = 0.1  # of the violation: variables that violate by more take part
+STEPS_PER_LOOK = 5_000  # steps after which the clock is read, if there is a time limit
+
+
+def solve_nearby(state: State, stopping: Stopping, most_steps: int) -> Progress:
+    """Solve as far as `most_steps` pair steps go; see the module's header."""
+    dual, gram = state.dual, state.gram
+    assert isinstance(gram, FullGram)
+    state.Kb = state.Kb.copy()  # changed in place, and the error bound needs its value at the start
+    progress, keys = new_progress(dual.n_groups, len(dual)), keys_of(len(dual), gram.dtype)
+    store = gram.store if takes_many(state) else WarmStore(*gram.store)
+    deadline, patience = stopping.deadline(), WORTH
+    while True:
+        n_free = len(free_variables(dual.terms, state.beta))
+        work = int(progress.counts[WORK] + patience * newton_cost(n_free) / COSTS.pair_step)
+        most = most_steps
+        if stopping.time_limit is not None:
+            most = min(most, int(progress.counts[STEPS]) + STEPS_PER_LOOK)
+        rows_before = int(progress.counts[ROWS])
+        progress.moved[:] = 0.0
+        solve_rounds(
+            store, dual.terms, state.beta, state.Kb, Rule(stopping.tol, stopping.tol, most, most, work), keys, progress
+        )
+        state.moved += progress.moved
+        state.rows_added += int(progress.counts[ROWS]) - rows_before
+        is_cut = progress.counts[WORK] >= work or progress.counts[STEPS] >= most
+        is_over = progress.counts[STEPS] >= most_steps or clock.now() >= deadline
+        if is_over or not is_cut or not stopping.tol < progress.reached[VIOLATION] < np.inf:
+            return progress
+        if progress.counts[WORK] >= work:
+            patience = WORTH if newton_on_free(state) else 2.0 * patience
+
+
+def takes_many(state: State) -> bool:
+    """Whether a large share of the variables is free or clearly violates the optimality conditions."""
+    dual = state.dual
+    f, thresholds, _ = state.evaluate()
+    distance = -CLEARLY * violation_of(thresholds, dual.n_groups)
+    middles = threshold_midpoints(thresholds, dual.n_groups)
+    violators = active_variables(dual.terms, f, state.beta, middles, distance)
+    return max(len(violators), len(free_variables(dual.terms, state.beta))) > LARGE_SHARE * len(dual)
+
+
+def newton_on_free(state: State) -> bool:
+    """Make a Newton step on the free variables; return whether there was one."""
+    dual, gram = state.dual, state.gram
+    assert isinstance(gram, FullGram)
+    free = free_variables(dual.terms, state.beta)
+    f, thresholds, _ = state.evaluate()
+    middles = threshold_midpoints(thresholds, dual.n_groups)
+    K = gather_block_of(gram.matrix, free)
+    part = state.restrict(free, FullGram(K))
+    block = block_of(K, f[free] - middles[dual.group[free]], gram.diag[free], part.beta, part.dual.terms, gram.dtype)
+    if not newton_step(block):
+        return False
+    part.beta = block.beta
+    state.join(part, free)
+    return True

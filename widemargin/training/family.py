@@ -1,0 +1,240 @@
+"""Families: related problems on the same samples, for many kernels, C and folds, trained together.
+
+A search over C and gamma with five folds solves hundreds of problems that differ little. They share
+
+    distances   of all pairs of samples, for all gammas (gram/shared_distances.py)
+    a matrix    for each kernel, for all C and folds: a fold is the problem of all samples with the boxes of the
+                held-out ones emptied, so that K b has their decision values
+    answers     a path is a sequence of problems on one kernel and one fold, C ascending: each starts at the answer
+                before it
+
+Paths run on the threads of the process, one matrix after another; the next matrix is made by the first thread that has
+no path left on the one before. Every answer is certified as a single fit is (training/certified.py). A matrix that does
+not fit the budget is replaced by rows on demand with one cache for all paths of a kernel, which then run one by one.
+
+See   DeCoste & Wagstaff (2000), KDD, for starting folds and C at neighbours' answers
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from widemargin._jit import prepare_fit
+from widemargin.gram import Gram
+from widemargin.gram.full import FullGram
+from widemargin.gram.scores import Scores
+from widemargin.gram.shared_distances import SharedDistances
+from widemargin.gram.source import GramSource, Index
+from widemargin.kernels.errors import SECOND_ORDER, UNIT
+from widemargin.kernels.kernel import Kernel
+from widemargin.linalg.arrays import Vector
+from widemargin.linalg.row_sums import add_weighted_rows, sums_at
+from widemargin.monitor.interrupt import StopSignal
+from widemargin.monitor.iteration import Iteration
+from widemargin.monitor.stopping import Stopping
+from widemargin.parallel.tiles import resolve_n_jobs, run_tiles, single_threaded_blas
+from widemargin.problems.dual import SignedDual
+from widemargin.problems.warm_start import restart, scale_along_path
+from widemargin.solvers import Solution, solver_named
+from widemargin.solvers.state import State
+from widemargin.training.certified import CertifiedSolver
+from widemargin.training.task import Task, Trained
+
+DOUBLE = 8192  # samples up to which matrices are float64: with large C proofs need it, and many problems share them
+WHOLE_SHARE = 0.45  # of the budget for a matrix: two are in memory when threads pass from one to the next
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Problems on one kernel, each of which starts at the answer before it.
+
+    kernel : number of the kernel
+    duals : the problems, built when they are solved
+    prices : C of each problem: multipliers at their bounds grow in proportion
+    index : their samples; None for all
+    """
+
+    kernel: int
+    duals: Sequence[Callable[[], SignedDual]]
+    prices: Sequence[float]
+    index: Index | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The answer to a problem of a path.
+
+    trained : solution and certificate
+    index : samples of the problem; None for all
+    whole : the Gram of all samples
+    """
+
+    trained: Trained
+    index: Index | None
+    whole: Gram
+
+    def values(self, at: Index) -> Vector:
+        """Return K b at some samples of the family."""
+        solution = self.trained.solution
+        if self.index is None:
+            return solution.Kb[at]
+        used, values = np.flatnonzero(solution.beta), np.zeros(len(at))
+        rows, weights = self.index[used], solution.beta[used]
+        assert isinstance(self.whole, FullGram)
+        if len(at) and np.array_equal(at, np.arange(at[0], at[0] + len(at))):
+            add_weighted_rows(self.whole.matrix, at[0], rows, weights, values)
+        else:
+            sums_at(self.whole.matrix, at, rows, weights, values)
+        return values
+
+
+class Family:
+    """What the problems of a family share.
+
+    Parameters
+    ----------
+    kernels : the kernels of the paths
+    X : raw data of all samples
+    cache_size, n_jobs : as of an estimator
+    cancelled : when it is set, no further problem is solved
+    """
+
+    def __init__(
+        self, kernels: Sequence[Kernel], X: Any, *, cache_size: float | None, n_jobs: int | None, cancelled: StopSignal
+    ) -> None:
+        self.kernels, self.cancelled = kernels, cancelled
+        self.n_threads = resolve_n_jobs(n_jobs)
+        self.sources = [GramSource(kernel, X, cache_size, self.n_threads) for kernel in kernels]
+        n, budget = len(self.sources[0]), self.sources[0].budget
+        self.dtype = np.dtype(np.float64 if n <= DOUBLE else np.float32)
+        self.is_whole = n * n * self.dtype.itemsize <= WHOLE_SHARE * budget
+        self.distances: SharedDistances | None = None
+        if self.is_whole and len(kernels) > 1 and 3 * n * n * self.dtype.itemsize <= budget:
+            with single_threaded_blas():
+                self.distances = SharedDistances.of(kernels, X, self.dtype, self.n_threads)
+
+    def train(self, paths: Sequence[Path], stopping: Stopping, take: Callable[[int, int, Answer], None]) -> None:
+        """Solve and certify the problems of all paths.
+
+        take : called with the number of the path, of the problem in it, and the answer, on any thread
+        """
+        order = sorted(range(len(paths)), key=lambda number: (paths[number].kernel, id(paths[number].index)))
+        grams = Grams(self, [paths[number] for number in order])
+        prepare_fit(sum(len(path.duals) for path in paths) * len(self.sources[0]), timed=False)
+
+        def run(place: int) -> None:
+            path = paths[order[place]]
+            whole, own = grams.take(path)
+            try:
+                self._follow(path, whole, own, stopping, lambda *answer: take(order[place], *answer))
+            finally:
+                grams.give_back(path)
+
+        with single_threaded_blas():
+            run_tiles(run, len(order), self.n_threads if self.is_whole else 1)
+
+    def _follow(
+        self, path: Path, whole: Gram, gram: Gram, stopping: Stopping, take: Callable[[int, Answer], None]
+    ) -> None:
+        """Solve the problems of a path, one after another, on the Gram of its samples."""
+        source = self.sources[path.kernel]
+        solver = CertifiedSolver(source, solver_named("auto"), self.cancelled)
+        solver.trusts_tracked = True
+        before: Solution | None = None
+        for place, build in enumerate(path.duals):
+            if self.cancelled.is_set():
+                return
+            dual = build()
+            zero = Scores(np.zeros(dual.n_samples), np.zeros(dual.n_samples))
+            task, known = Task(dual, path.index, dual.start), None if dual.start.any() else zero
+            if before is not None:
+                task, known = begin_next(before, task, gram, path.prices[place] / path.prices[place - 1])
+            trained = solver.train(task, gram, stopping, self._watch, known)
+            before = trained.solution
+            if before.status.on_request:
+                return
+            take(place, Answer(trained, path.index, whole))
+
+    def _watch(self, now: Iteration) -> None:
+        self.cancelled.raise_if_set()
+
+    def make_gram(self, number: int) -> Gram:
+        """Return the Gram of a kernel."""
+        kernel, source = self.kernels[number], self.sources[number]
+        if not self.is_whole:
+            return source.gram(None)
+        if self.distances is not None:
+            return self.distances.gram(kernel, self.n_threads)  # type: ignore[arg-type]
+        if self.dtype == np.float64 or kernel.defined_by_values:
+            return FullGram.of(kernel, source.exact, np.float64, self.n_threads)
+        return FullGram.rounded(kernel, source.exact, self.n_threads)
+
+
+class Grams:
+    """The matrices in use: made by the first thread that needs one, dropped by the last.
+
+    paths : in the order in which they begin
+    """
+
+    def __init__(self, family: Family, paths: Sequence[Path]) -> None:
+        self.family = family
+        self.left = Counter(key for path in paths for key in keys_of(path))
+        self.locks = {key: threading.Lock() for key in self.left}
+        self.made: dict[Hashable, Gram] = {}
+
+    def take(self, path: Path) -> tuple[Gram, Gram]:
+        """Return the Gram of all samples and that of the samples of the path."""
+        whole = self._take(keys_of(path)[0], lambda: self.family.make_gram(path.kernel))
+        if path.index is None:
+            return whole, whole
+        assert isinstance(whole, FullGram)
+        return whole, self._take(keys_of(path)[1], lambda: whole.subset(path.index))  # type: ignore[arg-type]
+
+    def _take(self, key: Hashable, make: Callable[[], Gram]) -> Gram:
+        with self.locks[key]:
+            if key not in self.made:
+                self.made[key] = make()
+            return self.made[key]
+
+    def give_back(self, path: Path) -> None:
+        """Drop the Grams that no later path needs."""
+        for key in keys_of(path):
+            with self.locks[key]:
+                self.left[key] -= 1
+                if not self.left[key]:
+                    del self.made[key]
+                    self.family.sources[path.kernel].forget()
+
+
+def keys_of(path: Path) -> tuple[Hashable, ...]:
+    """Names of the Grams that a path needs."""
+    whole = (path.kernel,)
+    return (whole,) if path.index is None else (whole, (path.kernel, id(path.index)))
+
+
+def begin_next(before: Solution, task: Task, gram: Gram, ratio: float) -> tuple[Task, Scores | None]:
+    """Return the task started at the answer before it on its path, and K b there; unchanged if impossible.
+
+    ratio : of its C to the one before
+    """
+    dual = task.dual
+    scale = scale_along_path(dual, before.beta, ratio)
+    start = restart(dual, before.beta, scale)
+    if start is None:
+        return task, None
+    known = before.scores.scaled(scale)
+    if scale != 1.0:  # each multiplier is rounded too
+        with np.errstate(invalid="ignore", over="ignore"):
+            size = gram.errors.size
+            rounding = SECOND_ORDER * UNIT * size * float(np.abs(scale * dual.per_sample(before.beta)) @ size)
+        known = Scores(known.values, known.error + np.where(np.isnan(rounding), np.inf, rounding))
+    state = State(dual, gram, scale * before.beta, known)
+    state.join(State(dual, gram, start, known.values), np.arange(len(dual), dtype=np.int64))
+    error = state.error
+    return Task(dual, task.index, start), Scores.untracked(state.Kb) if error is None else Scores(state.Kb, error)
