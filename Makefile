@@ -71,21 +71,21 @@ cover: $(VENV)/stamp-dev  ## coverage, with compiled functions run as plain Pyth
 	$(RUN) -m coverage report
 
 # Python 3.11 is the lowest; FLOORS_PYTHON=... names another one that these versions have wheels for.
-floors:  ## estimators and drop-in tests on the lowest versions of all dependencies, in .venv-floors
+floors:  ## estimator, drop-in and ONNX tests on the lowest versions of all dependencies, in .venv-floors
 	@test -x .venv-floors/bin/python || $(or $(FLOORS_PYTHON),python3.11) -m venv .venv-floors
 	@.venv-floors/bin/python -m pip --disable-pip-version-check install -qq --no-compile -r tests/floors.txt
 	NUMBA_CACHE_DIR=.venv-floors/cache .venv-floors/bin/python -m pytest -q -n $(WORKERS) --maxprocesses 4 -m "not slow" \
-	    tests/estimators tests/drop_in
+	    tests/estimators tests/drop_in tests/io/test_onnx_export.py
 
 # ARGS: anything `python -m tests.fuzz --help` lists, for example ARGS="--seed 139 --count 1" to repeat one case
-fuzz: $(VENV)/stamp-test  ## attack certificates and file readers with hostile data; MINUTES=n
+fuzz: $(VENV)/stamp-test  ## attack certificates, file readers and interrupted fits; MINUTES=n
 	$(RUN) -m tests.fuzz --minutes $(or $(MINUTES),5) $(ARGS)
 
 surroundings: $(VENV)/stamp-test  ## README's first example without a home, streams, a writable disk, ...; some minutes
 	$(RUN) -m tests.project.surroundings
 
 # ARGS: "--only model_selection" for a part of the files, and anything that pytest takes
-suites: $(VENV)/stamp-test  ## scikit-learn's own tests that use a support vector machine, with ours; some minutes
+suites: $(VENV)/stamp-test  ## scikit-learn's own tests that use a support vector machine or a search, with ours; some minutes
 	$(RUN) -m tests.drop_in.suites -n $(WORKERS) --maxprocesses 4 $(ARGS)
 
 # The source distribution, unpacked elsewhere with other times and permissions, has to build both files again, byte by byte.

@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from widemargin import SVC, SVR, OneClassSVM
+from widemargin import SVC, SVCCV, SVR, OneClassSVM
 from widemargin.plots import (
     ScalingDisplay,
     plot_boundary,
@@ -21,6 +21,7 @@ from widemargin.plots import (
     plot_grid_search,
     plot_kernel,
     plot_kkt,
+    plot_reliability,
     plot_tube,
 )
 from widemargin.training.trace import Trace
@@ -90,6 +91,16 @@ def grid_search() -> Any:
     return plot_grid_search(GridSearchCV(SVC(), grid).fit(X, y)).figure
 
 
+def tuned() -> Any:
+    X, y = moons(240)
+    return plot_grid_search(SVCCV(random_state=0).fit(X, y)).figure
+
+
+def reliability() -> Any:
+    X, y = make_moons(1000, noise=0.5, random_state=3)
+    return plot_reliability(SVCCV(random_state=0).fit(X, y), X, y).figure
+
+
 def scaling() -> Any:
     X, y = moons(max(SCALING_SIZES))
     libraries = {"widemargin": SVC(C=10), "scikit-learn": sklearn.svm.SVC(C=10)}
@@ -107,5 +118,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "convergence": convergence,
     "kernel": kernel,
     "grid-search": grid_search,
+    "tuned": tuned,
+    "reliability": reliability,
     "scaling": scaling,
 }
