@@ -23,6 +23,12 @@ NO_SCALE = (
 @option("-o", "--output", type=OUTPUT, metavar="MODEL", help="Where to save.  [FILE's name + .model, here]")
 @option("--report", type=OUTPUT, metavar="HTML", help="Write a page about the model, as `widemargin report` does.")
 @option("-v", "--folds", type=Whole(2), metavar="N", help="Cross-validate in N parts instead of training.")
+@option(
+    "--checkpoint",
+    type=FILE,
+    metavar="FOLDER",
+    help="Keep the multipliers there while training; the same command goes on from them.",
+)
 @machine_options
 @data_options
 def command(options: SimpleNamespace, screen: Screen) -> int:
@@ -43,6 +49,8 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         Errors on class 1 cost three times as much.
     widemargin train people.csv --target income --scale standard
         A table; texts become 0/1 columns, numbers are scaled.
+    widemargin train higgs --checkpoint higgs.parts
+        A long fit: after a crash the same command goes on from at most 30 s before.
     widemargin train -s svr -p 0.01 housing.xz
         Regression.
     widemargin train -s oneclass -n 0.05 normal
@@ -51,6 +59,8 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         Strings, compared by their substrings of length 4.
     """
     if options.folds is not None:
+        if options.checkpoint is not None:
+            raise click.UsageError("--checkpoint is for training, and -v trains no model: leave one of them out.")
         from widemargin.cli.cv import cross_validate
 
         return cross_validate(options, screen, as_libsvm=True)
@@ -72,7 +82,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     if suspicion := looks_like_regression(model, y):
         screen.note(suspicion)  # before a fit that may take long
     seconds, notes = fit(model, data.X, y)
-    model.set_params(verbose=False, on_interrupt="auto")  # set for this fit only
+    model.set_params(verbose=False, on_interrupt="auto", checkpoint=None)  # set for this fit only
     model.preparation_ = data.preparation
     interrupted = False
     try:

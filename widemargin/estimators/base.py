@@ -13,6 +13,7 @@ kernel_estimator.py, everything else is here.
 from __future__ import annotations
 
 import copy
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from widemargin._sklearn import num_samples, safe_indexing
@@ -47,6 +48,7 @@ from widemargin.monitor.user_warning import warn_user
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import scan_groups, thresholds_of
 from widemargin.problems.warm_start import restart
+from widemargin.training.checkpoint import Checkpoint, prepare_folder
 from widemargin.training.diagnosis import causes, meaning, refuse_function_not_finite
 from widemargin.training.fit import Training
 from widemargin.training.task import Task, Trained
@@ -67,6 +69,7 @@ class Run:
     cancelled : set by Ctrl-C, or by a callback that asks to stop
     steps : reports to scikit-learn's callbacks; None if there are no callbacks
     before : the fitted model from which `resume` continues, else None
+    needs_file : whether a checkpoint is the only place to begin: `resume` of a model that is not fitted
     kernel, training : the kernel of the model and what the problems of the fit share, made when the data are read
     """
 
@@ -74,6 +77,7 @@ class Run:
     cancelled: StopSignal
     steps: Steps | None = None
     before: Any = None
+    needs_file: bool = False
     kernel: Kernel = field(init=False)
     training: Training = field(init=False)
 
@@ -107,6 +111,9 @@ class KernelMachine(NamedKernel, LimitedFit):
         Start from the multipliers of the previous fit when the number of samples is the same.
     trace : bool, default False
         Record the progress of the fit in `history_`.
+    checkpoint : path or None, default None
+        Folder in which the multipliers are kept every half minute while the fit runs. A fit of the same data and
+        parameters goes on from there, after a crash too; one that is done removes its file.
 
     support_vectors_ : array or CSR matrix of shape (n_SV, n_features)
     status_ : Status
@@ -123,6 +130,7 @@ class KernelMachine(NamedKernel, LimitedFit):
     stopping: str = option("kkt", one_of(*CRITERIA))
     warm_start: bool = option(False, "boolean")
     trace: bool = option(False, "boolean")
+    checkpoint: str | os.PathLike | None = option(None, str, os.PathLike, None)
 
     _kept_private: ClassVar[tuple[str, ...]] = ("_gamma",)  # what a model file holds beside public fitted attributes
 
@@ -132,12 +140,16 @@ class KernelMachine(NamedKernel, LimitedFit):
     def _fit(self, run: Run, X: Any, y: Any, sample_weight: Any) -> None:
         """Train and expose the answer."""
 
-    def _run(self, X: Any, y: Any, sample_weight: Any, before: Any = None, **budget: Any) -> None:
-        """Run `fit` or, given the fitted model `before`, `resume`; limits in `budget` replace ours unless None."""
+    def _run(
+        self, X: Any, y: Any, sample_weight: Any, before: Any = None, needs_file: bool = False, **budget: Any
+    ) -> None:
+        """Run `fit` or `resume`, with the arguments of a `Run`; limits in `budget` replace ours unless None."""
+        if self.checkpoint is not None:
+            prepare_folder(self.checkpoint)
         own = Stopping(self.tol, self.stopping, self.max_iter, self.time_limit)
         stopping = replace(own, **{name: value for name, value in budget.items() if value is not None})
         with CtrlC() as ctrl_c, self._reporting(X, y, sample_weight) as steps:
-            self._fit(Run(stopping, ctrl_c.requested, steps, before), X, y, sample_weight)
+            self._fit(Run(stopping, ctrl_c.requested, steps, before, needs_file), X, y, sample_weight)
         self._raise_if_interrupted(ctrl_c.presses > 0)
         self._warn_unless_converged()
 
@@ -155,7 +167,7 @@ class KernelMachine(NamedKernel, LimitedFit):
         """Continue training from the present answer, after Ctrl-C, a limit, or for a smaller tolerance.
 
         A model does not store its training data, so they must be passed again; the model may have been pickled or saved
-        in between.
+        in between. A model that is not fitted continues from its `checkpoint`.
 
         Parameters
         ----------
@@ -167,13 +179,20 @@ class KernelMachine(NamedKernel, LimitedFit):
         -------
         self
         """
-        check_is_fitted(self)
+        limits = {"tol": tol, "max_iter": max_iter, "time_limit": time_limit}
+        try:
+            check_is_fitted(self)
+        except NotFittedError:
+            if self.checkpoint is None:
+                raise
+            self._run(X, y, sample_weight, needs_file=True, **limits)
+            return self
         if num_samples(X) != self.shape_fit_[0]:
             raise ValueError(
                 f"X has {num_samples(X)} samples, but the model was fitted on {self.shape_fit_[0]}: resume needs "
                 "the same training data; fit starts anew on others."
             )
-        self._run(X, y, sample_weight, copy.copy(self), tol=tol, max_iter=max_iter, time_limit=time_limit)
+        self._run(X, y, sample_weight, copy.copy(self), **limits)
         return self
 
     def _start_training(self, run: Run, data: TrainingSet) -> None:
@@ -190,6 +209,15 @@ class KernelMachine(NamedKernel, LimitedFit):
         more : further tasks that are not part of the model; their answers follow those of `tasks`
         """
         duals = [task.dual for task in tasks]
+        checkpoint = self._checkpoint(run, [*tasks, *more], len(tasks), classes)
+        if checkpoint is not None:
+            begun = checkpoint.begin([*tasks, *more])
+            tasks, more = begun[: len(tasks)], begun[len(tasks) :]
+            if run.needs_file and not checkpoint.has_begun:
+                raise NotFittedError(
+                    f"This {type(self).__name__} is not fitted, and {checkpoint.path} does not exist or is damaged: "
+                    "resume needs the checkpoint of a fit with the same data and parameters. Call fit to start anew."
+                )
         tasks = [
             replace(task, start=start) if task.start is None and start is not None else task
             for task, start in zip(tasks, self._restart(run.training, duals), strict=True)
@@ -199,17 +227,25 @@ class KernelMachine(NamedKernel, LimitedFit):
         begin = [(start, np.zeros(max(1, dual.n_groups))) for start, dual in zip(starts, duals)]
         others = [] if history is None else [history.note]
         with self._watching(run.steps, show, begin, partial(answer_of, run.training), others) as watch:
-            answers = run.training.train([*tasks, *more], run.stopping, watch, classes)
+            answers = run.training.train([*tasks, *more], run.stopping, watch, classes, checkpoint)
             trained = answers[: len(tasks)]
             refuse_function_not_finite(run.kernel, [answer.certificate for answer in trained])
             show(self, [(answer.solution.beta, answer.solution.thresholds) for answer in trained])
             self._note_certificates(run, [answer.certificate for answer in trained], duals)
+        if checkpoint is not None:
+            checkpoint.end(answers)
         if history is not None:
             self.history_ = history.table()
         if self.warm_start:
             self._multipliers = [answer.solution.beta for answer in trained]
             self._multipliers_C = getattr(self, "C", 1.0)
         return answers
+
+    def _checkpoint(
+        self, run: Run, tasks: Sequence[Task], n_named: int, classes: Sequence[NDArray]
+    ) -> Checkpoint | None:
+        """Return the file of this fit, if there is to be one."""
+        return None if self.checkpoint is None else Checkpoint(self.checkpoint, run.training, tasks, n_named, classes)
 
     def _note_certificates(self, run: Run, certificates: Sequence[Certificate], duals: Sequence[SignedDual]) -> None:
         """Set the attributes that describe how the fit ended; the answer is exposed already."""

@@ -182,6 +182,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
     def _fit_class_pairs(self, run: Run, pairs: ClassPairs, data: TrainingSet, weight: Vector) -> bool:
         """Fit all pairs of many small classes in one batch; return False if they have to be fitted one by one."""
         watched = self.trace or self.verbose or self.warm_start or run.steps is not None or run.before is not None
+        watched = watched or run.needs_file
         if watched or run.stopping.time_limit is not None or self._trains_folds or not self._builds_by_sample:
             return False
         answers = train_class_pairs(

@@ -151,7 +151,7 @@ class SVR(KernelRegressor):
     ... shrinking, cache_size, verbose, max_iter
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
         "squared_epsilon_insensitive" charges half the square of the excess.
-    ... solver, stopping, time_limit, on_interrupt, n_jobs, warm_start, trace
+    ... solver, stopping, time_limit, on_interrupt, n_jobs, warm_start, trace, checkpoint
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ class NuSVR(KernelRegressor):
     C : float, default 1.0
         Weight of the errors.
     ... kernel, degree, gamma, coef0, shrinking, tol, cache_size, verbose, max_iter
-    ... solver, stopping, time_limit, on_interrupt, n_jobs, warm_start, trace
+    ... solver, stopping, time_limit, on_interrupt, n_jobs, warm_start, trace, checkpoint
 
     Attributes
     ----------
@@ -227,7 +227,8 @@ class OneClassSVM(OutlierMixin, SingleProblem):
     ... kernel, degree, gamma, coef0, tol
     nu : float in (0, 1], default 0.5
         Upper bound on the share of samples outside and lower bound on the share of support vectors.
-    ... shrinking, cache_size, verbose, max_iter, solver, stopping, time_limit, on_interrupt, n_jobs, warm_start, trace
+    ... shrinking, cache_size, verbose, max_iter, solver, stopping, time_limit, on_interrupt, n_jobs
+    ... warm_start, trace, checkpoint
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ class SVC(KernelClassifier):
     ... verbose, max_iter, decision_function_shape, break_ties, random_state
     loss : {"hinge", "squared_hinge"}, default "hinge"
         "squared_hinge" charges C xi_i^2 / 2 instead (2-norm soft margin).
-    ... multi_class, solver, stopping, time_limit, on_interrupt, n_jobs, warm_start, trace
+    ... multi_class, solver, stopping, time_limit, on_interrupt, n_jobs, warm_start, trace, checkpoint
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class NuSVC(KernelClassifier):
         Where the factors make `nu` infeasible, the largest feasible value is used, with a warning, and the lighter
         class gives way to the heavier one. scikit-learn ignores this parameter.
     ... verbose, max_iter, decision_function_shape, break_ties, random_state
-    ... multi_class, solver, stopping, time_limit, on_interrupt, n_jobs, warm_start, trace
+    ... multi_class, solver, stopping, time_limit, on_interrupt, n_jobs, warm_start, trace, checkpoint
 
     Attributes
     ----------

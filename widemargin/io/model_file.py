@@ -38,6 +38,7 @@ FORMAT, FORMAT_VERSION = "widemargin model", 2  # 2: with the steps of a pipelin
 SAVED = tuple(name for name, entry in ESTIMATORS.items() if entry.in_files)
 ATTRIBUTE = re.compile(r"[a-zA-Z]\w*_")  # the only names, with an estimator's _kept_private, that a file may set
 PREPARATION = "preparation_"
+OF_THIS_MACHINE = {"checkpoint"}  # parameters that no file holds: a path, to which a model of others could write
 MISFITS = (
     ImportError, KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError,
     MemoryError,
@@ -96,7 +97,7 @@ def save(model: Any, path: str | os.PathLike) -> None:
         "format_version": 1 if before is None else FORMAT_VERSION,
         "package_version": __version__,
         "machine": kind,
-        "parameters": {name: pack(name, value, arrays) for name, value in parameters},
+        "parameters": {name: pack(name, value, arrays) for name, value in parameters if name not in OF_THIS_MACHINE},
         "preparation": _json_as_it_is(getattr(model, PREPARATION, None)),
         "fitted": fitted,
     }
@@ -158,9 +159,10 @@ def load(path: str | os.PathLike) -> Any:
 def _restored(kind: type, header: dict[str, Any], arrays: Arrays) -> Any:
     """An estimator with the parameters and attributes of the file; FileError or one of MISFITS if they are wrong.
 
-    Parameters that an older version did not have take their defaults.
+    Parameters that are not in the file, such as those that an older version did not have, take their defaults.
     """
-    unknown = sorted(set(header["parameters"]) - set(kind._get_param_names()))  # type: ignore[attr-defined]
+    known = set(kind._get_param_names()) - OF_THIS_MACHINE  # type: ignore[attr-defined]
+    unknown = sorted(set(header["parameters"]) - known)
     if unknown:
         raise FileError(
             f"it has the parameter {unknown[0]}, which widemargin {__version__} does not know; it was written by "

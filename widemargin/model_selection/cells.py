@@ -44,6 +44,7 @@ FAMILY_PARAMETERS = {"C", "gamma", "epsilon", "class_weight"}  # in which the ce
 ORDINARY = {  # values of all other parameters that change how a fit runs
     "solver": ("auto",), "stopping": ("kkt",), "time_limit": (None,), "max_iter": (-1,), "trace": (False,),
     "warm_start": (False,), "verbose": (False, 0), "probability": (False, "deprecated"), "multi_class": ("ovo",),
+    "checkpoint": (None,),
 }  # fmt: skip
 
 

@@ -40,7 +40,7 @@ OF_THE_SEARCH = ("C_", "gamma_", "epsilon_", "Cs_", "gammas_", "epsilons_", "sco
 #: parameters of the machines inside the search: no display, no limits, nothing kept
 INSIDE = {
     "verbose": False, "trace": False, "warm_start": False, "time_limit": None, "on_interrupt": "raise",
-    "probability": False,
+    "probability": False, "checkpoint": None,
 }  # fmt: skip
 
 

@@ -40,7 +40,7 @@ class SVCCV(CrossValidated, SVC):
     ... max_iter, decision_function_shape, break_ties
     loss : {"hinge", "squared_hinge"}, default "hinge"
         "squared_hinge" charges C xi_i^2 / 2 instead (2-norm soft margin).
-    ... multi_class, solver, stopping, on_interrupt, n_jobs, warm_start, trace
+    ... multi_class, solver, stopping, on_interrupt, n_jobs, warm_start, trace, checkpoint
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class SVRCV(CrossValidated, SVR):
     ... kernel, degree, coef0, tol, shrinking, cache_size, max_iter
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
         "squared_epsilon_insensitive" charges half the square of the excess.
-    ... solver, stopping, on_interrupt, n_jobs, warm_start, trace
+    ... solver, stopping, on_interrupt, n_jobs, warm_start, trace, checkpoint
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ class Iteration:
         its variables, F is known at its samples only, and `point` evaluates kernel rows for all others
     point : returns the current (beta, F = K b), not copied
     error : returns the bound on the error of F, None where it is not tracked
-    multipliers : returns a copy of beta, where F is not kept
+    multipliers : returns a copy of beta, where F is not kept or costs kernel rows; may be called from any thread
     iterate : returns the current answer as a new object, for callbacks that need an intermediate model
     task, n_tasks : number of the problem, and number of problems of the fit (several for many classes)
     dual : the problem, inside a fit

@@ -39,6 +39,7 @@ from widemargin.solvers import Solution, solver_named, tuning
 from widemargin.solvers.state import State
 from widemargin.training.certified import CertifiedSolver, is_singular
 from widemargin.training.chains import Chain, run_chains
+from widemargin.training.checkpoint import Checkpoint
 from widemargin.training.task import Task, Trained
 
 if TYPE_CHECKING:
@@ -102,12 +103,18 @@ class Training:
         self.solver = CertifiedSolver(self.source, solve, self.cancelled)
 
     def train(
-        self, tasks: Sequence[Task], stopping: Stopping, watch: Watch | None = None, classes: Sequence[Index] = ()
+        self,
+        tasks: Sequence[Task],
+        stopping: Stopping,
+        watch: Watch | None = None,
+        classes: Sequence[Index] = (),
+        checkpoint: Checkpoint | None = None,
     ) -> list[Trained]:
         """Solve every task to the stop rule and certify each answer.
 
         `watch` may raise KeyboardInterrupt: then every task ends with its current point.
         classes : the samples of each class, where tasks are about class pairs
+        checkpoint : notes the multipliers of these tasks while they are solved
         """
         if self._forgets:
             self.cancelled.clear()
@@ -128,7 +135,7 @@ class Training:
             begin = None if number == first else results[first]
             listener = watch if number == first else None  # further tasks are not part of the model
             report = self._listener(tasks[number].dual, (number, len(chains)), stopping.tol, listener)
-            results[number] = self._train_one(tasks[number], rule, report, begin, chain)
+            results[number] = self._train_one(tasks[number], rule, report, begin, chain, checkpoint)
             chain.done += 1
 
         quiet_blas = single_threaded_blas() if len(self.source) > ROW_TILE else nullcontext()
@@ -189,7 +196,13 @@ class Training:
         return report
 
     def _train_one(
-        self, task: Task, stopping: Stopping, watch: Watch, neighbour: Trained | None, chain: Chain
+        self,
+        task: Task,
+        stopping: Stopping,
+        watch: Watch,
+        neighbour: Trained | None,
+        chain: Chain,
+        checkpoint: Checkpoint | None,
     ) -> Trained:
         """Return the answer to the next task of a chain, on the chain's Gram."""
         has_no_time = stopping.time_limit == 0.0
@@ -222,7 +235,12 @@ class Training:
         known = None
         if neighbour is not None and task.start is None:
             task, known = begin_at(neighbour.solution, task, gram)
-        return self.solver.train(task, gram, stopping, watch, known)
+        if checkpoint is None:
+            return self.solver.train(task, gram, stopping, watch, known)
+        number = chain.numbers[chain.done]
+        trained = self.solver.train(task, gram, stopping, checkpoint.listener(number, watch), known)
+        checkpoint.done(number, trained.solution.beta)
+        return trained
 
     def _first_steps(self, task: Task, stopping: Stopping, watch: Watch) -> Trained:
         """Return a task after its first steps: a class pair without any would take a class out of the model."""

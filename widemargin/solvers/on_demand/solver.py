@@ -252,6 +252,7 @@ class BlockSolver:
             seconds=clock.now() - self.began,
             point=lambda: (state.beta, state.Kb),
             error=lambda: state.error,
+            multipliers=lambda: state.beta.copy(),
         )
 
 
@@ -272,6 +273,11 @@ def _report_whole(
             whole.join(reached, active)
         return whole.beta, whole.Kb
 
+    def multipliers() -> NDArray:
+        beta, part_beta = state.beta.copy(), now.multipliers
+        beta[active] = part.beta if part_beta is None else part_beta()
+        return beta
+
     assert before.rows_computed is not None
     watch(
         replace(
@@ -284,6 +290,7 @@ def _report_whole(
             on_active_set=True,
             point=point,
             error=lambda: state.error,
+            multipliers=multipliers,
         )
     )
 
