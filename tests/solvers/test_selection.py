@@ -1,5 +1,7 @@
 """The selector with hand-written slopes: which variables must be in the block, and which must not."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,11 @@ def boxed(n, group=None, n_groups=1):
     return SignedDual(linear_term=np.zeros(n), lower=-np.ones(n), upper=np.ones(n), group=group, n_groups=n_groups)
 
 
+def a_gram(limit=np.inf, good=0.0):
+    """What a Gram says about blocks."""
+    return SimpleNamespace(block_limit=limit, good_block=good)
+
+
 def table_of(dual, f, beta):
     return scan_groups(f, beta, dual.lower, dual.upper, dual.epsilon, dual.group_starts, dual.n_groups)
 
@@ -20,7 +27,7 @@ def table_of(dual, f, beta):
 def selector_of(dual, size, cap=None):
     """Working sets of one size, filled up with free variables to `cap`."""
     cap = cap or size
-    return Selector(dual, BlockTuning(first=size, smallest=cap, usual=cap, largest=cap, free_share=0.0), np.inf)
+    return Selector(dual, BlockTuning(first=size, smallest=cap, usual=cap, largest=cap, free_share=0.0), a_gram())
 
 
 def choose(dual, f, beta, size, selector=None):
@@ -154,4 +161,11 @@ def test_levels_where_no_variable_is_free():
     + [(6000, 5000.0, 5000), (6000, 100.0, 4080)],
 )
 def test_blocks_hold_most_free_variables_within_limits(n_free, limit, expected):
-    assert Selector(boxed(20_000), BlockTuning(), limit).cap(n_free) == expected
+    assert Selector(boxed(20_000), BlockTuning(), a_gram(limit)).cap(n_free) == expected
+
+
+@pytest.mark.parametrize(
+    "good, limit, expected", [(500, np.inf, 1008), (4000, np.inf, 4016), (1e5, np.inf, 6640), (1e5, 3000.0, 2992)]
+)
+def test_blocks_are_at_least_as_large_as_the_gram_finds_good(good, limit, expected):
+    assert Selector(boxed(20_000), BlockTuning(), a_gram(limit, good)).cap(10) == expected

@@ -24,6 +24,8 @@ from widemargin.kernels.mirror import mirror
 from widemargin.linalg.arrays import Index, Vector
 from widemargin.parallel.tiles import run_tiles
 
+BLOCK_SHARE = 1 / 15  # a block of q variables costs q^2 / 2 values, and the rows of those that move, a third, q n / 3:
+# with q of this share of n, the block is a tenth of the round
 FEW = 512  # samples up to which NumPy mirrors a block as fast without compiling; with 1,024 it takes three times
 # as long, since the rows of a column then fall into the same few sets of the cache
 
@@ -40,6 +42,8 @@ class Gram(ABC):
     store : rows in memory for compiled solvers, or None where rows are evaluated on demand
     n_threads : threads that may work on it
     block_limit : variables up to which a block and its factor fit the user's memory budget
+    good_block : variables that a round should work on at least, where they violate: fewer make more rounds, and what a
+        round costs beside its rows is paid more often. One whose rounds are dear may ask for more
     rows_computed, row_hits : counters of full rows evaluated and of rows served from memory
     """
 
@@ -55,6 +59,10 @@ class Gram(ABC):
 
     def __len__(self) -> int:
         return len(self.diag)
+
+    @property
+    def good_block(self) -> float:
+        return BLOCK_SHARE * len(self)
 
     def need(self, index: Index) -> None:  # noqa: B027 - most stores have all rows
         """Evaluate the rows that are missing in the store."""

@@ -11,7 +11,8 @@ class BlockTuning:
 
     Working sets
     first, smallest, usual, largest : size of the first one, doubled every round up to a cap between the other three.
-        Not powers of two, whose rows fall into the same few sets of the cache
+        Not powers of two, whose rows fall into the same few sets of the cache. `smallest` gives way to the
+        `good_block` of a larger Gram
     free_share : of the free variables in a working set where they are more than `usual`
     single : variables up to which the working set is the whole problem
     inner_share : share of the violation to which a working set is solved; the rest needs other variables first

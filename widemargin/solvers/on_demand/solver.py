@@ -72,7 +72,7 @@ class BlockSolver:
     def run(self, watch: Watch | None) -> Solution:
         """Run rounds until there is a reason to stop; return the Solution."""
         state = self.state
-        selector = Selector(state.dual, self.tuning, state.gram.block_limit)
+        selector = Selector(state.dual, self.tuning, state.gram)
         moved_before = np.zeros(len(state.gram), np.bool_)
         last_moved = stalled = 0
         objective = np.inf

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widemargin._jit import jit
+from widemargin.gram.gram import Gram
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.optimality import free_variables, slopes
 from widemargin.solvers.tuning import BlockTuning
@@ -67,9 +68,11 @@ def threshold_midpoints(thresholds: NDArray, n_groups: int) -> NDArray[np.float6
 class Selector:
     """Chooses the working sets of one solve; keeps scratch arrays and the variables that were new last time."""
 
-    def __init__(self, dual: SignedDual, tuning: BlockTuning, block_limit: float) -> None:
+    def __init__(self, dual: SignedDual, tuning: BlockTuning, gram: Gram) -> None:
         n = len(dual)
-        self.terms, self.tuning, self.block_limit = dual.terms, tuning, block_limit
+        self.terms, self.tuning, self.block_limit = dual.terms, tuning, gram.block_limit
+        wanted = int(min(gram.good_block, gram.block_limit)) // 32 * 32 + 16  # not a power of two (tuning.py)
+        self.least = max(tuning.smallest, min(tuning.largest, wanted))
         integers, reals = (np.empty((2, n), kind) for kind in (np.int64, np.float64))
         self.found = Violators(np.zeros(n, np.bool_), integers[0], reals[0], integers[1], reals[1])
         self.newest = np.empty(0, np.int64)
@@ -78,12 +81,13 @@ class Selector:
     def cap(self, n_free: int) -> int:
         """Return the largest working set: about a power of two above 1.2 times the free variables, within tuned limits.
 
-        With more free variables than `usual` it contains most of them, if memory allows.
+        With more free variables than `usual` it contains most of them, if memory allows. It is never less than the Gram
+        finds good (`Gram.good_block`).
         """
         tuning = self.tuning
         wanted = (1 << max(0, int(np.ceil(1.2 * n_free)) - 1).bit_length()) - 16
         many = int(min(tuning.largest, tuning.free_share * n_free, self.block_limit))
-        return min(len(self.found.taken), max(tuning.smallest, many, min(tuning.usual, wanted)))
+        return min(len(self.found.taken), max(self.least, many, min(tuning.usual, wanted)))
 
     def choose(self, f: NDArray, beta: NDArray, thresholds: NDArray) -> NDArray[np.int64]:
         """Return the next working set, twice as large as the last up to `cap`, filled with free variables."""
