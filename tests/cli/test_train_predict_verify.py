@@ -255,3 +255,22 @@ def test_a_model_in_full_agreement_with_the_python_api(cancer):
         load("cancer.model").decision_function(csr_matrix(X)), ours.decision_function(csr_matrix(X)), atol=1e-9
     )
     assert load("cancer.model").verbose is False
+
+
+def test_train_goes_on_from_a_checkpoint(cancer, capsys, monkeypatch, caplog):
+    from widemargin.training import checkpoint
+
+    train = ["train", "cancer", "-c", "100", "--checkpoint", "parts"]
+    with monkeypatch.context() as as_if_killed:
+        as_if_killed.setattr(checkpoint, "EVERY", 0.0)
+        as_if_killed.setattr(checkpoint.Checkpoint, "end", lambda file, answers: None)
+        assert main(train) == 0
+    assert len(os.listdir("parts")) == 1
+    caplog.set_level("INFO", "widemargin")
+    assert main(train) == 0
+    assert "goes on from the checkpoint" in caplog.text
+    assert not os.listdir("parts") and load("cancer.model").checkpoint is None
+    assert main(["train", "cancer", "-v", "3", "--checkpoint", "parts"]) == 2
+    assert "--checkpoint is for training" in capsys.readouterr().err
+    assert main(["train", "cancer", "--checkpoint", "cancer"]) == 2
+    assert "cannot be made a folder" in capsys.readouterr().err
