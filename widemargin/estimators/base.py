@@ -179,7 +179,7 @@ class KernelMachine(NamedKernel, LimitedFit):
         -------
         self
         """
-        limits = {"tol": tol, "max_iter": max_iter, "time_limit": time_limit}
+        limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter, "time_limit": time_limit}
         try:
             check_is_fitted(self)
         except NotFittedError:
