@@ -26,7 +26,7 @@ import widemargin
 from widemargin import SVC, SVCCV, SVR, SVRCV, verify
 from widemargin.calibration import PlattScaling
 from widemargin.io import load, save, to_sklearn
-from widemargin.model_selection.cells import Part
+from widemargin.model_selection.one_cell import OpenCell
 from widemargin.model_selection.held_out import held_out
 from widemargin.plots.multipliers import conditions_of
 
@@ -369,7 +369,7 @@ def press_in(monkeypatch, number):
     import signal
 
     solved = []
-    note = Part.note
+    note = OpenCell.note
 
     def pressed(self, *given):
         solved.append(self)
@@ -377,7 +377,7 @@ def press_in(monkeypatch, number):
             signal.raise_signal(signal.SIGINT)
         return note(self, *given)
 
-    monkeypatch.setattr(Part, "note", pressed)
+    monkeypatch.setattr(OpenCell, "note", pressed)
     return solved
 
 

@@ -17,16 +17,9 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from widemargin._sklearn import num_samples, safe_split
-from widemargin.model_selection.cells import (
-    FAMILY_PARAMETERS,
-    Cell,
-    NotTogether,
-    Search,
-    Split,
-    predictions,
-    suits,
-)
+from widemargin.model_selection.cells import FAMILY_PARAMETERS, NotTogether, Search, predictions, suits
 from widemargin.model_selection.direct_scores import DirectScorer
+from widemargin.model_selection.one_cell import Cell, Split
 from widemargin.model_selection.tasks import Done, Task, result_of_fitted, result_of_scores
 from widemargin.monitor.interrupt import CtrlC
 
