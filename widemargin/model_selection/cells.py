@@ -35,6 +35,7 @@ from widemargin.model_selection.one_cell import Cell, OpenCell, Split, Targets
 from widemargin.monitor.interrupt import StopSignal
 from widemargin.monitor.stopping import Stopping
 from widemargin.training.family import Answer, Family, Path
+from widemargin.training.linear_path import FEWEST
 
 SMALL_PAIR = 150  # samples of an average pair of classes up to which one compiled call for all pairs of a fit is faster
 MACHINES = (SVC, SVR, NuSVC, NuSVR)
@@ -147,7 +148,9 @@ class Search:
             others = tuple(repr(settings[setting].get(name)) for name in fixed)
             members[kernels[gamma][0], split, others].append((float(getattr(machine, own)), place))
             cells[place] = cell
-        if not kernels or any(is_linear(kernel) for _, kernel in kernels.values()):
+        if self.n >= FEWEST and any(is_linear(kernel) for _, kernel in kernels.values()):
+            return
+        if not kernels:
             return
         paths, places = [], []
         for pair in self.targets.pairs:
@@ -266,7 +269,7 @@ def test_samples_together(splits: Sequence[Split], n: int) -> tuple[Index, list[
 
 
 def is_linear(kernel: Kernel) -> bool:
-    """Whether models with this kernel are trained without a matrix, which is faster."""
+    """Whether models of many samples with this kernel are trained without a matrix, which is faster."""
     return type(kernel) is Linear or isinstance(kernel, FeatureKernel)
 
 

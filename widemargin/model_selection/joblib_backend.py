@@ -25,7 +25,7 @@ from widemargin import _sklearn
 from widemargin.model_selection.tasks import Done, Task, has_callbacks
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
-TrainTogether = Callable[[Sequence[Task]], dict[int, Done]]
+TrainTogether = Callable[[Sequence[Task], int | None], dict[int, Done]]
 
 # Number of workers reported to joblib: not 1, which would run tasks at once, and at least the number of tasks, so that
 # one batch is one task and all are dispatched at the start.
@@ -105,7 +105,7 @@ class CollectingBackend(ParallelBackendBase):
         # scikit-learn's wrapper sets the configuration and the warning filters of its tasks: here for all at once
         wrapper: Any = copy.copy(calls[numbers[0]][0])
         wrapper.function = self.train_together
-        return {numbers[position]: answer for position, answer in wrapper(list(tasks.values())).items()}
+        return {numbers[position]: answer for position, answer in wrapper(list(tasks.values()), self.n_jobs).items()}
 
 
 class Batch:
