@@ -49,7 +49,7 @@ CASES = {
     "class weights per fold": (SVC(), {"C": CS, "class_weight": [None, "balanced", {"yes": 3.0}]}, X, Y, {}),
     "squared hinge": (SVC(loss="squared_hinge"), {"C": CS, "gamma": GAMMAS}, X, Y, {}),
     "three classes": (SVC(), {"C": CS, "gamma": GAMMAS}, np.repeat(X, 3, axis=0), np.repeat(THREE, 3), {}),
-    "rows in neither part": (SVC(), {"C": CS}, X, Y, {"cv": ShuffleSplit(3, test_size=0.2, train_size=0.5, random_state=0)}),
+    "rows in neither part": (SVC(), {"C": CS}, X, Y, {"cv": ShuffleSplit(3, test_size=0.2, train_size=0.5)}),
     "growing parts": (SVR(), {"C": CS}, X, VALUE, {"cv": TimeSeriesSplit(3)}),
     "repeated rows in both parts": (SVC(), {"C": CS, "class_weight": [None, "balanced"]}, X, Y, {"cv": REPEATED}),
     "repeated rows, regression": (SVR(), {"C": CS, "epsilon": [0.01, 0.2]}, X, VALUE, {"cv": REPEATED}),
@@ -162,6 +162,11 @@ def test_these_are_left_to_fit(estimator, grid):
     labels = np.where(Y == "yes", 1, -1)
     search = GridSearchCV(estimator, grid, cv=KFold(3), scoring="accuracy").fit(X + shift, labels)
     assert all(certificate is None for row in search.certificates_ for certificate in row)
+
+
+def test_a_kernel_matrix_as_a_list_is_refused():
+    with pytest.raises(ValueError, match="Precomputed kernels"):
+        GridSearchCV(SVC(kernel="precomputed"), {"C": CS}).fit(product(X, X).tolist(), Y)
 
 
 def test_linear_machines_of_many_samples_are_left_to_fit(monkeypatch):

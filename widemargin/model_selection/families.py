@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
 from widemargin._sklearn import num_samples, safe_indexing, safe_split
+from widemargin.kernels.names import is_precomputed
 from widemargin.model_selection import workers
 from widemargin.model_selection.cells import FAMILY_PARAMETERS, NotTogether, Search, predictions, suits
 from widemargin.model_selection.direct_scores import DirectScorer
@@ -47,10 +48,9 @@ def train_together(tasks: Sequence[Task], n_jobs: int | None = None) -> dict[int
     It runs in the thread of the search, under the warning filters and scikit-learn's configuration that hold for the
     tasks, and under the joblib configuration that is active outside the search. KeyboardInterrupt is raised.
     """
-    known = candidates_of(tasks)
-    families = families_of(tasks, known)
     if workers.are_elsewhere(n_jobs):
-        parts = [part for family in families for part in by_gamma(known, family)]
+        known = candidates_of(tasks)
+        parts = [part for family in families_of(tasks, known) for part in by_gamma(known, family)]
         jobs = (delayed(train_here)([tasks[number] for number in part], None) for part in parts)
         answers = zip(parts, Parallel(n_jobs=n_jobs)(jobs))
         return {part[place]: done for part, answer in answers for place, done in answer.items()}
@@ -59,8 +59,9 @@ def train_together(tasks: Sequence[Task], n_jobs: int | None = None) -> dict[int
 
 def train_here(tasks: Sequence[Task], n_threads: int | None) -> dict[int, Done]:
     """`train_together` on threads of this process; None for those that one fit uses."""
-    known, done = candidates_of(tasks), dict[int, Done]()
+    done: dict[int, Done] = {}
     with CtrlC() as ctrl_c:
+        known = candidates_of(tasks, ctrl_c)
         for family in families_of(tasks, known):
             if not ctrl_c.requested.is_set():
                 done.update(train_family(tasks, known, family, ctrl_c, n_threads))
@@ -69,10 +70,12 @@ def train_here(tasks: Sequence[Task], n_threads: int | None) -> dict[int, Done]:
     return done
 
 
-def candidates_of(tasks: Sequence[Task]) -> list[Candidate | None]:
-    """Return the candidate of each task; None for those that have to be trained alone."""
+def candidates_of(tasks: Sequence[Task], ctrl_c: CtrlC | None = None) -> list[Candidate | None]:
+    """Return the candidate of each task; None for those that have to be trained alone, and for all after Ctrl-C."""
     candidates: dict[int, Candidate | None] = {}
     for task in tasks:
+        if ctrl_c is not None and ctrl_c.requested.is_set():
+            return [None] * len(tasks)
         if id(task.parameters) not in candidates:
             candidates[id(task.parameters)] = candidate_of(task)
     return [candidates[id(task.parameters)] for task in tasks]
@@ -162,6 +165,8 @@ def train_family(
     first = tasks[numbers[0]]
     candidate = known[numbers[0]]
     assert candidate is not None
+    if is_precomputed(candidate.machine.kernel) and not hasattr(first.X, "shape"):
+        return {}  # scikit-learn refuses lists of rows, which it cannot divide
     direct = DirectScorer.of(first.scorer, candidate.whole, first.y, first.score_params)
     splits, places = splits_of(tasks, numbers)
     settings, settings_of = settings_for(tasks, known, numbers)
