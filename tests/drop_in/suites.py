@@ -33,6 +33,7 @@ from widemargin.sklearn_patch import SEARCHES
 
 IMPORTS = re.compile(r"sklearn\.svm\b|import .*\bsvm\b|^    svm,$|\bGridSearchCV\b", re.MULTILINE)
 CELLS = "cells trained in families"
+ROOT = Path(__file__).parents[2]
 OURS = {*SKLEARN_COUNTERPARTS, *SEARCHES, "svm"}
 
 
@@ -122,6 +123,7 @@ def main() -> int:
     files = [str(file) for file in test_files() if options.only in file.as_posix()]
     # without the settings of our own tests: warnings are the business of theirs
     settings = ["-o", "addopts=", "-o", "filterwarnings=ignore", "-p", "no:cacheprovider", "--import-mode=importlib"]
+    settings += ["-c", str(ROOT / "pyproject.toml")]  # else that of the folder in which scikit-learn is installed
     if not files:
         print("no test files found: this installation of scikit-learn comes without its tests, or --only fits none")
         return 1
