@@ -64,7 +64,8 @@ class GridSearchCV(TrainsFamilies, sklearn.model_selection.GridSearchCV):
     """`sklearn.model_selection.GridSearchCV`, with families of candidates trained together.
 
     Candidates of `SVC`, `SVR`, `NuSVC` and `NuSVR`, alone or at the end of a Pipeline, that differ only in C, gamma,
-    epsilon, nu and class weight share kernel values and starting points. All other candidates, and all other steps of the search, are scikit-learn's own code.
+    epsilon, nu and class weight share kernel values and starting points. All other candidates, and all other steps of
+    the search, are scikit-learn's own code.
 
     Parameters
     ----------
