@@ -32,6 +32,7 @@ THREE = np.digitize(VALUE, [-0.6, 0.7])
 WEIGHT = RNG.uniform(0.5, 2.0, size=N)
 WORDS = ["".join(RNG.choice(list("ab" if label == "yes" else "abc"), size=12)) for label in Y]
 REPEATED = [(RNG.integers(0, N, size=N), RNG.permutation(N)[:40]) for _ in range(3)]
+SHUFFLED = ShuffleSplit(3, test_size=0.2, train_size=0.5, random_state=0)
 CS, GAMMAS = [0.1, 1.0, 30.0], [0.1, 1.0]
 FLIPS = 2.0  # samples of a fold that may be predicted differently at tol = 1e-6
 
@@ -49,7 +50,7 @@ CASES = {
     "class weights per fold": (SVC(), {"C": CS, "class_weight": [None, "balanced", {"yes": 3.0}]}, X, Y, {}),
     "squared hinge": (SVC(loss="squared_hinge"), {"C": CS, "gamma": GAMMAS}, X, Y, {}),
     "three classes": (SVC(), {"C": CS, "gamma": GAMMAS}, np.repeat(X, 3, axis=0), np.repeat(THREE, 3), {}),
-    "rows in neither part": (SVC(), {"C": CS}, X, Y, {"cv": ShuffleSplit(3, test_size=0.2, train_size=0.5)}),
+    "rows in neither part": (SVC(), {"C": CS}, X, Y, {"cv": SHUFFLED}),
     "growing parts": (SVR(), {"C": CS}, X, VALUE, {"cv": TimeSeriesSplit(3)}),
     "repeated rows in both parts": (SVC(), {"C": CS, "class_weight": [None, "balanced"]}, X, Y, {"cv": REPEATED}),
     "repeated rows, regression": (SVR(), {"C": CS, "epsilon": [0.01, 0.2]}, X, VALUE, {"cv": REPEATED}),
