@@ -7,7 +7,6 @@ held-out samples are compared with the machine's.
 
 from __future__ import annotations
 
-import traceback
 import warnings
 from typing import Any
 from unittest import mock
@@ -18,7 +17,7 @@ from scipy import sparse
 
 import widemargin
 from tests.fuzz import generators as generate
-from tests.fuzz.attack import REFUSALS, Case, Outcome, callable_gaussian
+from tests.fuzz.attack import Case, Outcome, callable_gaussian, note_error
 from tests.fuzz.models import problems_of
 from tests.fuzz.verdicts import judge
 from widemargin.model_selection.cells import NotTogether, Search
@@ -64,7 +63,7 @@ def draw(seed: int) -> Case:
         grid["class_weight"] = [None, "balanced"]
     parameters: dict[str, Any] = {"kernel": callable_gaussian if kernel == "callable" else kernel, "grid": grid}
     if kernel in ("rbf", "laplacian", "poly"):
-        unit = max(sample.unit, 1e-150) ** (1 if kernel == "laplacian" else 2)
+        unit = float(np.clip(sample.unit, 1e-150, 1e150)) ** (1 if kernel == "laplacian" else 2)
         size = unit if kernel != "poly" else max(float(np.mean(np.square(sample.dense))), 1e-300)
         gammas = [float(np.clip(generate.power(rng, -6.0, 4.0) / size, 1e-300, 1e300)) for _ in range(2)]
         grid["gamma"] = [*gammas, "scale"] if kernel == "rbf" and sample.shape not in ("tiny", "huge") else gammas
@@ -103,14 +102,7 @@ def attack(seed: int) -> Outcome:
     except NotTogether:
         outcome.refusal = "cells are trained alone"
     except Exception as error:
-        if outcome.status:  # there was an answer: the trouble is ours
-            raise
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        text = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
-        if isinstance(error, REFUSALS):
-            outcome.refusal = text
-        else:
-            outcome.crash = text
+        note_error(outcome, error)
     return outcome
 
 
@@ -145,7 +137,7 @@ def _judge(case: Case, outcome: Outcome, search: Search, cell: Cell, split: int)
     parts = list(fitted.certificate_.parts) or [fitted.certificate_]
     outcome.held += [part.holds for part in parts]
     outcome.verdicts += [judge(problem, part) for problem, part in zip(problems_of(fitted, X, y, weight, parts), parts)]
-    if fitted.certificate_.holds:
+    if fitted.certificate_.holds and fitted.kernel in ("rbf", "laplacian"):  # with values of at most one
         tested = case.X[np.ix_(test, train)] if is_precomputed else case.X[test]
         values, size = fitted._decision_values(tested), float(np.abs(fitted.dual_coef_).sum()) + 1.0
         off = float(np.abs(values - cell.decision).max(initial=0.0))
