@@ -47,6 +47,7 @@ from widemargin.training.certified import CertifiedSolver
 from widemargin.training.task import Task, Trained
 
 DOUBLE = 8192  # samples up to which matrices are float64: with large C proofs need it, and many problems share them
+FAST = 4  # bytes of the float32 copy of a value
 WHOLE_SHARE = 0.45  # of the budget for a matrix: two are in memory when threads pass from one to the next
 
 
@@ -121,9 +122,10 @@ class Family:
         self.sources = [GramSource(kernel, X, cache_size, self.n_threads) for kernel in kernels]
         n, budget = len(self.sources[0]), self.sources[0].budget
         self.dtype = np.dtype(np.float64 if n <= DOUBLE else np.float32)
-        self.is_whole = n * n * self.dtype.itemsize <= WHOLE_SHARE * budget
+        size = n * n * (self.dtype.itemsize + (FAST if self.dtype == np.float64 else 0))
+        self.is_whole = size <= WHOLE_SHARE * budget
         self.distances: SharedDistances | None = None
-        if self.is_whole and len(kernels) > 1 and 3 * n * n * self.dtype.itemsize <= budget:
+        if self.is_whole and len(kernels) > 1 and 2 * size + n * n * self.dtype.itemsize <= budget:
             with single_threaded_blas():
                 self.distances = SharedDistances.of(kernels, X, self.dtype, self.n_threads)
 
@@ -176,10 +178,13 @@ class Family:
         if not self.is_whole:
             return source.gram(None)
         if self.distances is not None:
-            return self.distances.gram(kernel, self.n_threads)  # type: ignore[arg-type]
-        if self.dtype == np.float64 or kernel.defined_by_values:
-            return FullGram.of(kernel, source.exact, np.float64, self.n_threads)
-        return FullGram.rounded(kernel, source.exact, self.n_threads)
+            gram = self.distances.gram(kernel, self.n_threads)  # type: ignore[arg-type]
+        elif self.dtype == np.float64 or kernel.defined_by_values:
+            gram = FullGram.of(kernel, source.exact, np.float64, self.n_threads)
+        else:
+            gram = FullGram.rounded(kernel, source.exact, self.n_threads)
+        gram.add_fast()
+        return gram
 
 
 class Grams:
