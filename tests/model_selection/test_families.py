@@ -82,6 +82,7 @@ def searches(name, **changes):
     """Our search and scikit-learn's, both fitted."""
     estimator, grid, samples, y, options = CASES[name]
     options = {"cv": KFold(3), **options, **changes}
+    grid = options.pop("param_grid", grid)
     fit_params = options.pop("fit", {})
     tol = "last__tol" if isinstance(estimator, Pipeline) else "tol"
     estimator = sklearn.base.clone(estimator).set_params(**{tol: 1e-6})
@@ -168,6 +169,15 @@ def test_these_are_left_to_fit(estimator, grid):
 def test_a_kernel_matrix_as_a_list_is_refused():
     with pytest.raises(ValueError, match="Precomputed kernels"):
         GridSearchCV(SVC(kernel="precomputed"), {"C": CS}).fit(product(X, X).tolist(), Y)
+
+
+def test_nu_without_a_margin_is_left_to_fit():
+    """Every direction is optimal then: the answer has to be the one that a refit finds."""
+    ours, theirs = searches(
+        "nu", estimator=NuSVC(tol=1e-6), param_grid={"nu": [0.02, 0.5], "kernel": ["linear"]}, cv=KFold(2)
+    )
+    assert ours.certificates_[0] == [None, None] and None not in ours.certificates_[1]
+    np.testing.assert_array_equal(ours.cv_results_["mean_test_score"][0], theirs.cv_results_["mean_test_score"][0])
 
 
 def test_linear_machines_of_many_samples_are_left_to_fit(monkeypatch):

@@ -17,6 +17,10 @@ from widemargin.problems.classification import box_of, largest_nu
 from widemargin.problems.dual import SignedDual
 from widemargin.training.family import Answer
 
+UNDETERMINED = (
+    10.0  # tolerances: a smaller margin of nu-classification is not known, and neither is the sign of a value
+)
+
 
 class Split(NamedTuple):
     """Training and test samples."""
@@ -113,6 +117,7 @@ class OpenCell:
         self.certificates: list[Any] = [None] * n_problems
         self.seconds = 0.0
         self.support = np.zeros(len(weight), np.bool_)
+        self.is_determined = True
 
     def has_answers(self) -> bool:
         """Whether every problem has one: nu is not too large for the smaller class."""
@@ -132,11 +137,17 @@ class OpenCell:
         return build
 
     def note(self, number: int, answer: Answer) -> Cell | None:
-        """Keep the answer to a problem; return the cell when it is complete."""
+        """Keep the answer to a problem; return the cell when it is complete.
+
+        Where nu leaves no margin, every direction is optimal: the cell is left to `fit`, and None is returned.
+        """
         solution, certificate = answer.trained.solution, answer.trained.certificate
         margin, bias = 1.0, -float(np.mean(solution.thresholds))  # nu-regression has two, on either side of the tube
         if isinstance(self.machine, KernelClassifier):
             margin, bias = self.machine._margin(answer.dual, solution.thresholds)
+            thresholds = solution.thresholds
+            if len(thresholds) > 1 and thresholds[0] - thresholds[1] <= 2.0 * UNDETERMINED * certificate.tol:
+                self.is_determined = False
         self.decision[:, number] = (answer.values(self.split.test) + bias) / margin
         if self.training is not None:
             self.training[:, number] = (answer.values(self.split.train) + bias) / margin
@@ -148,7 +159,7 @@ class OpenCell:
             found = support, coefficients / margin, bias / margin, solution.thresholds
             self.models[number] = Model(*found, certificate, solution.iterations)
         self.n_left -= 1
-        if self.n_left:
+        if self.n_left or not self.is_determined:
             return None
         whole = combine_certificates(self.certificates, int(self.support.sum()))
         return Cell(self.decision, self.training, whole, self.machine, self.seconds, self.models, self.gamma)
