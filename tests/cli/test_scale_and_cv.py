@@ -15,7 +15,7 @@ from sklearn.svm import SVC as ScikitLearnSVC
 import widemargin
 from widemargin.cli.main import main
 from widemargin.io import read_libsvm
-from widemargin.model_selection.cells import Part
+from widemargin.model_selection.one_cell import OpenCell
 
 # ---- scale ----
 
@@ -147,7 +147,7 @@ def test_ctrl_c_ends_all_fits_of_a_cross_validation(cancer, monkeypatch, capsys)
 
 
 def test_ctrl_c_in_a_grid_shows_the_pairs_that_are_done(cancer, monkeypatch, capsys):
-    solved, press_at, note = [], 1, Part.note
+    solved, press_at, note = [], 1, OpenCell.note
 
     def interrupted(self, *arguments):
         solved.append(self)
@@ -157,7 +157,7 @@ def test_ctrl_c_in_a_grid_shows_the_pairs_that_are_done(cancer, monkeypatch, cap
             time.sleep(0.05)  # handlers run in the main thread, when it gets its turn
         return note(self, *arguments)
 
-    monkeypatch.setattr(Part, "note", interrupted)
+    monkeypatch.setattr(OpenCell, "note", interrupted)
     grid = ["cv", "cancer", "--grid", "--log2c", "-3,5,4", "--log2g", "-9,-1,4", "-v", "3"]
     assert main(grid) == 130
     assert "interrupted" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from widemargin import SVC, SVCCV, SVRCV
 from widemargin.cli.main import main
 from widemargin.io import load
-from widemargin.model_selection.cells import Part
+from widemargin.model_selection.one_cell import OpenCell
 
 GRID = ["--log2c", "-3,5,4", "--log2g", "-9,-1,4", "-v", "3"]
 
@@ -63,7 +63,7 @@ def test_one_standard_error_and_a_regression(cancer, folder, capsys):
 
 
 def test_ctrl_c_saves_the_best_so_far_and_resume_finishes(cancer, monkeypatch, capsys):
-    solved, press_at, note = [], 17, Part.note  # all three C of the first gamma are done on three folds
+    solved, press_at, note = [], 17, OpenCell.note  # all three C of the first gamma are done on three folds
 
     def interrupted(self, *arguments):
         solved.append(self)
@@ -74,7 +74,7 @@ def test_ctrl_c_saves_the_best_so_far_and_resume_finishes(cancer, monkeypatch, c
         return note(self, *arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Part, "note", interrupted)
+        patched.setattr(OpenCell, "note", interrupted)
         assert main(["tune", "cancer", *GRID]) == 130
     out, err = capsys.readouterr()
     n_pairs = len(load("cancer.model").cv_results_["params"])

@@ -6,6 +6,8 @@ test file that imports `sklearn.svm` or `GridSearchCV`, it runs the tests whose 
 replace, directly or through a function, fixture or list of the same file. A test that is meant to fail is listed in
 `exceptions.py` with the reason, and has to fail.
 
+At the end it lists the tests in which a search trained cells in families, with their number.
+
 The tests of scikit-learn-intelex are not used: they look for its private attributes and module names.
 """
 
@@ -15,7 +17,10 @@ import argparse
 import ast
 import re
 import sys
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 import sklearn
@@ -23,9 +28,12 @@ import sklearn
 import widemargin
 from tests.drop_in.exceptions import mark_exceptions
 from widemargin.estimators.registry import SKLEARN_COUNTERPARTS
+from widemargin.model_selection import families
 from widemargin.sklearn_patch import SEARCHES
 
 IMPORTS = re.compile(r"sklearn\.svm\b|import .*\bsvm\b|^    svm,$|\bGridSearchCV\b", re.MULTILINE)
+CELLS = "cells trained in families"
+ROOT = Path(__file__).parents[2]
 OURS = {*SKLEARN_COUNTERPARTS, *SEARCHES, "svm"}
 
 
@@ -77,7 +85,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     mark_exceptions(items)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Count the cells that a test trains in families in this process."""
+    n_cells, plain = 0, families.train_family
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal n_cells
+        done = plain(*arguments)
+        n_cells += len(done)
+        return done
+
+    with mock.patch.object(families, "train_family", counted):
+        try:
+            return (yield)
+        finally:
+            if n_cells:
+                item.user_properties.append((CELLS, n_cells))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for key in ("passed", "xfailed", "failed") for report in terminalreporter.stats.get(key, [])]
+    reached = {report.nodeid: dict(report.user_properties)[CELLS] for report in reports if report.user_properties}
+    terminalreporter.write_line(f"{len(reached)} tests reach families of fits, with so many cells:")
+    for test, n_cells in sorted(reached.items()):
+        terminalreporter.write_line(f"    {n_cells:5} {test.rpartition('/')[2]}")
     passed, listed, failed, errors, skipped = (
         len(terminalreporter.stats.get(key, [])) for key in ("passed", "xfailed", "failed", "error", "skipped")
     )
@@ -91,6 +123,7 @@ def main() -> int:
     files = [str(file) for file in test_files() if options.only in file.as_posix()]
     # without the settings of our own tests: warnings are the business of theirs
     settings = ["-o", "addopts=", "-o", "filterwarnings=ignore", "-p", "no:cacheprovider", "--import-mode=importlib"]
+    settings += ["-c", str(ROOT / "pyproject.toml")]  # else that of the folder in which scikit-learn is installed
     if not files:
         print("no test files found: this installation of scikit-learn comes without its tests, or --only fits none")
         return 1

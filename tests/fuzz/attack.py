@@ -228,15 +228,20 @@ def attack(seed: int) -> Outcome:
             warnings.simplefilter("always")
             (_attack_training if case.how == "training" else _attack_estimator)(case, outcome, caught)
     except Exception as error:
-        if outcome.status:  # there was an answer: the trouble is ours
-            raise
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        text = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
-        if isinstance(error, REFUSALS):
-            outcome.refusal = text
-        else:
-            outcome.crash = text
+        note_error(outcome, error)
     return outcome
+
+
+def note_error(outcome: Outcome, error: Exception) -> None:
+    """Note what was raised in the place of an answer."""
+    if outcome.status:  # there was an answer: the trouble is ours
+        raise error
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    text = f"{type(error).__name__}: {error} ({place.name}, line {place.lineno})"
+    if isinstance(error, REFUSALS):
+        outcome.refusal = text
+    else:
+        outcome.crash = text
 
 
 def _attack_estimator(case: Case, outcome: Outcome, caught: list[warnings.WarningMessage]) -> None:

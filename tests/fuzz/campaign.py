@@ -7,19 +7,23 @@ import queue as queues
 import time
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tests.fuzz.attack import IN_MEMORY, Outcome, attack
+from tests.fuzz import attack as single_fits
+from tests.fuzz.attack import IN_MEMORY, Outcome
 
+Attack = Callable[[int], Outcome]
 FEW_CASES = 20  # up to so many are repeated, so that they behave as they do in the middle of a long run
 LONGEST_FINDING = 600  # characters
 
 
-def work(last: int, deadline: float, counter: Any, queue: Any, twice: bool) -> None:
+def work(attack: Attack, last: int, deadline: float, counter: Any, queue: Any, twice: bool) -> None:
     """One process: take the next seed until time or seeds are used up, and hand over what came of it.
 
+    attack : makes the case of a seed and judges it
     twice : attack each seed once before, so that compiling does not use up the time limit of the case
     """
     while time.time() < deadline:
@@ -43,7 +47,7 @@ def summary(outcome: Outcome) -> dict[str, Any]:
     case, verdicts = outcome.case, outcome.verdicts
     return {
         "seed": case.seed,
-        "machine": case.machine if case.how != "training" else f"Training, {case.machine}",
+        "machine": case.machine if case.how not in ("training", "family") else f"{case.how}, {case.machine}",
         "shape": case.shape,
         "case": str(case)[:LONGEST_FINDING],
         "ordinary": case.ordinary,
@@ -122,12 +126,14 @@ class Tally:
         return bool(self.errors + sum(self.count(kind) for kind in ("false", "wrong", "silent", "disagrees", "crash")))
 
 
-def run(first: int, count: int, minutes: float, n_processes: int, verbose: bool = False) -> Tally:
+def run(
+    first: int, count: int, minutes: float, n_processes: int, verbose: bool = False, attack: Attack = single_fits.attack
+) -> Tally:
     """Attack with the seeds from `first` on until the time is over."""
     context = multiprocessing.get_context("spawn")
     queue, counter = context.Queue(), context.Value("q", first)
     deadline = time.time() + 60.0 * minutes
-    arguments = (first + count, deadline, counter, queue, count <= FEW_CASES)
+    arguments = (attack, first + count, deadline, counter, queue, count <= FEW_CASES)
     processes = [context.Process(target=work, args=arguments, daemon=True) for _ in range(n_processes)]
     for process in processes:
         process.start()

@@ -9,7 +9,7 @@ from widemargin.model_selection.direct_scores import DirectScorer
 from widemargin.model_selection.tasks import Done, n_test, result_of_fitted, result_of_scores
 
 
-def train_each(tasks):
+def train_each(tasks, n_jobs=None):
     """Answer all tasks whose fit succeeds, the direct way where there is one."""
     return {number: done for number, task in enumerate(tasks) if (done := train(task)) is not None}
 

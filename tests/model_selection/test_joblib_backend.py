@@ -30,7 +30,7 @@ def calls(monkeypatch):
     """The lists of tasks that were handed over; every second task is answered."""
     seen = []
 
-    def half(tasks):
+    def half(tasks, n_jobs):
         seen.append(list(tasks))
         return {number: train(task) for number, task in enumerate(tasks) if number % 2 == 0}
 
@@ -127,7 +127,7 @@ def test_the_backend_is_gone_after_an_error():
 
 
 def test_warning_filters_and_configuration_reach_the_families(monkeypatch):
-    def warn(tasks):
+    def warn(tasks, n_jobs):
         warnings.warn("from the families", UserWarning, stacklevel=1)
         seen.append(sklearn.get_config()["assume_finite"])
         return {}
@@ -205,7 +205,7 @@ class Counter:
 
 
 def test_an_interrupt_in_the_families_is_raised(monkeypatch):
-    def interrupted(tasks):
+    def interrupted(tasks, n_jobs):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(families, "train_together", interrupted)
@@ -217,7 +217,7 @@ def test_an_interrupt_in_the_families_is_raised(monkeypatch):
 def test_results_keep_their_order(monkeypatch):
     """Answers of the families and of scikit-learn alternate; each has to land in its own cell."""
 
-    def canned(tasks):
+    def canned(tasks, n_jobs):
         answer = {"fit_error": None, "n_test_samples": 1, "fit_time": 0.0, "score_time": 0.0}
         return {n: Done({**answer, "test_scores": 100.0 + n}) for n in range(len(tasks)) if n % 3 == 1}
 

@@ -26,8 +26,8 @@ import widemargin
 from widemargin import SVC, SVCCV, SVR, SVRCV, verify
 from widemargin.calibration import PlattScaling
 from widemargin.io import load, save, to_sklearn
-from widemargin.model_selection.cells import Part
 from widemargin.model_selection.held_out import held_out
+from widemargin.model_selection.one_cell import OpenCell
 from widemargin.plots.multipliers import conditions_of
 
 X, Y = make_classification(120, 5, n_informative=4, n_redundant=0, flip_y=0.1, random_state=1)
@@ -369,7 +369,7 @@ def press_in(monkeypatch, number):
     import signal
 
     solved = []
-    note = Part.note
+    note = OpenCell.note
 
     def pressed(self, *given):
         solved.append(self)
@@ -377,7 +377,7 @@ def press_in(monkeypatch, number):
             signal.raise_signal(signal.SIGINT)
         return note(self, *given)
 
-    monkeypatch.setattr(Part, "note", pressed)
+    monkeypatch.setattr(OpenCell, "note", pressed)
     return solved
 
 

@@ -137,7 +137,7 @@ def test_a_result_is_scikit_learns(monkeypatch):
     """The dictionary itself, key by key."""
     kept = {}
 
-    def keep(tasks):
+    def keep(tasks, n_jobs):
         kept["ours"] = train_each(tasks)
         return {}
 
@@ -164,7 +164,7 @@ def test_bookkeeping_takes_little_time(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1000, 10)), rng.integers(0, 2, size=1000)
 
-    def canned(tasks):
+    def canned(tasks, n_jobs):
         first = tasks[0]
         direct = DirectScorer.of(first.scorer, first.estimator, first.y, first.score_params)
         return {

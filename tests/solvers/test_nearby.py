@@ -33,9 +33,12 @@ def duals(X, Cs, loss):
 
 
 @pytest.mark.parametrize("loss", ["hinge", "epsilon"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_path_of_C_has_the_answers_of_cold_starts(rng, loss, dtype):
+@pytest.mark.parametrize(("dtype", "fast"), [(np.float64, False), (np.float64, True), (np.float32, False)])
+def test_a_path_of_C_has_the_answers_of_cold_starts(rng, loss, dtype, fast):
     X, gram = gram_of(rng, dtype=dtype)
+    if fast:  # the tolerance below needs more than float32 has: sums in float64 correct the steps
+        gram.add_fast()
+        assert gram.fast.dtype == np.float32
     Cs = [0.1, 1.0, 10.0, 1e3, 1e5]
     rule = RULE if dtype == np.float64 else Stopping(1e-4, "kkt", -1, None)
     before = None
@@ -80,3 +83,33 @@ def test_many_variables_take_part_at_zero_and_few_at_the_answer(rng):
     assert takes_many(State.at(dual, gram, None, zero))
     answer = solve_blocks(dual, gram, RULE)
     assert not takes_many(State.at(dual, gram, answer.beta, Scores(answer.Kb, zero.error)))
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e20, np.inf])
+def test_float32_steps_are_not_made_on_values_beyond_float32(rng, scale):
+    _, gram = gram_of(rng, n=40)
+    with np.errstate(invalid="ignore"):
+        scaled = FullGram(gram.matrix * scale)
+    scaled.add_fast()
+    assert scaled.fast is scaled.matrix
+    gram.matrix[3, 5] = gram.matrix[5, 3] = 1e200  # no matrix of inner products has such a value beside its diagonal
+    gram.add_fast()
+    assert gram.fast is gram.matrix
+
+
+def test_the_fast_rows_of_a_subset_are_those_of_its_samples(rng):
+    _, gram = gram_of(rng, n=60)
+    gram.add_fast()
+    part = gram.subset(np.array([5, 3, 50]))
+    assert part.fast.dtype == np.float32
+    np.testing.assert_array_equal(part.fast, part.matrix.astype(np.float32))
+
+
+def test_targets_beyond_float32_are_solved_in_float64(rng):
+    X, gram = gram_of(rng, n=60)
+    gram.add_fast()
+    dual = epsilon_insensitive(1e60 * np.sin(X[:, 0]), np.full(len(X), 1e61), 1e58)
+    rule = Stopping(1e57, "kkt", -1, None)
+    answer = solve_blocks(dual, gram, rule, start=dual.start, function=Scores(np.zeros(60), np.zeros(60)))
+    assert answer.status is Status.OPTIMAL
+    assert answer.objective == pytest.approx(solve_blocks(dual, FullGram(gram.matrix), rule).objective, rel=1e-3)

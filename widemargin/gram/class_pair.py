@@ -63,9 +63,11 @@ class PairGram(Gram):
         self.dtype = first.rows.dtype
         self.diag = np.concatenate([first.diag, second.diag])
         n = len(self.diag)
+        rows = memory.array(n, n, self.dtype)
         self.store = RowStore(
             first.kernel.fused_rows(first.row_samples, second.row_samples),
-            memory.array(n, n, self.dtype),
+            rows,
+            rows,
             np.full(n, ABSENT, np.int64),
             np.zeros(1, np.int64),
             Within(first.rows, second.rows, first.known, second.known),

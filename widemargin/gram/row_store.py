@@ -31,11 +31,15 @@ class Within(NamedTuple):
 
 
 class FullStore(NamedTuple):
-    """All rows of the kernel matrix of n samples: the row of sample i is `rows[slot[i]]`."""
+    """All rows of the kernel matrix of n samples: the row of sample i is `rows[slot[i]]`.
+
+    fast : the same rows, perhaps in float32: steps are made on these, and K b is summed from `rows`
+    """
 
     rows: NDArray
     slot: Index
     diag: Vector
+    fast: NDArray
 
 
 class WarmStore(NamedTuple):
@@ -47,13 +51,14 @@ class WarmStore(NamedTuple):
     rows: NDArray
     slot: Index
     diag: Vector
+    fast: NDArray
 
 
 class RowStore(NamedTuple):
     """The requested rows of the kernel matrix of two classes.
 
     source : evaluates rows in compiled code (kernels/fused_rows.py)
-    rows : at least as many rows of n values as are known
+    rows, fast : at least as many rows of n values as are known; `fast` is the same array
     slot : slot of the row of each sample, or ABSENT
     used : number of rows stored
     within : rows of the two classes
@@ -62,6 +67,7 @@ class RowStore(NamedTuple):
 
     source: Any
     rows: NDArray
+    fast: NDArray
     slot: Index
     used: Index
     within: Within

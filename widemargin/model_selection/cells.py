@@ -2,7 +2,7 @@
 
 A cell is a setting on a split. All problems of all cells go to one `Family` (training/family.py): each sample has the
 weight with which a split trains on it, zero if it is held out, so that its box is empty and K b has its decision value.
-Cells that differ only in C form a path.
+Cells that differ only in C, or in nu of a nu-classifier, form a path.
 
     gamma="scale", class_weight="balanced"   are computed from the training samples of the split
     samples that repeat in a split           count as often
@@ -14,17 +14,15 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
 from widemargin._sklearn import safe_indexing
-from widemargin.certificate import Certificate
-from widemargin.certificate import combine as combine_certificates
-from widemargin.estimators import SVC, SVR
+from widemargin.estimators import SVC, SVR, NuSVC, NuSVR
+from widemargin.estimators.classifier import KernelClassifier
 from widemargin.estimators.kernel_estimator import WITHOUT_GAMMA
 from widemargin.estimators.labels import checked_labels
 from widemargin.estimators.plain_data import are_plain_labels
@@ -33,14 +31,15 @@ from widemargin.kernels import FeatureKernel, Linear
 from widemargin.kernels.kernel import Kernel
 from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Index, Vector
+from widemargin.model_selection.one_cell import Cell, OpenCell, Split, Targets
 from widemargin.monitor.interrupt import StopSignal
 from widemargin.monitor.stopping import Stopping
-from widemargin.problems.classification import box_of
-from widemargin.problems.dual import SignedDual
 from widemargin.training.family import Answer, Family, Path
+from widemargin.training.linear_path import FEWEST
 
 SMALL_PAIR = 150  # samples of an average pair of classes up to which one compiled call for all pairs of a fit is faster
-FAMILY_PARAMETERS = {"C", "gamma", "epsilon", "class_weight"}  # in which the cells of one family may differ
+MACHINES = (SVC, SVR, NuSVC, NuSVR)
+FAMILY_PARAMETERS = {"C", "gamma", "epsilon", "nu", "class_weight"}  # in which the cells of one family may differ
 ORDINARY = {  # values of all other parameters that change how a fit runs
     "solver": ("auto",), "stopping": ("kkt",), "time_limit": (None,), "max_iter": (-1,), "trace": (False,),
     "warm_start": (False,), "verbose": (False, 0), "probability": (False, "deprecated"), "multi_class": ("ovo",),
@@ -52,46 +51,9 @@ class NotTogether(Exception):
     """Raised for data or parameters that each cell has to be trained alone with."""
 
 
-class Split(NamedTuple):
-    """Training and test samples."""
-
-    train: Index
-    test: Index
-
-
-class Cell(NamedTuple):
-    """The answer of one setting on one split.
-
-    decision : decision values of the test samples, shape (n_test, n_outputs)
-    training_decision : of the training samples, if they were asked for
-    certificate : of all problems of the cell together
-    machine : the estimator with its setting and the classes, not fitted
-    seconds : of solving
-    models : coefficients of all samples, bias and certificate of each problem, if they were asked for
-    gamma : of the kernel
-    """
-
-    decision: Vector
-    training_decision: Vector | None
-    certificate: Certificate
-    machine: Any
-    seconds: float
-    models: list[Model]
-    gamma: float
-
-
-class Model(NamedTuple):
-    """The answer to one problem of a cell."""
-
-    coefficients: Vector
-    bias: float
-    certificate: Certificate
-    iterations: int
-
-
 def suits(machine: Any) -> bool:
     """Whether cells of an estimator with these parameters can be trained together."""
-    if type(machine) not in (SVC, SVR):
+    if type(machine) not in MACHINES:
         return False
     values = machine.get_params(deep=False)
     return all(values[name] in allowed for name, allowed in ORDINARY.items() if name in values)
@@ -123,9 +85,9 @@ class Search:
     ) -> None:
         self.machine, self.given = clone(machine), X
         self.with_training, self.with_models = with_training, with_models
-        self.is_classifier = isinstance(machine, SVC)
+        is_classifier = isinstance(machine, KernelClassifier)
         try:
-            if self.is_classifier:
+            if is_classifier:
                 data = self.machine._read(X, y, None, are_plain_labels)
                 data.y = checked_labels(data.y)
             else:
@@ -135,23 +97,17 @@ class Search:
             raise NotTogether from refused
         if self.weight is not None and self.weight.min(initial=1.0) < 0:
             raise NotTogether  # `fit` warns
-        if is_precomputed(self.machine.kernel) and not np.array_equal(data.X, data.X.T):
+        if is_precomputed(machine.kernel) and not np.array_equal(data.X, data.X.T):
             raise NotTogether  # rows and columns differ, and `fit` warns
         self.n = data.n_given
         self.order, self.splits = test_samples_together(splits, self.n)
-        self.X = data.X[np.ix_(self.order, self.order)] if is_precomputed(machine.kernel) else data.X
-        if not is_precomputed(machine.kernel):
-            self.X = safe_indexing(data.X, self.order)
-        self.y = data.y[self.order]
+        self.X = rows_of(data.X, self.order, machine.kernel)
+        self.targets = Targets(data.y[self.order], is_classifier)
+        n_classes = len(self.targets.classes) if is_classifier else 1
+        if n_classes > 2 and machine._builds_by_sample and 2 * self.n <= SMALL_PAIR * n_classes:
+            raise NotTogether
         if self.weight is not None:
             self.weight = self.weight[self.order]
-        self.problems = [Pair(0, None, 1, 0)]
-        if self.is_classifier:
-            self.classes, self.labels = np.unique(self.y, return_inverse=True)
-            if len(self.classes) > 2:
-                self.problems = pairs_of(self.labels, len(self.classes))
-                if 2 * self.n <= SMALL_PAIR * len(self.classes):
-                    raise NotTogether
         self._weights: dict[Hashable, Vector] = {}  # of all samples, by split and class weight
         self._gammas: dict[Hashable, float] = {}  # by split, where gamma depends on the samples
 
@@ -161,15 +117,20 @@ class Search:
         wanted: Sequence[tuple[int, int]],
         cancelled: StopSignal,
         take: Callable[[int, Cell], None],
+        n_jobs: int | None = None,
     ) -> None:
         """Train the cells (setting, split) of `wanted`; `take` gets the place in `wanted` and the cell, on any thread.
+
+        n_jobs : threads; None for those of the estimator
 
         Cells that have to be trained alone, because their parameters are refused or a class is missing, are left out.
         """
         machines = [self._machine(setting) for setting in settings]
+        own = "C" if hasattr(self.machine, "C") else "nu"  # the parameter that changes along a path
+        fixed = sorted(FAMILY_PARAMETERS - {own, "gamma"})
         kernels: dict[float, tuple[int, Kernel]] = {}
         members: dict[tuple[int, int, tuple[str, ...]], list[tuple[float, int]]] = defaultdict(list)
-        parts: dict[int, Part] = {}
+        cells: dict[int, OpenCell] = {}
         for place, (setting, split) in enumerate(wanted):
             machine = machines[setting]
             if machine is None:
@@ -178,50 +139,63 @@ class Search:
                 weight, gamma = self._weight_of(machine, split), self._gamma_of(machine, split)
             except ValueError:
                 continue
+            kept = {"with_training": self.with_training, "with_models": self.with_models}
+            cell = OpenCell(machine, self.targets, self.splits[split], weight, gamma, **kept)
+            if not cell.has_answers():
+                continue
             if gamma not in kernels:
                 machine._gamma = gamma
                 kernels[gamma] = len(kernels), machine._kernel_of_fit()
-            others = tuple(repr(settings[setting].get(name)) for name in sorted(FAMILY_PARAMETERS - {"C", "gamma"}))
-            members[kernels[gamma][0], split, others].append((float(machine.C), place))
-            parts[place] = Part(self, machine, self.splits[split], weight, gamma)
-        if not kernels or any(is_linear(kernel) for _, kernel in kernels.values()):
+            others = tuple(repr(settings[setting].get(name)) for name in fixed)
+            members[kernels[gamma][0], split, others].append((float(getattr(machine, own)), place))
+            cells[place] = cell
+        if self.n >= FEWEST and any(is_linear(kernel) for _, kernel in kernels.values()):
+            return
+        if not kernels:
             return
         paths, places = [], []
-        for pair in self.problems:
-            for (number, _, _), cells in members.items():
-                cells.sort()
-                prices = [price for price, _ in cells]
-                builds = [parts[place].builder(pair) for _, place in cells]
-                paths.append(Path(number, builds, prices, pair.index))
-                places.append((pair.number, [place for _, place in cells]))
-        some = self.machine
+        for pair in self.targets.pairs:
+            for (kernel, split, _), members_of_path in members.items():
+                members_of_path.sort()
+                numbers = [place for _, place in members_of_path]
+                prices = [value if own == "C" else 1.0 for value, _ in members_of_path]
+                rule = self._stopping(cells[numbers[0]], split)
+                paths.append(Path(kernel, [cells[place].builder(pair) for place in numbers], prices, rule, pair.index))
+                places.append((pair.number, numbers))
         family = Family(
-            [kernel for _, kernel in kernels.values()], self.X, cache_size=some.cache_size, n_jobs=some.n_jobs,
-            cancelled=cancelled,
+            [kernel for _, kernel in kernels.values()], self.X, cache_size=self.machine.cache_size,
+            n_jobs=self.machine.n_jobs if n_jobs is None else n_jobs, cancelled=cancelled,
         )  # fmt: skip
-        if len(self.problems) > 1 and not family.is_whole:
+        if len(self.targets.pairs) > 1 and not family.is_whole:
             return
         guard = threading.Lock()
 
         def note(path: int, link: int, answer: Answer) -> None:
-            column, cells = places[path]
+            problem, numbers = places[path]
             with guard:
-                cell = parts[cells[link]].note(column, answer)
+                cell = cells[numbers[link]].note(problem, answer)
             if cell is not None:
-                take(cells[link], cell)
+                take(numbers[link], cell)
 
-        family.train(paths, Stopping(some.tol, "kkt", -1, None), note)
+        family.train(paths, note)
 
     def _machine(self, setting: dict[str, Any]) -> Any:
-        """Return the estimator with a setting, or None if `fit` would refuse it or it is not on a path of C."""
+        """Return the estimator with a setting, or None if `fit` would refuse it or it is not on a path of C or nu."""
         machine = clone(self.machine).set_params(**setting)
         try:
             machine._validate_params()
         except ValueError:
             return None
-        if self.is_classifier:
-            machine.classes_ = self.classes
-        return machine if np.isfinite(machine.C) else None
+        if self.targets.is_classifier:
+            machine.classes_ = self.targets.classes
+        return machine if np.isfinite(getattr(machine, "C", 1.0)) else None
+
+    def _stopping(self, cell: OpenCell, split: int) -> Stopping:
+        """Return the stop rule of a cell, as `fit` on the training samples of its split has it."""
+        stopping = Stopping(self.machine.tol, "kkt", -1, None)
+        if not self.targets.is_classifier:
+            return stopping
+        return self.machine._rule(stopping, np.array([cell.weight.sum() / len(self.splits[split].train)]))
 
     def _weight_of(self, machine: Any, split: int) -> Vector:
         """Return the weight of every sample in the training set of a split; ValueError if a class is missing there."""
@@ -229,14 +203,14 @@ class Search:
         if key not in self._weights:
             train = self.splits[split].train
             weight = None if self.weight is None else self.weight[train]
-            own = TrainingSet(None, self.y[train], weight, None, len(train))
+            own = TrainingSet(None, self.targets.y[train], weight, None, len(train))
             each = own.weights()
             if not each.all():
                 raise ValueError("samples of weight zero may leave out a class")
-            if self.is_classifier:
+            if self.targets.is_classifier:
                 reader = clone(machine)  # the classes of one split are not those of the others
                 _, each = reader._read_labels(own)
-                if len(reader.classes_) < len(self.classes):
+                if len(reader.classes_) < len(self.targets.classes):
                     raise ValueError("a class is missing")
             self._weights[key] = np.bincount(train, weights=each, minlength=self.n).astype(np.float64)
         return self._weights[key]
@@ -258,17 +232,27 @@ class Search:
         """Return the estimator of a cell as `fit` on the training samples of its split leaves it."""
         machine, train = clone(cell.machine), self.splits[split].train
         repeats, rows = np.bincount(train, minlength=self.n)[train], self.order[train]
-        if is_precomputed(machine.kernel):
-            X = np.asarray(self.given)[np.ix_(rows, rows)]
-        else:
-            X = safe_indexing(self.given, rows)
+        X = rows_of(np.asarray(self.given) if is_precomputed(machine.kernel) else self.given, rows, machine.kernel)
         weight = None if self.weight is None else self.weight[train]
         machine._gamma = cell.gamma
-        models = [(model.coefficients[train] / repeats, model.bias) for model in cell.models]
-        machine._adopt(X, self.y[train], weight, models, [model.certificate for model in cell.models])
+        models = []
+        for model in cell.models:
+            coefficients = np.zeros(self.n)
+            coefficients[model.support] = model.coefficients
+            models.append((coefficients[train] / repeats, model.bias))
+        machine._adopt(X, self.targets.y[train], weight, models, [model.certificate for model in cell.models])
         steps = np.array([model.iterations for model in cell.models], np.int32)
-        machine.n_iter_ = steps if self.is_classifier else int(steps[0])
+        if self.targets.is_classifier:
+            machine.n_iter_ = steps
+        else:
+            machine.n_iter_ = int(steps[0])
+            machine._bias(cell.models[0].thresholds)  # the width of the tube of nu-regression
         return machine
+
+
+def rows_of(X: Any, rows: Index, kernel: Any) -> Any:
+    """Return some samples; of a kernel matrix, rows and columns."""
+    return X[np.ix_(rows, rows)] if is_precomputed(kernel) else safe_indexing(X, rows)
 
 
 def test_samples_together(splits: Sequence[Split], n: int) -> tuple[Index, list[Split]]:
@@ -286,79 +270,12 @@ def test_samples_together(splits: Sequence[Split], n: int) -> tuple[Index, list[
 
 
 def is_linear(kernel: Kernel) -> bool:
-    """Whether models with this kernel are trained without a matrix, which is faster."""
+    """Whether models of many samples with this kernel are trained without a matrix, which is faster."""
     return type(kernel) is Linear or isinstance(kernel, FeatureKernel)
-
-
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """A problem of a cell: its number, its samples (None: all), and its classes, the first of which is positive."""
-
-    number: int
-    index: Index | None
-    positive: int
-    negative: int
-
-
-def pairs_of(labels: Index, n_classes: int) -> list[Pair]:
-    """Return the problems of all pairs of classes."""
-    pairs = [(a, b) for a in range(n_classes) for b in range(a + 1, n_classes)]
-    return [Pair(number, np.flatnonzero((labels == a) | (labels == b)), a, b) for number, (a, b) in enumerate(pairs)]
-
-
-class Part:
-    """A cell while its problems are trained."""
-
-    def __init__(self, search: Search, machine: Any, split: Split, weight: Vector, gamma: float) -> None:
-        self.search, self.machine, self.split, self.weight, self.gamma = search, machine, split, weight, gamma
-        self.models: list[Any] = [None] * len(search.problems) if search.with_models else []
-        self.n_left = n_problems = len(search.problems)
-        self.decision = np.empty((len(split.test), n_problems))
-        self.training = np.empty((len(split.train), n_problems)) if search.with_training else None
-        self.certificates: list[Any] = [None] * n_problems
-        self.seconds = 0.0
-        self.support = np.zeros(search.n, np.bool_)
-
-    def builder(self, pair: Pair) -> Callable[[], SignedDual]:
-        """Return a function that builds the problem of this cell for a pair of classes."""
-
-        def build() -> SignedDual:
-            search, machine = self.search, self.machine
-            if not search.is_classifier:
-                return machine._build(search.y, box_of(machine.C, self.weight))
-            labels = search.labels if pair.index is None else search.labels[pair.index]
-            weight = self.weight if pair.index is None else self.weight[pair.index]
-            return machine._build(np.where(labels == pair.positive, 1.0, -1.0), weight)
-
-        return build
-
-    def note(self, column: int, answer: Answer) -> Cell | None:
-        """Keep the answer to a problem; return the cell when it is complete."""
-        trained = answer.trained
-        bias = -float(trained.solution.thresholds[0])
-        self.decision[:, column] = answer.values(self.split.test) + bias
-        if self.training is not None:
-            self.training[:, column] = answer.values(self.split.train) + bias
-        self.certificates[column] = trained.certificate
-        self.seconds += trained.solution.seconds
-        used = np.flatnonzero(trained.solution.beta)
-        samples = used if answer.index is None else answer.index[used]
-        self.support[samples] = True
-        if self.models:
-            coefficients = np.zeros(self.search.n)
-            coefficients[samples] = trained.solution.beta[used]
-            self.models[column] = Model(coefficients, bias, trained.certificate, trained.solution.iterations)
-        self.n_left -= 1
-        if self.n_left:
-            return None
-        certificate = combine_certificates(self.certificates, int(self.support.sum()))
-        return Cell(
-            self.decision, self.training, certificate, self.machine, self.seconds, self.models, self.gamma
-        )  # fmt: skip
 
 
 def predictions(machine: Any, decision: Vector) -> NDArray:
     """Return what `predict` returns for samples with these decision values."""
-    if isinstance(machine, SVC):
+    if isinstance(machine, KernelClassifier):
         return machine.classes_.take(machine._class_numbers(decision))
     return decision[:, 0]

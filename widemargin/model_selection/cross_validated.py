@@ -231,8 +231,8 @@ class CrossValidated(KernelMachine):
             raise KeyboardInterrupt  # before there was anything to keep
         if search.scores:
             raise ValueError(
-                "Every score is nan: the scorer is not defined on these splits, as R^2 is not on a single sample. Use "
-                "another scoring, such as 'neg_mean_squared_error', or larger folds."
+                "Every score is nan: the scorer is not defined on these splits, as R^2 is not on a single sample, or "
+                "where squares overflow. Use another scoring, such as 'neg_mean_squared_error', or larger folds."
             )
         middle = tuple(axis.middle for axis in search.axes)
         search.scores[middle] = np.full(n_splits, np.nan)
@@ -288,6 +288,8 @@ class CrossValidated(KernelMachine):
         for number, side in self.__dict__.pop("_still_open", ()):
             name = names[number]
             value, word = getattr(self, f"{name}s_")[0 if side < 0 else -1], "smallest" if side < 0 else "largest"
+            if value in (0.0, np.inf):
+                continue  # nothing lies beyond
             advice = f"Give {name}s with {'smaller' if side < 0 else 'larger'} values, and scale the features."
             if name == "gamma" and side < 0:
                 advice = "The smaller gamma, the more linear the machine: try kernel='linear'. Or give smaller gammas."

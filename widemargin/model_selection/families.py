@@ -15,18 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils.parallel import Parallel, delayed
 
-from widemargin._sklearn import num_samples, safe_split
-from widemargin.model_selection.cells import (
-    FAMILY_PARAMETERS,
-    Cell,
-    NotTogether,
-    Search,
-    Split,
-    predictions,
-    suits,
-)
+from widemargin._sklearn import num_samples, safe_indexing, safe_split
+from widemargin.kernels.names import is_precomputed
+from widemargin.model_selection import workers
+from widemargin.model_selection.cells import FAMILY_PARAMETERS, NotTogether, Search, predictions, suits
 from widemargin.model_selection.direct_scores import DirectScorer
+from widemargin.model_selection.one_cell import Cell, Split
 from widemargin.model_selection.tasks import Done, Task, result_of_fitted, result_of_scores
 from widemargin.monitor.interrupt import CtrlC
 
@@ -39,11 +35,12 @@ class Candidate(NamedTuple):
     before: Pipeline | None
 
 
-def train_together(tasks: Sequence[Task]) -> dict[int, Done]:
+def train_together(tasks: Sequence[Task], n_jobs: int | None = None) -> dict[int, Done]:
     """Train and score those tasks of one search that form families; return their results.
 
     Given    all tasks of a search that scikit-learn would pass to its `_fit_and_score`, candidate by candidate and
-             within a candidate split by split. X, y, scorer and the other arguments are those of the search.
+             within a candidate split by split. X, y, scorer and the other arguments are those of the search, as is
+             n_jobs (see workers.py).
     Returns  position in `tasks` -> result and certificate, for tasks that could be done. All others are left to
              scikit-learn: tasks of other estimators, and every fit that fails, so that the error, its warning and
              `error_score` are scikit-learn's. A task that is left out keeps an estimator that has not been fitted.
@@ -51,40 +48,65 @@ def train_together(tasks: Sequence[Task]) -> dict[int, Done]:
     It runs in the thread of the search, under the warning filters and scikit-learn's configuration that hold for the
     tasks, and under the joblib configuration that is active outside the search. KeyboardInterrupt is raised.
     """
-    candidates: dict[int, Candidate | None] = {}
-    for task in tasks:
-        if id(task.parameters) not in candidates:
-            candidates[id(task.parameters)] = candidate_of(task)
-    known = {number: candidates[id(task.parameters)] for number, task in enumerate(tasks)}
+    if workers.are_elsewhere(n_jobs):
+        known = candidates_of(tasks)
+        parts = [part for family in families_of(tasks, known) for part in by_gamma(known, family)]
+        jobs = (delayed(train_here)([tasks[number] for number in part], None) for part in parts)
+        answers = zip(parts, Parallel(n_jobs=n_jobs)(jobs))
+        return {part[place]: done for part, answer in answers for place, done in answer.items()}
+    return train_here(tasks, workers.threads_of(n_jobs))
+
+
+def train_here(tasks: Sequence[Task], n_threads: int | None) -> dict[int, Done]:
+    """`train_together` on threads of this process; None for those that one fit uses."""
     done: dict[int, Done] = {}
     with CtrlC() as ctrl_c:
+        known = candidates_of(tasks, ctrl_c)
         for family in families_of(tasks, known):
             if not ctrl_c.requested.is_set():
-                done.update(train_family(tasks, known, family, ctrl_c))
+                done.update(train_family(tasks, known, family, ctrl_c, n_threads))
     if ctrl_c.requested.is_set():  # also where somebody else's handler raised KeyboardInterrupt in a solver
         raise KeyboardInterrupt
     return done
 
 
+def candidates_of(tasks: Sequence[Task], ctrl_c: CtrlC | None = None) -> list[Candidate | None]:
+    """Return the candidate of each task; None for those that have to be trained alone, and for all after Ctrl-C."""
+    candidates: dict[int, Candidate | None] = {}
+    for task in tasks:
+        if ctrl_c is not None and ctrl_c.requested.is_set():
+            return [None] * len(tasks)
+        if id(task.parameters) not in candidates:
+            candidates[id(task.parameters)] = candidate_of(task)
+    return [candidates[id(task.parameters)] for task in tasks]
+
+
+def by_gamma(known: Sequence[Candidate | None], family: list[int]) -> list[list[int]]:
+    """Return the tasks of a family, divided by their values of gamma."""
+    parts: dict[str, list[int]] = {}
+    for number in family:
+        candidate = known[number]
+        assert candidate is not None
+        parts.setdefault(repr(candidate.machine.gamma), []).append(number)
+    return list(parts.values())
+
+
 def candidate_of(task: Task) -> Candidate | None:
     """Return the estimator of a task with its parameters; None if it has to be trained alone."""
-    if set(task.fit_params or {}) - {"sample_weight"}:
-        return None
     try:
         whole = clone(task.estimator).set_params(**clone(task.parameters or {}, safe=False))
     except (ValueError, TypeError):
         return None
-    if not isinstance(whole, Pipeline):
-        return Candidate(whole, whole, None) if suits(whole) else None
-    machine = whole.steps[-1][1]
-    if type(whole) is not Pipeline or whole.memory is not None or task.fit_params or not suits(machine):
-        return None
-    if task.return_train_score:  # some transformers transform the samples they are fitted to in another way
+    if type(whole) is not Pipeline:
+        has_weights_alone = set(task.fit_params or {}) <= {"sample_weight"}
+        return Candidate(whole, whole, None) if has_weights_alone and suits(whole) else None
+    name, machine = whole.steps[-1]
+    if whole.memory is not None or set(task.fit_params or {}) - {f"{name}__sample_weight"} or not suits(machine):
         return None
     return Candidate(whole, machine, whole[:-1] if len(whole.steps) > 1 else None)
 
 
-def families_of(tasks: Sequence[Task], known: dict[int, Candidate | None]) -> list[list[int]]:
+def families_of(tasks: Sequence[Task], known: Sequence[Candidate | None]) -> list[list[int]]:
     """Return the numbers of the tasks of each family."""
     kinds: list[Candidate] = []
     kind_of: dict[int, int] = {}
@@ -136,21 +158,24 @@ def is_same(one: Any, other: Any) -> bool:
 
 
 def train_family(
-    tasks: Sequence[Task], known: dict[int, Candidate | None], numbers: list[int], ctrl_c: CtrlC
-) -> dict[int, Done]:
+    tasks: Sequence[Task], known: Sequence[Candidate | None], numbers: list[int], ctrl_c: CtrlC,
+    n_threads: int | None,
+) -> dict[int, Done]:  # fmt: skip
     """Train and score the tasks of one family."""
     first = tasks[numbers[0]]
     candidate = known[numbers[0]]
     assert candidate is not None
+    if is_precomputed(candidate.machine.kernel) and not hasattr(first.X, "shape"):
+        return {}  # scikit-learn refuses lists of rows, which it cannot divide
     direct = DirectScorer.of(first.scorer, candidate.whole, first.y, first.score_params)
     splits, places = splits_of(tasks, numbers)
     settings, settings_of = settings_for(tasks, known, numbers)
     before: Pipeline | None = None
     try:
         X, y, inside = first.X, first.y, splits
+        weight = next(iter((first.fit_params or {}).values()), None)
         if candidate.before is not None:
-            before, X, y, inside = transformed(candidate, first, splits[0])
-        weight = (first.fit_params or {}).get("sample_weight")
+            before, X, y, weight, inside = transformed(candidate, first, splits[0], weight)
         search = Search(
             candidate.machine, X, y, inside, weight, with_training=first.return_train_score, with_models=direct is None
         )
@@ -183,7 +208,7 @@ def train_family(
 
     wanted = [(settings_of[place], places[place]) for place in range(len(numbers))]
     try:
-        search.train(settings, wanted, ctrl_c.requested, take)
+        search.train(settings, wanted, ctrl_c.requested, take, n_threads)
     except Exception:  # a kernel of the user's, or too little memory: `fit` raises again, and scikit-learn reports
         logging.getLogger("widemargin").debug("candidates are trained one by one", exc_info=True)
     for place, cell in found:
@@ -207,7 +232,7 @@ def splits_of(tasks: Sequence[Task], numbers: list[int]) -> tuple[list[Split], l
 
 
 def settings_for(
-    tasks: Sequence[Task], known: dict[int, Candidate | None], numbers: list[int]
+    tasks: Sequence[Task], known: Sequence[Candidate | None], numbers: list[int]
 ) -> tuple[list[dict[str, Any]], list[int]]:
     """Return the different settings of the family's parameters, and the setting of each task."""
     seen: dict[int, int] = {}
@@ -224,10 +249,13 @@ def settings_for(
     return settings, places
 
 
-def transformed(candidate: Candidate, task: Task, split: Split) -> tuple[Pipeline, Any, Any, list[Split]]:
+def transformed(
+    candidate: Candidate, task: Task, split: Split, weight: Any
+) -> tuple[Pipeline, Any, Any, Any, list[Split]]:
     """Fit the transformers before the estimator to the training samples of a split.
 
-    Returns them, training and test samples as transformed, one above the other, their targets, and the split of these.
+    Returns them, training and test samples as transformed, one above the other, their targets and weights, and the
+    split of these.
     """
     assert candidate.before is not None
     try:
@@ -235,6 +263,8 @@ def transformed(candidate: Candidate, task: Task, split: Split) -> tuple[Pipelin
         X_train, y_train = safe_split(candidate.whole, task.X, task.y, split.train)
         X_test, y_test = safe_split(candidate.whole, task.X, task.y, split.test, split.train)
         above, below = before.fit_transform(X_train, y_train), before.transform(X_test)
+        again = before.transform(X_train) if task.return_train_score else above
+        weight = None if weight is None else safe_indexing(weight, np.concatenate(split))
     except Exception as refused:  # whatever a transformer raises, `fit` raises again and scikit-learn reports
         raise NotTogether from refused
     if sp.issparse(above) and sp.issparse(below):
@@ -243,5 +273,15 @@ def transformed(candidate: Candidate, task: Task, split: Split) -> tuple[Pipelin
         X = np.concatenate([above, below])
     else:
         raise NotTogether
-    own = Split(np.arange(len(split.train)), np.arange(len(split.train), len(split.train) + len(split.test)))
-    return before, X, np.concatenate([np.asarray(y_train), np.asarray(y_test)]), [own]
+    if again is not above and not is_equal(above, again):
+        raise NotTogether  # some transform the samples they are fitted to in another way
+    n_train = len(split.train)
+    own = Split(np.arange(n_train), np.arange(n_train, n_train + len(split.test)))
+    return before, X, np.concatenate([np.asarray(y_train), np.asarray(y_test)]), weight, [own]
+
+
+def is_equal(one: Any, other: Any) -> bool:
+    """Whether two matrices have equal values."""
+    if sp.issparse(one) and sp.issparse(other):
+        return one.shape == other.shape and (one != other).nnz == 0
+    return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and np.array_equal(one, other)

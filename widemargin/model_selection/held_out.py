@@ -16,7 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from widemargin._sklearn import safe_split
 from widemargin.certificate import Certificate
-from widemargin.model_selection.cells import Cell, NotTogether, Search, Split, predictions, suits
+from widemargin.model_selection.cells import NotTogether, Search, predictions, suits
+from widemargin.model_selection.one_cell import Cell, Split
 from widemargin.monitor import clock
 from widemargin.monitor.interrupt import StopSignal
 

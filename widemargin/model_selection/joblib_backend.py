@@ -8,12 +8,17 @@ handed to a function that may do some of them its own way; the remaining ones go
 The backend is active for the first `Parallel` that starts within `collecting` only: it gives the joblib configuration
 back at that moment. The remaining tasks, nested calls and the final refit therefore run as without it.
 
+While calls are collected, Ctrl-C only sets a flag, and the next call raises KeyboardInterrupt. Python drops an
+exception that comes while the interpreter is in a `__del__`, or in a callback of a weak reference or of the garbage
+collector, and there are many of these among the clones of thousands of candidates.
+
 See  https://joblib.readthedocs.io/en/stable/custom_parallel_backend.html
 """
 
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -23,9 +28,10 @@ from joblib.parallel import ParallelBackendBase
 
 from widemargin import _sklearn
 from widemargin.model_selection.tasks import Done, Task, has_callbacks
+from widemargin.monitor.interrupt import CtrlC
 
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
-TrainTogether = Callable[[Sequence[Task]], dict[int, Done]]
+TrainTogether = Callable[[Sequence[Task], int | None], dict[int, Done]]
 
 # Number of workers reported to joblib: not 1, which would run tasks at once, and at least the number of tasks, so that
 # one batch is one task and all are dispatched at the start.
@@ -43,6 +49,7 @@ def collecting(
         yield backend
     finally:
         backend.active.unregister()
+        backend.end_of_collecting()
 
 
 class CollectingBackend(ParallelBackendBase):
@@ -57,6 +64,7 @@ class CollectingBackend(ParallelBackendBase):
         self.n_jobs = n_jobs
         self.pre_dispatch = pre_dispatch
         self.active: Any = None  # the joblib.parallel_config that activates this backend
+        self.ctrl_c: CtrlC | None = None  # while calls are collected
         self.waiting: list[Batch] = []
         self.done: list[Done | None] = []
 
@@ -71,10 +79,13 @@ class CollectingBackend(ParallelBackendBase):
         self.active.unregister()
         parallel.pre_dispatch = "all"
         parallel.verbose = 0
+        self.ctrl_c = CtrlC()
+        self.ctrl_c.__enter__()
         return self.effective_n_jobs(n_jobs)
 
     def submit(self, func: Any, callback: Callable[..., None] | None = None) -> Batch:
         """Store a batch of calls."""
+        self._raise_if_pressed()
         batch = Batch(self, func, callback)
         self.waiting.append(batch)
         return batch
@@ -83,6 +94,8 @@ class CollectingBackend(ParallelBackendBase):
 
     def run(self) -> None:
         """Run all calls that are waiting."""
+        self._raise_if_pressed()
+        self.end_of_collecting()
         batches, self.waiting = self.waiting, []
         calls = [call for batch in batches for call in batch.calls]
         done = self._together(calls)
@@ -96,6 +109,18 @@ class CollectingBackend(ParallelBackendBase):
         for batch in batches:
             batch.results = [results[next(numbers)] for _ in batch.calls]
 
+    def _raise_if_pressed(self) -> None:
+        if self.ctrl_c is not None and self.ctrl_c.requested.is_set():
+            raise KeyboardInterrupt
+
+    def end_of_collecting(self) -> None:
+        """Ctrl-C is as before from here on."""
+        ctrl_c, self.ctrl_c = self.ctrl_c, None
+        if ctrl_c is not None:
+            ctrl_c.__exit__(*sys.exc_info())
+            if ctrl_c.requested.is_set() and sys.exc_info()[0] is None:
+                raise KeyboardInterrupt
+
     def _together(self, calls: list[Call]) -> dict[int, Done]:
         """Hand over the calls of `_fit_and_score`; return answers by the number of the call."""
         tasks = {number: task for number, call in enumerate(calls) if (task := task_of(call)) is not None}
@@ -105,7 +130,7 @@ class CollectingBackend(ParallelBackendBase):
         # scikit-learn's wrapper sets the configuration and the warning filters of its tasks: here for all at once
         wrapper: Any = copy.copy(calls[numbers[0]][0])
         wrapper.function = self.train_together
-        return {numbers[position]: answer for position, answer in wrapper(list(tasks.values())).items()}
+        return {numbers[position]: answer for position, answer in wrapper(list(tasks.values()), self.n_jobs).items()}
 
 
 class Batch:

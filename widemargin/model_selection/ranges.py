@@ -139,7 +139,8 @@ def variance_in_feature_space(sample: Any, kernel: Any, gamma: float = 1.0, **op
 
 def spread_of(y: Vector) -> float:
     """Standard deviation of the targets; 1 if they are constant."""
-    deviation = float(np.std(y))
+    largest = float(np.abs(y).max(initial=0.0)) or 1.0  # squares of large targets would overflow
+    deviation = largest * float(np.std(y / largest))
     return deviation if np.isfinite(deviation) and deviation > 0 else 1.0
 
 

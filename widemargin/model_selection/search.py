@@ -63,8 +63,9 @@ class TrainsFamilies:
 class GridSearchCV(TrainsFamilies, sklearn.model_selection.GridSearchCV):
     """`sklearn.model_selection.GridSearchCV`, with families of candidates trained together.
 
-    Candidates of this package's estimators that differ only in parameters such as C and gamma share kernel values and
-    starting points. All other candidates, and all other steps of the search, are scikit-learn's own code.
+    Candidates of `SVC`, `SVR`, `NuSVC` and `NuSVR`, alone or at the end of a Pipeline, that differ only in C, gamma,
+    epsilon, nu and class weight share kernel values and starting points. All other candidates, and all other steps of
+    the search, are scikit-learn's own code.
 
     Parameters
     ----------
@@ -75,7 +76,10 @@ class GridSearchCV(TrainsFamilies, sklearn.model_selection.GridSearchCV):
     scoring : str, callable, list, tuple or dict, default None
         One or several scorers; None is the estimator's `score`.
     n_jobs : int, default None
-        Jobs for candidates that are not trained together.
+        Threads for candidates that are trained together, and jobs for all others. None is what
+        `joblib.parallel_config` says; without it the threads that one fit of the estimator uses. Where that
+        configuration names workers outside the process ("loky" with `n_jobs`, "dask"), each trains candidates of one
+        gamma.
     refit : bool, str or callable, default True
         Fit the best candidate on all samples; the name of a scorer; or a function of `cv_results_` that returns the
         index of the best candidate.

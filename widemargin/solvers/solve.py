@@ -104,11 +104,12 @@ def solve_in_memory(
     dual, store = state.dual, state.gram.store
     if store is None or not dual.is_plain or dual.n_groups == 0 or stopping.criterion != "kkt":
         return None
-    if state.gram.dtype == np.float32 and np.abs(dual.linear_term).max() > tuning.largest_single_precision:
+    is_small = np.abs(dual.linear_term).max() <= tuning.largest_single_precision
+    if state.gram.dtype == np.float32 and not is_small:
         return None
     most = tuning.steps_per_call if stopping.max_iter < 0 else min(tuning.steps_per_call, stopping.max_iter)
     if is_near and isinstance(store, FullStore):
-        return solve_nearby(state, stopping, most)
+        return solve_nearby(state, store if is_small else store._replace(fast=store.rows), stopping, most)
     if state.gram.is_whole and len(dual) > tuning.single:
         return None
     state.start = None  # the error of K b is not tracked here: it can be summed again from the rows

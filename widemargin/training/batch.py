@@ -148,7 +148,7 @@ def solve_chunk(matrix, sample, starts, terms, rule, keys, chunk, answers):
             diag[k], size[k], Kb[k] = store.diag[samples[k]], errors.size[samples[k]], 0.0
             for term in range(n_terms):
                 left[k, term], right[k, term] = errors.left[samples[k], term], errors.right[samples[k], term]
-        corner = FullStore(K, slot, diag)
+        corner = FullStore(K, slot, diag, K)
         positions = Keys(keys.position[:q], keys.limits)
         solve_rounds(corner, own, point.beta, Kb, rule, positions, Progress(counts, reached, table, values[5, :q]))
         threshold = certify_point(K, slot, ErrorTerms(left, right, size), own, point, diag, Kb, answers.facts[p])

@@ -47,6 +47,7 @@ from widemargin.training.certified import CertifiedSolver
 from widemargin.training.task import Task, Trained
 
 DOUBLE = 8192  # samples up to which matrices are float64: with large C proofs need it, and many problems share them
+FAST = 4  # bytes of the float32 copy of a value
 WHOLE_SHARE = 0.45  # of the budget for a matrix: two are in memory when threads pass from one to the next
 
 
@@ -56,13 +57,15 @@ class Path:
 
     kernel : number of the kernel
     duals : the problems, built when they are solved
-    prices : C of each problem: multipliers at their bounds grow in proportion
+    prices : C of each problem: multipliers at their bounds grow in proportion; equal where boxes are
+    stopping : when to stop
     index : their samples; None for all
     """
 
     kernel: int
     duals: Sequence[Callable[[], SignedDual]]
     prices: Sequence[float]
+    stopping: Stopping
     index: Index | None = None
 
 
@@ -70,22 +73,28 @@ class Path:
 class Answer:
     """The answer to a problem of a path.
 
+    dual : the problem
     trained : solution and certificate
     index : samples of the problem; None for all
     whole : the Gram of all samples
     """
 
+    dual: SignedDual
     trained: Trained
     index: Index | None
     whole: Gram
 
+    def coefficients(self) -> tuple[Index, Vector]:
+        """Return the support vectors, numbered as samples of the family, and their coefficients."""
+        coefficients = self.dual.per_sample(self.trained.solution.beta)
+        used = np.flatnonzero(coefficients)
+        return used if self.index is None else self.index[used], coefficients[used]
+
     def values(self, at: Index) -> Vector:
         """Return K b at some samples of the family."""
-        solution = self.trained.solution
         if self.index is None:
-            return solution.Kb[at]
-        used, values = np.flatnonzero(solution.beta), np.zeros(len(at))
-        rows, weights = self.index[used], solution.beta[used]
+            return self.trained.solution.Kb[at]
+        (rows, weights), values = self.coefficients(), np.zeros(len(at))
         assert isinstance(self.whole, FullGram)
         if len(at) and np.array_equal(at, np.arange(at[0], at[0] + len(at))):
             add_weighted_rows(self.whole.matrix, at[0], rows, weights, values)
@@ -113,13 +122,14 @@ class Family:
         self.sources = [GramSource(kernel, X, cache_size, self.n_threads) for kernel in kernels]
         n, budget = len(self.sources[0]), self.sources[0].budget
         self.dtype = np.dtype(np.float64 if n <= DOUBLE else np.float32)
-        self.is_whole = n * n * self.dtype.itemsize <= WHOLE_SHARE * budget
+        size = n * n * (self.dtype.itemsize + (FAST if self.dtype == np.float64 else 0))
+        self.is_whole = size <= WHOLE_SHARE * budget
         self.distances: SharedDistances | None = None
-        if self.is_whole and len(kernels) > 1 and 3 * n * n * self.dtype.itemsize <= budget:
+        if self.is_whole and len(kernels) > 1 and 2 * size + n * n * self.dtype.itemsize <= budget:
             with single_threaded_blas():
                 self.distances = SharedDistances.of(kernels, X, self.dtype, self.n_threads)
 
-    def train(self, paths: Sequence[Path], stopping: Stopping, take: Callable[[int, int, Answer], None]) -> None:
+    def train(self, paths: Sequence[Path], take: Callable[[int, int, Answer], None]) -> None:
         """Solve and certify the problems of all paths.
 
         take : called with the number of the path, of the problem in it, and the answer, on any thread
@@ -132,16 +142,14 @@ class Family:
             path = paths[order[place]]
             whole, own = grams.take(path)
             try:
-                self._follow(path, whole, own, stopping, lambda *answer: take(order[place], *answer))
+                self._follow(path, whole, own, lambda *answer: take(order[place], *answer))
             finally:
                 grams.give_back(path)
 
         with single_threaded_blas():
             run_tiles(run, len(order), self.n_threads if self.is_whole else 1)
 
-    def _follow(
-        self, path: Path, whole: Gram, gram: Gram, stopping: Stopping, take: Callable[[int, Answer], None]
-    ) -> None:
+    def _follow(self, path: Path, whole: Gram, gram: Gram, take: Callable[[int, Answer], None]) -> None:
         """Solve the problems of a path, one after another, on the Gram of its samples."""
         source = self.sources[path.kernel]
         solver = CertifiedSolver(source, solver_named("auto"), self.cancelled)
@@ -155,11 +163,11 @@ class Family:
             task, known = Task(dual, path.index, dual.start), None if dual.start.any() else zero
             if before is not None:
                 task, known = begin_next(before, task, gram, path.prices[place] / path.prices[place - 1])
-            trained = solver.train(task, gram, stopping, self._watch, known)
+            trained = solver.train(task, gram, path.stopping, self._watch, known)
             before = trained.solution
             if before.status.on_request:
                 return
-            take(place, Answer(trained, path.index, whole))
+            take(place, Answer(dual, trained, path.index, whole))
 
     def _watch(self, now: Iteration) -> None:
         self.cancelled.raise_if_set()
@@ -170,10 +178,13 @@ class Family:
         if not self.is_whole:
             return source.gram(None)
         if self.distances is not None:
-            return self.distances.gram(kernel, self.n_threads)  # type: ignore[arg-type]
-        if self.dtype == np.float64 or kernel.defined_by_values:
-            return FullGram.of(kernel, source.exact, np.float64, self.n_threads)
-        return FullGram.rounded(kernel, source.exact, self.n_threads)
+            gram = self.distances.gram(kernel, self.n_threads)  # type: ignore[arg-type]
+        elif self.dtype == np.float64 or kernel.defined_by_values:
+            gram = FullGram.of(kernel, source.exact, np.float64, self.n_threads)
+        else:
+            gram = FullGram.rounded(kernel, source.exact, self.n_threads)
+        gram.add_fast()
+        return gram
 
 
 class Grams:

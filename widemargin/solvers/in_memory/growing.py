@@ -86,7 +86,7 @@ def _choose_add(store, terms, block, new):
 
 def _whole_block(store, terms, beta):
     nothing = np.empty(0)
-    return ActiveBlock(store.slot, store.rows, nothing, nothing, 0.0)
+    return ActiveBlock(store.slot, store.fast, nothing, nothing, 0.0)
 
 
 def _evaluate_whole(store, terms, beta, Kb, block, tol, table):
@@ -128,8 +128,8 @@ def block_with(store, terms, beta, is_active, growth):
             if beta[t] > terms.lower[t]:
                 fall[t] = down
     capacity = max(FIRST_CAPACITY, q)
-    K = np.empty((capacity, capacity), store.rows.dtype)
-    gather_square(store.rows, store.slot, active[:q], np.int64(0), K)
+    K = np.empty((capacity, capacity), store.fast.dtype)
+    gather_square(store.fast, store.slot, active[:q], np.int64(0), K)
     return ActiveBlock(active[:q], K, rise, fall, growth)
 
 
@@ -178,7 +178,7 @@ def _enlarged_block(store, terms, block, new):
         capacity = min(store.slot.shape[0], 2 * q)
         K = np.empty((capacity, capacity), K.dtype)
         gathered = np.int64(0)
-    gather_square(store.rows, store.slot, active, gathered, K)
+    gather_square(store.fast, store.slot, active, gathered, K)
     return ActiveBlock(active, K, block.rise, block.fall, block.growth)
 
 

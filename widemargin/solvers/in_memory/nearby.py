@@ -1,12 +1,14 @@
 """Solve a problem on a full matrix from a point near its answer: the next C of a path, a fold of a solved problem.
 
 Solves   the signed dual with groups, one variable per sample, all rows in memory
-Given    a State at a start, with K b and its error; a stop rule
+Given    a State at a start, with K b and its error; the rows; a stop rule
 Returns  Progress of the rounds; the state changed in place, with the error of K b tracked, so that a certificate
          need not sum K b again
 How      most variables stay where they are. Pair steps on a block that grows by the worst violators (rounds.py with a
          WarmStore), and Newton steps on the free variables when pair steps have cost more than those would. Where a
          large part of the variables takes part, gathering their block would cost more than steps on all of them.
+         Steps may be made on float32 rows (FullStore.fast): K b is summed from float64 rows, and more rounds
+         follow until the violation is at most tol.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 
 from widemargin.costs import COSTS
 from widemargin.gram.full import FullGram, gather_block_of
-from widemargin.gram.row_store import WarmStore
+from widemargin.gram.row_store import FullStore, WarmStore
 from widemargin.monitor import clock
 from widemargin.monitor.stopping import Stopping
 from widemargin.problems.optimality import free_variables, violation_of
@@ -30,27 +32,28 @@ from widemargin.solvers.steps.packed_keys import keys_of
 WORTH = 2.0  # Newton steps that pair steps may cost before one is tried; doubled after one that failed
 LARGE_SHARE = 0.25  # of the variables: if more take part, steps are made on all of them
 CLEARLY = 0.1  # of the violation: variables that violate by more take part
+DOUBLE = 8  # bytes of the numbers on which `COSTS.pair_step` was measured
 STEPS_PER_LOOK = 5_000  # steps after which the clock is read, if there is a time limit
 
 
-def solve_nearby(state: State, stopping: Stopping, most_steps: int) -> Progress:
+def solve_nearby(state: State, store: FullStore, stopping: Stopping, most_steps: int) -> Progress:
     """Solve as far as `most_steps` pair steps go; see the module's header."""
-    dual, gram = state.dual, state.gram
-    assert isinstance(gram, FullGram)
+    dual, kind = state.dual, store.fast.dtype
     state.Kb = state.Kb.copy()  # changed in place, and the error bound needs its value at the start
-    progress, keys = new_progress(dual.n_groups, len(dual)), keys_of(len(dual), gram.dtype)
-    store = gram.store if takes_many(state) else WarmStore(*gram.store)
+    progress, keys = new_progress(dual.n_groups, len(dual)), keys_of(len(dual), kind)
+    pair_step = COSTS.pair_step * kind.itemsize / DOUBLE
+    rows = store if takes_many(state) else WarmStore(*store)
     deadline, patience = stopping.deadline(), WORTH
     while True:
         n_free = len(free_variables(dual.terms, state.beta))
-        work = int(progress.counts[WORK] + patience * newton_cost(n_free) / COSTS.pair_step)
+        work = int(progress.counts[WORK] + patience * newton_cost(n_free) / pair_step)
         most = most_steps
         if stopping.time_limit is not None:
             most = min(most, int(progress.counts[STEPS]) + STEPS_PER_LOOK)
         rows_before = int(progress.counts[ROWS])
         progress.moved[:] = 0.0
         solve_rounds(
-            store, dual.terms, state.beta, state.Kb, Rule(stopping.tol, stopping.tol, most, most, work), keys, progress
+            rows, dual.terms, state.beta, state.Kb, Rule(stopping.tol, stopping.tol, most, most, work), keys, progress
         )
         state.moved += progress.moved
         state.rows_added += int(progress.counts[ROWS]) - rows_before
