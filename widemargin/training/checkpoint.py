@@ -40,9 +40,7 @@ from widemargin.training.task import Task, Trained
 if TYPE_CHECKING:
     from widemargin.training.fit import Training
 
-EVERY = (
-    30.0  # seconds between two writes; writing a million multipliers takes 0.04 s of CPU time and waits for the disk
-)
+EVERY = 30.0  # seconds between two writes; a million multipliers take 0.04 s of CPU time and a wait for the disk
 #: endings of a fit that more time or more steps can improve
 UNFINISHED = {
     Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED, Status.MAX_ITER, Status.MAX_PASSES, Status.TOO_SLOW,
