@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from widemargin._sklearn import num_samples
 from widemargin.estimators.parameters import FINITE, NOT_NEGATIVE, POSITIVE, estimator, one_of, option, whole
 from widemargin.estimators.plain_data import ReadsData, are_plain_targets
-from widemargin.estimators.training_set import TrainingSet, as_targets, leave_out_weightless, resolve_gamma
+from widemargin.estimators.training_set import TrainingSet, as_targets, leave_out_weightless
 from widemargin.kernels import KERNEL_NAMES, Kernel, Precomputed, make_kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.linalg.arrays import Vector
@@ -130,7 +130,7 @@ class NamedKernel(KernelEstimator):
     def _make_kernel(self, data: TrainingSet) -> Kernel:
         """Return the kernel with its parameters; "scale" and "auto" are computed from the data."""
         uses_gamma = isinstance(self.kernel, str) and self.kernel not in WITHOUT_GAMMA
-        self._gamma = resolve_gamma(self.gamma, data.X, data.weight) if uses_gamma else 0.0
+        self._gamma = data.gamma(self.gamma) if uses_gamma else 0.0
         return self._kernel_of_fit()
 
     def _kernel_of_fit(self) -> Kernel:

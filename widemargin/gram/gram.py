@@ -40,6 +40,7 @@ class Gram(ABC):
     store : rows in memory for compiled solvers, or None where rows are evaluated on demand
     n_threads : threads that may work on it
     block_limit : variables up to which a block and its factor fit the user's memory budget
+    least_block : variables from which on a smaller working set saves nothing, because rounds are expensive
     rows_computed, row_hits : counters of full rows evaluated and of rows served from memory
     """
 
@@ -50,6 +51,7 @@ class Gram(ABC):
     store: FullStore | RowStore | None = None
     n_threads: int = 1
     block_limit: float = np.inf
+    least_block: int = 0
     rows_computed: int = 0
     row_hits: int = 0
 

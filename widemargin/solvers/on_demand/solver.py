@@ -72,7 +72,9 @@ class BlockSolver:
     def run(self, watch: Watch | None) -> Solution:
         """Run rounds until there is a reason to stop; return the Solution."""
         state = self.state
-        selector = Selector(state.dual, self.tuning, state.gram.block_limit)
+        gram = state.gram
+        sizes = replace(self.tuning, smallest=max(self.tuning.smallest, gram.least_block))
+        selector = Selector(state.dual, sizes, gram.block_limit)
         moved_before = np.zeros(len(state.gram), np.bool_)
         last_moved = stalled = 0
         objective = np.inf
