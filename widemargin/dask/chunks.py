@@ -12,7 +12,7 @@ import numpy as np
 
 from widemargin.dask import slabs
 from widemargin.dask.cluster import Cluster, Job, Kept
-from widemargin.estimators.plain_data import lies_on_a_cluster
+from widemargin.linalg.exchange import lies_on_a_cluster
 
 
 class Chunks(NamedTuple):

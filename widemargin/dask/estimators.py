@@ -22,12 +22,12 @@ from widemargin.dask.rows import RowsHere, RowsThere
 from widemargin.dask.source import ClusterSource
 from widemargin.estimators.base import KernelMachine, Run
 from widemargin.estimators.parameters import POSITIVE, estimator, option
-from widemargin.estimators.plain_data import lies_on_a_cluster
 from widemargin.estimators.training_set import TrainingSet, gamma_of, leave_out_weightless
 from widemargin.gram.full import FULL
 from widemargin.kernels import FeatureKernel
 from widemargin.kernels.kernel import Kernel
 from widemargin.linalg.arrays import Index
+from widemargin.linalg.exchange import lies_on_a_cluster
 from widemargin.parallel.tiles import available_cores
 from widemargin.problems.dual import SignedDual
 from widemargin.training.fit import Training
@@ -182,12 +182,6 @@ class ClusterMachine(KernelMachine):
         vars(local).update({name: value for name, value in vars(self).items() if name not in own})
         return local
 
-    def decision_function(self, X: Any) -> Any:
-        """Decision values as `widemargin` gives them; lazily, in the container of X, for a collection of Dask."""
-        if lies_on_a_cluster(X):
-            return predictions.lazily(self.to_local(), "decision_function", X, np.dtype(np.float64))
-        return super().decision_function(X)  # type: ignore[misc]
-
     def predict(self, X: Any) -> Any:
         """Predictions as `widemargin` gives them; lazily, in the container of X, for a collection of Dask."""
         if lies_on_a_cluster(X):
@@ -209,8 +203,18 @@ class ClusterMachine(KernelMachine):
 MINE = ("client", "worker_timeout")
 
 
+class HasDecisionValues:
+    """Decision values, which regressions do not have."""
+
+    def decision_function(self, X: Any) -> Any:
+        """Decision values as `widemargin` gives them; lazily, in the container of X, for a collection of Dask."""
+        if lies_on_a_cluster(X):
+            return predictions.lazily(self.to_local(), "decision_function", X, np.dtype(np.float64))
+        return super().decision_function(X)  # type: ignore[misc]
+
+
 @estimator
-class SVC(ClusterMachine, widemargin.SVC):
+class SVC(HasDecisionValues, ClusterMachine, widemargin.SVC):
     """Support vector classification with two classes on a cluster: the parameters of `widemargin.SVC`, and two more.
 
     Parameters
@@ -254,7 +258,7 @@ class SVR(ClusterMachine, widemargin.SVR):
 
 
 @estimator
-class OneClassSVM(ClusterMachine, widemargin.OneClassSVM):
+class OneClassSVM(HasDecisionValues, ClusterMachine, widemargin.OneClassSVM):
     """Outlier detection on a cluster: the parameters of `widemargin.OneClassSVM`, and two more.
 
     Parameters

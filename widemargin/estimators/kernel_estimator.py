@@ -17,6 +17,7 @@ from widemargin.estimators.training_set import TrainingSet, as_targets, leave_ou
 from widemargin.kernels import KERNEL_NAMES, Kernel, Precomputed, make_kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.linalg.arrays import Vector
+from widemargin.linalg.exchange import refuse_cluster
 from widemargin.models.expansion import Expansion
 
 WITHOUT_GAMMA = {"linear", "cosine", "precomputed"}  # spares a pass over X for a number that they do not use
@@ -62,6 +63,7 @@ class KernelEstimator(ReadsData):
         if precomputed:
             refuse_sparse_kernel(X)
         if self._takes_objects():
+            refuse_cluster(X)
             if plain_targets is not None:
                 check_consistent_length(X, y)
                 y = np.asarray(y)
@@ -86,6 +88,7 @@ class KernelEstimator(ReadsData):
         if not hasattr(self, "shape_fit_"):
             check_is_fitted(self)
         if self._takes_objects():
+            refuse_cluster(X)
             vectors = getattr(self, "support_vectors_", None)
             if isinstance(X, (list, tuple)) and isinstance(vectors, np.ndarray):
                 X = np.asarray(X)  # the function was trained on an array and may use X.T or X[:, 0]

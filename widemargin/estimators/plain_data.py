@@ -91,7 +91,6 @@ class ReadsData(CallbackMixin, BaseEstimator):
         `plain_targets(y, n)` returns whether y can be used without conversion; None means there are no targets.
         `checks` are passed to scikit-learn's validation of all other data.
         """
-        refuse_cluster(X, y)
         X, y = as_numpy(X), as_numpy(y)
         if self._is_plain(X) and (plain_targets is None or plain_targets(y, X.shape[0])):
             self.n_features_in_ = X.shape[1]
@@ -104,7 +103,6 @@ class ReadsData(CallbackMixin, BaseEstimator):
 
     def _validated_to_predict(self, X: Any) -> Any:
         """Return validated new samples; plain arrays of the right width pass, unless feature names must be compared."""
-        refuse_cluster(X)
         X = as_numpy(X)
         same_width = self._is_plain(X) and X.shape[1] == getattr(self, "n_features_in_", None)
         if same_width and "feature_names_in_" not in self.__dict__:
@@ -141,21 +139,6 @@ class ReadsData(CallbackMixin, BaseEstimator):
     def _has_converged(self) -> bool:
         """Whether the fit that has just ended reached its tolerance; its status is set while it is still watched."""
         return self.status_.converged
-
-
-def lies_on_a_cluster(values: Any) -> bool:
-    """Whether a collection is one of Dask, recognised without importing Dask."""
-    return hasattr(type(values), "__dask_graph__")
-
-
-def refuse_cluster(*collections: Any) -> None:
-    """Raise TypeError for a collection of Dask: NumPy would bring all of it here without a word."""
-    for values in collections:
-        if lies_on_a_cluster(values):
-            raise TypeError(
-                f"A {type(values).__module__}.{type(values).__name__} lies on a cluster: use widemargin.dask.SVC (SVR, "
-                "OneClassSVM), or .compute() the data first if they fit here."
-            )
 
 
 def is_plain_matrix(X: Any) -> bool:
