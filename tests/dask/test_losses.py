@@ -1,4 +1,4 @@
-"""Promises: any worker may die at any moment, once or often; no wait for ever; two fits at once; workers come and go."""
+"""Promises: any worker may die at any moment, once or often; no wait for ever; two fits at once; workers come, go."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ TOL = 1e-5
 
 
 @pytest.fixture(scope="module")
-def alone(dense):
+def alone(dense, session_client):
     return widemargin.SVC(tol=TOL).fit(dense.X, dense.labels).certificate_
 
 
@@ -139,8 +139,10 @@ def test_ctrl_c_while_waiting(client, dense, monkeypatch):
     def press(call):
         if call == 3:
             monkeypatch.setattr(clusters.Cluster, "_submit", never)
-            threading.Timer(0.5, lambda: (monkeypatch.setattr(clusters.Cluster, "_submit", submit),
-                                          os.kill(os.getpid(), signal.SIGINT))).start()
+            threading.Timer(
+                0.5,
+                lambda: (monkeypatch.setattr(clusters.Cluster, "_submit", submit), os.kill(os.getpid(), signal.SIGINT)),
+            ).start()
 
     submit = clusters.Cluster._submit
 
@@ -168,7 +170,11 @@ def test_no_workers(dense):
 
 def test_all_workers_leave_for_good(dense, alone, client):
     """The best model so far is kept, and goes on elsewhere."""
-    with local_cluster(1) as other, Client(other, set_as_default=False) as temporary, pytest.MonkeyPatch.context() as patch:
+    with (
+        local_cluster(1) as other,
+        Client(other, set_as_default=False) as temporary,
+        pytest.MonkeyPatch.context() as patch,
+    ):
         before(patch, ClusterGram, "add_rows", lambda call: other.scale(0) if call == 4 else None)
         machine = widemargin.dask.SVC(tol=TOL, client=temporary, worker_timeout=1.0)
         with pytest.raises(ClusterError, match="no workers.*resume"):
@@ -189,6 +195,7 @@ def test_scheduler_ends(dense, alone):
             workers={0: {"cls": Nanny, "options": {"nthreads": 1}}},
         )
         with cluster, Client(cluster, set_as_default=False, timeout=3) as client, pytest.MonkeyPatch.context() as patch:
+
             def end(call):
                 if call == 4:
                     cluster.sync(cluster.scheduler.close)

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 import widemargin
 import widemargin.dask
+import widemargin.io
 from tests.dask.on_cluster import make
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.sparse import SparseRows
@@ -191,7 +192,8 @@ def test_clone_pickle_and_local_model(client, dense, tmp_path):
     local = own.to_local()
     assert type(local) is widemargin.SVC and local.C == 3.0
     assert local.certificate_.workers == 2 and "workers / rounds" in str(local.certificate_)
-    local.save(tmp_path / "model.wm") if hasattr(local, "save") else widemargin.save(local, tmp_path / "model.wm")
+    widemargin.io.save(local, tmp_path / "model.json")
+    np.testing.assert_array_equal(widemargin.io.load(tmp_path / "model.json").predict(dense.X), own.predict(dense.X))
 
 
 def test_same_parameters_but_two():

@@ -77,8 +77,8 @@ class Certificate(Shown):
         Steps of the solver, and kernel rows it evaluated; rows for some of the samples count by their length.
     seconds : float
     workers, rounds, bytes_sent, bytes_received, waiting
-        Of a fit on a cluster: its worker processes, rounds of tasks, bytes to all workers and from them, and the share of
-        the whole time, reading included, that was spent waiting for them.
+        Of a fit on a cluster: its worker processes, rounds of tasks, bytes to all workers and from them, and the share
+        of the whole time, reading included, that was spent waiting for them.
     level : tuple of float
         The thresholds (minus the bias, for models with one group) at which the primal was taken.
     parts : sequence of Certificate

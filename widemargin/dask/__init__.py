@@ -7,14 +7,12 @@ Rows of the data lie on the workers, the function F = K b and the solver here; s
 """
 
 try:
-    import dask.array  # noqa: F401
-    import distributed  # noqa: F401
-except ImportError as missing:
-    raise ImportError(
-        f"widemargin.dask needs Dask, and {missing.name} is not installed: pip install 'widemargin[dask]'."
+    from widemargin.dask.cluster import ClusterError
+    from widemargin.dask.estimators import SVC, SVR, OneClassSVM
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError(
+        f"widemargin.dask needs Dask, and {missing.name} is not installed: pip install 'widemargin[dask]'.",
+        name=missing.name,
     ) from missing
-
-from widemargin.dask.cluster import ClusterError
-from widemargin.dask.estimators import SVC, SVR, OneClassSVM
 
 __all__ = ["SVC", "SVR", "ClusterError", "OneClassSVM"]

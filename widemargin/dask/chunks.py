@@ -52,8 +52,8 @@ def chunks_of(X: Any, cluster: Cluster) -> Chunks:
         lengths = None if any(np.isnan(length) for length in X.chunks[0]) else [int(n) for n in X.chunks[0]]
     else:
         raise TypeError(
-            f"X is a {type(X).__module__}.{type(X).__name__}; widemargin.dask takes a Dask array or dataframe, and data "
-            "of this process (NumPy, CSR, pandas). A bag: bag.to_dataframe(); a series: series.to_frame()."
+            f"X is a {type(X).__module__}.{type(X).__name__}; widemargin.dask takes a Dask array or dataframe, and "
+            "data of this process (NumPy, CSR, pandas). A bag: bag.to_dataframe(); a series: series.to_frame()."
         )
     strange = [str(kind) for kind in dtypes if getattr(kind, "kind", "O") not in "fiubO"]
     if strange:

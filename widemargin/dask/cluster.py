@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError
 from concurrent.futures import Future as Answer
 from concurrent.futures import wait as wait_for
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -364,6 +365,7 @@ def client_of(given: Any) -> distributed.Client:
     return given
 
 
+@cache
 def versions() -> dict[str, str]:
     """Return the versions that must be equal everywhere, and those that should be."""
     import numba

@@ -1,7 +1,7 @@
 """SVC, SVR and OneClassSVM on a cluster: everything but where the rows are is that of the local estimators.
 
-A fit reads y and weights into this process, cuts X into slabs on the workers, and hands the solver a Gram whose rows are
-summed there (gram.py). The loop of the solver runs here: progress bar, callbacks, Ctrl-C and limits work as ever.
+A fit reads y and weights into this process, cuts X into slabs on the workers, and hands the solver a Gram whose rows
+are summed there (gram.py). The solver's loop runs here: progress bar, callbacks, Ctrl-C and limits work as ever.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from widemargin.problems.dual import SignedDual
 from widemargin.training.fit import Training
 
 
-
 @dataclass(eq=False)
 class OnCluster:
     """Data of a fit on their way to `_read`: what the user gave, and the cluster."""
 
     X: Any
     cluster: Cluster
+    n_expected: int | None = None  # by `resume`
 
 
 @dataclass(eq=False)
@@ -84,7 +84,8 @@ class ClusterMachine(KernelMachine):
     def _fit(self, run: Run, X: Any, y: Any, sample_weight: Any) -> None:
         cluster = Cluster(self.client, self.worker_timeout, run.cancelled)
         try:
-            super()._fit(run, OnCluster(X, cluster), y, sample_weight)
+            n_expected = None if run.before is None else run.before.shape_fit_[0]
+            super()._fit(run, OnCluster(X, cluster, n_expected), y, sample_weight)
         except ClusterLost as lost:
             raise lost.reason from None
         if cluster.failure is not None:
@@ -99,7 +100,7 @@ class ClusterMachine(KernelMachine):
     def _read(
         self, X: Any, y: Any = None, sample_weight: Any = None, plain_targets: Any = None, **checks: Any
     ) -> TrainingSet:
-        cluster, X = X.cluster, X.X
+        cluster, X, n_expected = X.cluster, X.X, X.n_expected
         self._refuse_what_needs_all_rows()
         y, sample_weight = brought_here(y, cluster), brought_here(sample_weight, cluster)
         if not lies_on_a_cluster(X):
@@ -112,7 +113,7 @@ class ClusterMachine(KernelMachine):
         n = len(chunks)
         if n == 0 or chunks.width == 0:
             raise ValueError(f"X must have samples and features; got shape ({n}, {chunks.width}).")
-        if hasattr(self, "shape_fit_") and self._is_resumed:
+        if n_expected is not None:
             super()._check_resumed(n)
         if plain_targets is not None:
             if y is not None and len(y) != n:
@@ -129,8 +130,6 @@ class ClusterMachine(KernelMachine):
             return replace(places, X=rows.take(np.arange(len(rows))))
         return ClusterTrainingSet(rows, places.y, places.weight, places.kept, n)
 
-    _is_resumed = False
-
     def _note_features(self, names: Any, width: int) -> None:
         """Set number and names of the features as scikit-learn does."""
         self.n_features_in_ = width
@@ -141,7 +140,7 @@ class ClusterMachine(KernelMachine):
     def _refuse_what_needs_all_rows(self) -> None:
         """Raise an error for parameters that a fit on a cluster does not support."""
         if self.solver not in ("auto", "block"):
-            raise ValueError(f"solver={self.solver!r} needs all rows here: widemargin.dask supports solver='auto' only.")
+            raise ValueError(f"solver={self.solver!r} needs all rows here: on a cluster there is solver='auto' only.")
         if self.kernel == "precomputed" or (callable(self.kernel) and not isinstance(self.kernel, Kernel)):
             raise ValueError(
                 "widemargin.dask supports the named kernels and kernels of widemargin.kernels on rows of numbers, not "
@@ -150,7 +149,8 @@ class ClusterMachine(KernelMachine):
 
     def _start_training(self, run: Run, data: TrainingSet) -> None:
         if not isinstance(data, ClusterTrainingSet):  # a few rows, which are here
-            return super()._start_training(run, data)
+            super()._start_training(run, data)
+            return
         run.kernel = self._make_kernel(data)
         if run.kernel.accepts_objects or isinstance(run.kernel, FeatureKernel):
             raise ValueError(
@@ -234,8 +234,8 @@ class SVC(HasDecisionValues, ClusterMachine, widemargin.SVC):
         labels = super()._read_classes(data)
         if len(self.classes_) > 2 and isinstance(data, ClusterTrainingSet):
             raise ValueError(
-                f"widemargin.dask.SVC separates two classes; y has {len(self.classes_)}. Use widemargin.SVC if the data "
-                "fit here, or fit one class against the others, one after another."
+                f"widemargin.dask.SVC separates two classes; y has {len(self.classes_)}. Use widemargin.SVC if the "
+                "data fit here, or fit one class against the others, one after another."
             )
         if self._trains_folds and isinstance(data, ClusterTrainingSet):
             raise ValueError(
@@ -272,5 +272,3 @@ class OneClassSVM(HasDecisionValues, ClusterMachine, widemargin.OneClassSVM):
 
     def _kind_of_prediction(self) -> np.dtype:
         return np.dtype(np.intp)
-
-

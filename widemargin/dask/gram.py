@@ -1,7 +1,7 @@
 """The kernel matrix of rows on a cluster, as the solvers use it; F and b stay here.
 
-Round    blocks K_WW are evaluated here, from rows that were fetched once; rows of the variables that moved are summed by
-         one task per slab. With m of them, d features, n samples and P slabs a round costs
+Round    blocks K_WW are evaluated here, from rows that were fetched once; rows of the variables that moved are summed
+         by one task per slab. With m of them, d features, n samples and P slabs a round costs
 
              to workers     m (4 d + 16) bytes for each process       from workers     8 n bytes
 

@@ -24,7 +24,7 @@ def lazily(model: Any, method: str, X: Any, kind: np.dtype) -> Any:
         meta = pd.Series(np.empty(0, kind), index=X._meta.index, name=None)
         return X.map_partitions(of_frame, shared, method, kind, meta=meta, token=name)
     if not hasattr(X, "map_blocks"):
-        raise TypeError(f"X is a {type(X).__name__}; predictions take Dask arrays and dataframes, or data that are here.")
+        raise TypeError(f"X is a {type(X).__name__}; give a Dask array or dataframe, or data of this process.")
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, (rows, features); got {X.ndim}.")
     if len(X.chunks[1]) > 1:

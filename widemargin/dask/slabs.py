@@ -207,7 +207,7 @@ def partial_sum(
     rows: Any, places: Index, kernel: Kernel, template: Samples, coefficients: Vector, at: Samples, at_errors: Any,
     n_threads: int, n_terms: int,
 ) -> Scores:  # fmt: skip
-    """Return what some rows of a slab add to F at other samples, in float64: K is symmetric, no support vector travels."""
+    """Return what some rows of a slab add to F at other samples, in float64."""
     vectors = kernel.prepare(rows[places], np.float64, like=template)
     with single_threaded_blas():
         return exact_sums(

@@ -35,7 +35,9 @@ class ClusterSource(GramSource):
     stopping : the stop rule, whose time limit begins when the rows are prepared
     """
 
-    def __init__(self, kernel: Kernel, rows: Rows, cache_size: float | None, n_threads: int, stopping: Stopping) -> None:
+    def __init__(
+        self, kernel: Kernel, rows: Rows, cache_size: float | None, n_threads: int, stopping: Stopping
+    ) -> None:
         super().__init__(kernel, rows.sample, cache_size, n_threads, in_memory=0)
         self.lying, self.stopping = rows, stopping
         self._grams: dict[np.dtype, ClusterGram] = {}

@@ -3,8 +3,8 @@
 An error or a KeyboardInterrupt may come between any two assignments of a fit, and an estimator that had been fitted on
 other data would be left with attributes of both. Attributes are therefore assigned, never changed in place, and a call
 that fails takes them back. Three calls end by an exception and leave their model: one that Ctrl-C ended after all
-attributes were set (`FitInterrupted`), one that lost its cluster then (`FitEnded`), and one whose ConvergenceWarning was
-turned into an error when the model was certified already.
+attributes were set (`FitInterrupted`), one that had lost its cluster (`FitEnded`), and one whose ConvergenceWarning
+was turned into an error when the model was certified already.
 """
 
 from __future__ import annotations
