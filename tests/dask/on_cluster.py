@@ -12,7 +12,7 @@ LONGEST = 60  # seconds that a test may take
 def local_cluster(n_workers: int = 2, **options: Any) -> Any:
     from distributed import LocalCluster
 
-    return LocalCluster(n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None, **options)
+    return LocalCluster(n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0", **options)
 
 
 def processes(client: Any) -> dict[str, int]:

@@ -122,7 +122,7 @@ class Cluster:
         self, client: Any = None, worker_timeout: float = 300.0, stop: StopSignal | None = None,
         deadline: float = math.inf,
     ) -> None:  # fmt: skip
-        self.client = client_of(client)
+        self.client: Any = client_of(client)
         self.worker_timeout, self.deadline = worker_timeout, deadline
         self.stop = StopSignal() if stop is None else stop
         self.fit, self._n_batches = uuid.uuid4().hex[:8], 0

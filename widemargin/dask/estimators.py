@@ -85,7 +85,7 @@ class ClusterMachine(KernelMachine):
         cluster = Cluster(self.client, self.worker_timeout, run.cancelled)
         try:
             n_expected = None if run.before is None else run.before.shape_fit_[0]
-            super()._fit(run, OnCluster(X, cluster, n_expected), y, sample_weight)
+            super()._fit(run, OnCluster(X, cluster, n_expected), y, sample_weight)  # type: ignore[safe-super]
         except ClusterLost as lost:
             raise lost.reason from None
         if cluster.failure is not None:
@@ -209,7 +209,8 @@ class HasDecisionValues:
     def decision_function(self, X: Any) -> Any:
         """Decision values as `widemargin` gives them; lazily, in the container of X, for a collection of Dask."""
         if lies_on_a_cluster(X):
-            return predictions.lazily(self.to_local(), "decision_function", X, np.dtype(np.float64))
+            local = self.to_local()  # type: ignore[attr-defined]
+            return predictions.lazily(local, "decision_function", X, np.dtype(np.float64))
         return super().decision_function(X)  # type: ignore[misc]
 
 
