@@ -5,7 +5,8 @@
     python -m benchmarks.cluster --speed --data FILE.npz  the same on arrays X, y of a file (such as covtype)
 
 Bytes: a round sends m (4 d + 16) to each worker (8 less where samples are stored by feature) and brings 8 n back; the
-rows of working sets come once, d values each; the diagonal and error terms once, 8 (2 q + 2) n.
+rows of working sets come once, d values each, as do some rows that show what all are like; the diagonal and error terms
+once, 8 (2 q + 2) n. The certificate adds what it sums in float64, which depends on how many samples are in doubt.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import dask
 import numpy as np
 from distributed import Client, LocalCluster
 from sklearn.datasets import make_classification
@@ -25,6 +27,7 @@ from sklearn.datasets import make_classification
 import widemargin
 import widemargin.dask
 from widemargin.dask.gram import ClusterGram
+from widemargin.dask.rows import SAMPLED, RowsThere
 
 
 def data_of(args: argparse.Namespace) -> tuple[Any, Any]:
@@ -86,8 +89,6 @@ def count_bytes(client: Client, X: Any, y: Any) -> None:
     stop = watch_rounds(lambda number, moved: rows.append(moved))
     machine = widemargin.dask.SVC(client=client)
     seen: list[int] = []
-    from widemargin.dask.rows import RowsThere
-
     fetch = RowsThere._fetch
 
     def counted(self: RowsThere, index: Any) -> None:
@@ -101,7 +102,7 @@ def count_bytes(client: Client, X: Any, y: Any) -> None:
     certificate, (n, d) = machine.certificate_, X.shape
     norms = 8 if d > 24 else 0  # samples of few features are stored by feature, without norms
     sent = certificate.workers * sum(rows) * (4 * d + norms + 8) + 8 * sum(seen)
-    received = len(rows) * 8 * n + sum(seen) * d * X.itemsize + 8 * 6 * n
+    received = len(rows) * 8 * n + (sum(seen) + SAMPLED) * d * X.itemsize + 8 * 6 * n
     for name, counted_bytes, formula in (
         ("sent", certificate.bytes_sent, sent), ("received", certificate.bytes_received, received),
     ):  # fmt: skip
@@ -146,6 +147,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     args = parser.parse_args()
     X, y = data_of(args)
+    # else a LocalCluster gives a worker up that is not back within 15 s, which busy machines need
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
     if args.speed:
         speed(X, y, args.repeats)
         return

@@ -10,8 +10,11 @@ LONGEST = 60  # seconds that a test may take
 
 
 def local_cluster(n_workers: int = 2, **options: Any) -> Any:
+    import dask
     from distributed import LocalCluster
 
+    # else a LocalCluster gives a worker up that is not back within 15 s, which busy machines need
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
     return LocalCluster(n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0", **options)
 
 

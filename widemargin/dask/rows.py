@@ -123,7 +123,7 @@ class Rows(ABC):
             columns = np.unique(np.concatenate(found))
             data = (np.zeros(len(columns), rows.dtype), columns, np.array([0, len(columns)]))
             rows = sparse.vstack([rows, sparse.csr_array(data, shape=(1, self.shape[1]))], format="csr")
-        return kernel.prepare(rows, dtype)
+        return kernel.prepare(rows, dtype).take(np.zeros(1, np.int64))  # one sample shows the representation
 
     def prepared(self, kernel: Kernel, dtype: DTypeLike, template: Samples) -> list[Kept]:
         """Return the samples of all slabs, kept on the cluster."""
