@@ -6,7 +6,8 @@
 
 Bytes: a round sends m (4 d + 16) to each worker (8 less where samples are stored by feature) and brings 8 n back; the
 rows of working sets come once, d values each, as do some rows that show what all are like; the diagonal and error terms
-once, 8 (2 q + 2) n. The certificate adds what it sums in float64, which depends on how many samples are in doubt.
+once, 8 (2 q + 2) n. The certificate of a Gaussian SVM sends a places in doubt to all workers, 8 (d + 5) bytes each,
+and the places and coefficients of support vectors, 16; back come 16 a bytes from each worker.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import widemargin
 import widemargin.dask
 from widemargin.dask.gram import ClusterGram
 from widemargin.dask.rows import SAMPLED, RowsThere
+from widemargin.dask.source import ClusterSource
 
 
 def data_of(args: argparse.Namespace) -> tuple[Any, Any]:
@@ -87,7 +89,7 @@ def count_bytes(client: Client, X: Any, y: Any) -> None:
 
     rows: list[int] = []
     stop = watch_rounds(lambda number, moved: rows.append(moved))
-    machine = widemargin.dask.SVC(client=client)
+    machine, (n, d) = widemargin.dask.SVC(client=client), X.shape
     seen: list[int] = []
     fetch = RowsThere._fetch
 
@@ -95,14 +97,28 @@ def count_bytes(client: Client, X: Any, y: Any) -> None:
         seen.append(len(index))
         fetch(self, index)
 
+    proven: list[tuple[int, int]] = []
+    recompute = ClusterSource.recomputed
+
+    def recomputed(self: ClusterSource, coefficients: Any, index: Any, at: Any) -> Any:
+        proven.append((int(np.count_nonzero(coefficients)), n if at is None else len(at)))
+        return recompute(self, coefficients, index, at)
+
+    ClusterSource.recomputed = recomputed  # type: ignore[method-assign]
     RowsThere._fetch = counted  # type: ignore[method-assign]
     machine.fit(da.from_array(X, chunks=(len(X) // 4, -1)), y)
-    RowsThere._fetch = fetch  # type: ignore[method-assign]
+    RowsThere._fetch, ClusterSource.recomputed = fetch, recompute  # type: ignore[method-assign]
     stop()
-    certificate, (n, d) = machine.certificate_, X.shape
+    certificate = machine.certificate_
     norms = 8 if d > 24 else 0  # samples of few features are stored by feature, without norms
     sent = certificate.workers * sum(rows) * (4 * d + norms + 8) + 8 * sum(seen)
-    received = len(rows) * 8 * n + (sum(seen) + SAMPLED) * d * X.itemsize + 8 * 6 * n
+    sent += sum(16 * support + certificate.workers * at * 8 * (d + 5) for support, at in proven)
+    received = (
+        sum(certificate.workers * 16 * at for _, at in proven)
+        + len(rows) * 8 * n
+        + (sum(seen) + SAMPLED) * d * X.itemsize
+        + 8 * 6 * n
+    )
     for name, counted_bytes, formula in (
         ("sent", certificate.bytes_sent, sent), ("received", certificate.bytes_received, received),
     ):  # fmt: skip
