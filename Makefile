@@ -20,10 +20,10 @@ define run_tests
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check cover dist floors fuzz mutants suites surroundings bench platt clean
+.PHONY: help demo cluster cluster-check test lint check cover dist floors fuzz mutants suites surroundings bench platt clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
 
 # One stamp per set of dependencies: a second run goes straight to the work.
 $(VENV)/stamp-plots: pyproject.toml
@@ -38,6 +38,12 @@ $(VENV)/stamp-test: pyproject.toml
 	@$(PIP) --editable '.[plots,test]'
 	@touch $@ $(VENV)/stamp-plots
 
+$(VENV)/stamp-dask: pyproject.toml
+	@echo "Setting up $(VENV) with Dask (once)"
+	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	@$(PIP) --editable '.[plots,dask]'
+	@touch $@
+
 $(VENV)/stamp-dev: pyproject.toml
 	@echo "Setting up $(VENV) with the development tools (once)"
 	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
@@ -51,6 +57,12 @@ $(VENV)/stamp-libsvm: pyproject.toml | $(VENV)/stamp-test
 
 demo: $(VENV)/stamp-plots  ## train, certify, time against scikit-learn, draw a boundary
 	@$(RUN) examples/demo.py
+
+cluster: $(VENV)/stamp-dask  ## start a local Dask cluster, fit on it, end a worker in the middle, compare with a local fit
+	@$(RUN) examples/cluster.py
+
+cluster-check: $(VENV)/stamp-test  ## end workers at 20 random rounds, count bytes, compare speeds: some minutes
+	$(RUN) -m benchmarks.cluster $(ARGS)
 
 test: $(VENV)/stamp-test $(VENV)/stamp-libsvm  ## the whole test suite
 	$(call run_tests,,)

@@ -25,7 +25,7 @@ LAYERS = (
     ("estimators", "_moved"),
     ("model_selection",),
     ("inspection",),
-    ("", "io", "model_selection", "plots", "report", "sklearn_patch"),
+    ("", "dask", "io", "model_selection", "plots", "report", "sklearn_patch"),
     ("cli", "__main__"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
@@ -103,3 +103,14 @@ def test_folders_of_one_layer_do_not_import_each_other_in_a_circle():
         lowest = {name for name, others in below.items() if not others & below.keys()}
         assert lowest, f"a circle among {sorted(below)}"
         below = {name: others for name, others in below.items() if name not in lowest}
+
+
+def test_one_module_imports_distributed():
+    found = {
+        name
+        for name, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.Import) and any(alias.name.split(".")[0] == "distributed" for alias in node.names))
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "distributed")
+    }
+    assert found == {"dask.cluster"}

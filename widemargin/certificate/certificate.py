@@ -76,6 +76,9 @@ class Certificate(Shown):
     iterations, rows_computed : int
         Steps of the solver, and kernel rows it evaluated; rows for some of the samples count by their length.
     seconds : float
+    workers, rounds, bytes_sent, bytes_received, waiting
+        Of a fit on a cluster: its worker processes, rounds of tasks, bytes to all workers and from them, and the share
+        of the whole time, reading included, that was spent waiting for them.
     level : tuple of float
         The thresholds (minus the bias, for models with one group) at which the primal was taken.
     parts : sequence of Certificate
@@ -109,6 +112,11 @@ class Certificate(Shown):
     iterations: int = 0
     rows_computed: int = 0
     seconds: float = float("nan")
+    workers: int = 0
+    rounds: int = 0
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    waiting: float = float("nan")
     level: tuple[float, ...] = field(default=(), repr=False)
     parts: Sequence[Certificate] = field(default=(), repr=False)
 
@@ -161,6 +169,10 @@ class Certificate(Shown):
             ("steps / kernel rows", f"{self.iterations} / {self.rows_computed}{total}"),
             ("seconds", f"{self.seconds:.3g}{'' if np.isnan(self.seconds) else total}"),
         ]
+        if self.workers:
+            rows.append(("workers / rounds", f"{self.workers} / {self.rounds}"))
+            rows.append(("sent / received", f"{1e-6 * self.bytes_sent:.1f} / {1e-6 * self.bytes_received:.1f} MB"))
+            rows.append(("waiting", f"{100 * self.waiting:.0f} % of the time"))
         if self.holds and self.gap > LARGE_GAP:
             rows.insert(3, ("a large gap means", "what samples miss, each within tol, times C, adds up"))
             rows.insert(4, ("to make it small", 'stopping="gap", or a smaller C'))

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from widemargin._sklearn import num_samples, safe_indexing
+from widemargin._sklearn import num_samples
 from widemargin.certificate import Certificate
 from widemargin.certificate import combine as combine_certificates
 from widemargin.estimators.fitted import rebuild_expansion
@@ -187,13 +187,17 @@ class KernelMachine(NamedKernel, LimitedFit):
                 raise
             self._run(X, y, sample_weight, needs_file=True, **limits)
             return self
-        if num_samples(X) != self.shape_fit_[0]:
-            raise ValueError(
-                f"X has {num_samples(X)} samples, but the model was fitted on {self.shape_fit_[0]}: resume needs "
-                "the same training data; fit starts anew on others."
-            )
+        self._check_resumed(num_samples(X))
         self._run(X, y, sample_weight, copy.copy(self), **limits)
         return self
+
+    def _check_resumed(self, n_samples: int) -> None:
+        """Raise ValueError if `resume` is given another number of samples than `fit` was."""
+        if n_samples != self.shape_fit_[0]:
+            raise ValueError(
+                f"X has {n_samples} samples, but the model was fitted on {self.shape_fit_[0]}: resume needs "
+                "the same training data; fit starts anew on others."
+            )
 
     def _start_training(self, run: Run, data: TrainingSet) -> None:
         options = {"cache_size": self.cache_size, "n_jobs": self.n_jobs, "solver": self.solver}
@@ -297,12 +301,10 @@ class KernelMachine(NamedKernel, LimitedFit):
         self.intercept_ = intercept
         if is_precomputed(self.kernel):
             self.support_vectors_ = np.empty((0, 0))
-        elif isinstance(data.X, np.ndarray):
-            self.support_vectors_ = data.X[layout.support]
         else:
-            self.support_vectors_ = safe_indexing(data.X, layout.support)
-            if sp.issparse(data.X):
-                sparse = sp.csr_matrix if isinstance(data.X, sp.spmatrix) else sp.csr_array
+            self.support_vectors_ = data.rows(layout.support)
+            if sp.issparse(self.support_vectors_):
+                sparse = sp.csr_matrix if isinstance(self.support_vectors_, sp.spmatrix) else sp.csr_array
                 self.dual_coef_ = sparse(layout.coefficients)
         vectors = self.support_ if is_precomputed(self.kernel) else self.support_vectors_
         self._expansion = Expansion(kernel, vectors, layout.coefficients, intercept, layout.class_starts)

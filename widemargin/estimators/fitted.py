@@ -28,7 +28,7 @@ def support_in(model: Any, data: TrainingSet) -> NDArray[np.int64]:
 
     def may_be_at(places: NDArray[np.int64]) -> bool:
         """Whether these samples may be the support vectors: no difference was found, or they cannot be compared."""
-        return _are_support_vectors(model, safe_indexing(data.X, places)) is not False
+        return _are_support_vectors(model, data.rows(places)) is not False
 
     if data.kept is not None:
         place = np.searchsorted(data.kept, support)

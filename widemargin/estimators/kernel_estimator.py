@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from widemargin._sklearn import num_samples
 from widemargin.estimators.parameters import FINITE, NOT_NEGATIVE, POSITIVE, estimator, one_of, option, whole
 from widemargin.estimators.plain_data import ReadsData, are_plain_targets
-from widemargin.estimators.training_set import TrainingSet, as_targets, leave_out_weightless, resolve_gamma
+from widemargin.estimators.training_set import TrainingSet, as_targets, leave_out_weightless
 from widemargin.kernels import KERNEL_NAMES, Kernel, Precomputed, make_kernel
 from widemargin.kernels.names import is_precomputed, takes_objects
 from widemargin.linalg.arrays import Vector
+from widemargin.linalg.exchange import refuse_cluster
 from widemargin.models.expansion import Expansion
 
 WITHOUT_GAMMA = {"linear", "cosine", "precomputed"}  # spares a pass over X for a number that they do not use
@@ -62,6 +63,7 @@ class KernelEstimator(ReadsData):
         if precomputed:
             refuse_sparse_kernel(X)
         if self._takes_objects():
+            refuse_cluster(X)
             if plain_targets is not None:
                 check_consistent_length(X, y)
                 y = np.asarray(y)
@@ -86,6 +88,7 @@ class KernelEstimator(ReadsData):
         if not hasattr(self, "shape_fit_"):
             check_is_fitted(self)
         if self._takes_objects():
+            refuse_cluster(X)
             vectors = getattr(self, "support_vectors_", None)
             if isinstance(X, (list, tuple)) and isinstance(vectors, np.ndarray):
                 X = np.asarray(X)  # the function was trained on an array and may use X.T or X[:, 0]
@@ -130,7 +133,7 @@ class NamedKernel(KernelEstimator):
     def _make_kernel(self, data: TrainingSet) -> Kernel:
         """Return the kernel with its parameters; "scale" and "auto" are computed from the data."""
         uses_gamma = isinstance(self.kernel, str) and self.kernel not in WITHOUT_GAMMA
-        self._gamma = resolve_gamma(self.gamma, data.X, data.weight) if uses_gamma else 0.0
+        self._gamma = data.gamma(self.gamma) if uses_gamma else 0.0
         return self._kernel_of_fit()
 
     def _kernel_of_fit(self) -> Kernel:

@@ -50,6 +50,14 @@ class TrainingSet:
     def weights(self) -> Vector:
         return np.ones(len(self)) if self.weight is None else self.weight
 
+    def rows(self, index: NDArray[np.int64]) -> Any:
+        """Return some of the samples, as given."""
+        return self.X[index] if isinstance(self.X, np.ndarray) else safe_indexing(self.X, index)
+
+    def gamma(self, gamma: Any) -> float:
+        """Return gamma as a number, computed from the data for "scale" and "auto"."""
+        return resolve_gamma(gamma, self.X, self.weight)
+
     def given_places(self, index: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the indices, in the data given to fit, of samples of this set."""
         return (index if self.kept is None else self.kept[index]).astype(np.int32)
@@ -101,13 +109,18 @@ def resolve_gamma(gamma: Any, X: Any, weight: Vector | None) -> float:
         return 1.0 / X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
         variance = variance_of_entries(X, weight)
+    return gamma_of(variance, X.shape[1])
+
+
+def gamma_of(variance: float, n_features: int) -> float:
+    """Return gamma="scale" for data of this variance."""
     if not np.isfinite(variance):
         raise ValueError(
             "The dual coefficients or intercepts are not finite numbers on these data: they are so large that the "
             "variance of X, which gamma='scale' divides by, overflows. Scale the features, for example with "
             "StandardScaler."
         )
-    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    return 1.0 / (n_features * variance) if variance > 0 else 1.0
 
 
 def variance_of_entries(X: Any, weight: Vector | None) -> float:

@@ -2,9 +2,9 @@
 
 An error or a KeyboardInterrupt may come between any two assignments of a fit, and an estimator that had been fitted on
 other data would be left with attributes of both. Attributes are therefore assigned, never changed in place, and a call
-that fails takes them back. Two calls end by an exception and leave their model: one that Ctrl-C ended after all
-attributes were set (`FitInterrupted`), and one whose ConvergenceWarning was turned into an error when the model was
-certified already.
+that fails takes them back. Three calls end by an exception and leave their model: one that Ctrl-C ended after all
+attributes were set (`FitInterrupted`), one that had lost its cluster (`FitEnded`), and one whose ConvergenceWarning
+was turned into an error when the model was certified already.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from sklearn.exceptions import ConvergenceWarning
 
 from widemargin._sklearn import fit_context
-from widemargin.monitor.interrupt import FitInterrupted
+from widemargin.monitor.interrupt import FitEnded, FitInterrupted
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -33,7 +33,7 @@ def whole_fit(method: Method) -> Method:
             raise KeyboardInterrupt from None  # of that very class, by which Python knows why a script ended
         except BaseException as error:
             is_certified = vars(self).get("certificate_") is not before.get("certificate_")
-            if isinstance(error, ConvergenceWarning) and is_certified:
+            if isinstance(error, ConvergenceWarning | FitEnded) and is_certified:
                 raise
             to_tear_down = {name: value for name, value in vars(self).items() if "callback" in name}
             self.__dict__ = {**before, **to_tear_down}

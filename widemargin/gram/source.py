@@ -81,6 +81,11 @@ class GramSource:
                 self._exact = self.kernel.prepare(self.X, np.float64)
             return self._exact
 
+    @property
+    def diag(self) -> Vector:
+        """k(x, x) of each sample."""
+        return self.kernel.diag(self.exact)
+
     @cached_property
     def budget(self) -> int:
         """Bytes for stored rows and blocks."""

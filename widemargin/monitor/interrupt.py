@@ -46,6 +46,10 @@ def status_of(interrupt: KeyboardInterrupt) -> Status:
     return interrupt.status if isinstance(interrupt, StopRequested) else Status.INTERRUPTED
 
 
+class FitEnded(RuntimeError):
+    """Raised at the end of a fit that could not go on: the estimator is fitted with the best model so far."""
+
+
 class StopSignal(threading.Event):
     """Request to end a fit, shared by its threads; its solvers end with `status`."""
 

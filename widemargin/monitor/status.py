@@ -19,6 +19,7 @@ class Status(Enum):
     TIME_LIMIT = "The time limit ended the solver before it met the tolerance: raise time_limit or tol."
     INTERRUPTED = "The fit was interrupted: this is the best model reached so far."
     STOPPED = "A callback asked to stop: this is the best model reached so far."
+    LOST = "The cluster was lost: this is the best model reached so far."
     STALLED = (
         "Rounding errors stop further progress above the tolerance. Usual causes: features of very different or very "
         "large scale (use StandardScaler), a very large C, or a tol finer than the kernel's values allow."
@@ -60,5 +61,5 @@ class Status(Enum):
 
     @property
     def on_request(self) -> bool:
-        """Whether Ctrl-C or a callback ended the fit (monitor/interrupt.py)."""
-        return self in (Status.INTERRUPTED, Status.STOPPED)
+        """Whether Ctrl-C, a callback or the loss of a cluster ended the fit (monitor/interrupt.py)."""
+        return self in (Status.INTERRUPTED, Status.STOPPED, Status.LOST)

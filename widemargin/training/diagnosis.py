@@ -48,7 +48,7 @@ def causes(
     certificate: Certificate, source: GramSource, duals: Sequence[SignedDual], names: Sequence[str] | None = None
 ) -> str:
     """Return sentences that name the likely causes; empty if no cause was found."""
-    if certificate.status in (Status.INTERRUPTED, Status.STOPPED, Status.OPTIMAL):
+    if certificate.status in (Status.INTERRUPTED, Status.STOPPED, Status.LOST, Status.OPTIMAL):
         return ""
     found = [_indefinite(source), unequal_scales(source.X, names)] if len(source) else []
     if certificate.status is not Status.NOT_FINITE:
@@ -120,7 +120,7 @@ def unequal_scales(X: Any, names: Sequence[str] | None) -> str:
 
 def _precision(certificate: Certificate, source: GramSource, duals: Sequence[SignedDual]) -> str:
     """Return a sentence if C is so large that rounding exceeds the tolerance or the margin is nearly hard."""
-    diag = source.kernel.diag(source.exact)
+    diag = source.diag
     noise = max(rounding_of(dual, diag, certificate.n_support) for dual in duals)
     cost = max(dual.largest_cost for dual in duals)
     largest = float(diag.max(initial=0.0))

@@ -70,6 +70,8 @@ class Training:
     in_memory : int or None
         Samples up to which the whole kernel matrix is held in float64; None means gram.source.FULL. With 0 even the
         smallest problem is solved like a large one.
+    source : GramSource or None
+        Where kernel values come from, if not from X in this process; for kernels and solvers that need nothing else.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Training:
         solver: str | Callable[..., Solution] = "auto",
         cancelled: StopSignal | None = None,
         in_memory: int | None = None,
+        source: GramSource | None = None,
     ) -> None:
         self.n_threads = resolve_n_jobs(n_jobs)
         solve = solver_named(solver)
@@ -91,9 +94,9 @@ class Training:
         if getattr(solve, "fixed_bias", False):
             self.tau2 = tau_of(solve, kernel.diag(kernel.prepare(X, np.float64))) ** 2
             kernel = kernel + self.tau2
-        self.source = GramSource(kernel, X, cache_size, self.n_threads, in_memory)
+        self.source = GramSource(kernel, X, cache_size, self.n_threads, in_memory) if source is None else source
         self.linear: LinearPath | None = None  # problems with a linear kernel need no kernel matrix
-        if getattr(solve, "tracks_error", False) and type(kernel) is Linear:
+        if source is None and getattr(solve, "tracks_error", False) and type(kernel) is Linear:
             from widemargin.training.linear_path import LinearPath  # imported only when needed
 
             self.linear = LinearPath(X) if LinearPath.suits(kernel, X) else None
