@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import widemargin
 import widemargin.dask
 import widemargin.io
 from tests.dask.on_cluster import make
+from widemargin.dask.slabs import column_sums
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.sparse import SparseRows
 
@@ -214,3 +216,27 @@ def test_stopped_and_resumed(client):
     assert own.certificate_.objective == pytest.approx(alone.certificate_.objective, rel=1e-6)
     with pytest.raises(ValueError, match="same training data"):
         own.resume(X[:2500], data.labels[:2500])
+
+
+def test_a_checkpoint_of_the_cluster_is_found_again(client, tmp_path):
+    alone, data = known("SVC", "dense")
+    X, y = contained(data.X, data.labels, "array")
+    options = {"tol": TOL, "C": 2.0, "client": client, "checkpoint": str(tmp_path)}
+    with pytest.warns(ConvergenceWarning):
+        widemargin.dask.SVC(max_iter=1000, **options).fit(X, y)
+    assert len(list(tmp_path.iterdir())) == 1
+    again = widemargin.dask.SVC(**options).resume(data.X, data.labels)  # the same rows, from here
+    assert again.certificate_.holds and not list(tmp_path.iterdir())
+    assert again.certificate_.objective == pytest.approx(alone.certificate_.objective, rel=1e-6)
+    with pytest.raises(NotFittedError, match="does not exist"):
+        widemargin.dask.SVC(**options).resume(-2.0 * data.X, data.labels)
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_sums_that_name_a_checkpoint_do_not_depend_on_slabs(kind):
+    X = make(kind=kind).X
+    whole = column_sums(X, 0)
+    parts = column_sums(X[:700], 0) + column_sums(X[700:], 700)
+    np.testing.assert_allclose(parts, whole, rtol=1e-12)
+    moved = column_sums(X[::-1], 0)
+    assert not np.allclose(moved, whole, rtol=1e-6)
