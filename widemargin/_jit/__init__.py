@@ -26,6 +26,7 @@ from numba.core.registry import CPUDispatcher
 from widemargin._jit.compile_notice import CompileNotice
 from widemargin._jit.disk_cache import DiskCache
 from widemargin._jit.interpreting import Interpreting
+from widemargin._lazy import no_garbage_collection
 
 #: Fast-math for reductions. Without "nnan" and "ninf": infinities are sentinels in the solvers.
 REASSOCIATE = frozenset({"reassoc", "contract", "arcp", "nsz", "afn"})
@@ -89,18 +90,6 @@ class _Compiling(event.Listener):
 NOTICE = CompileNotice()
 INTERPRETING = Interpreting()
 event.register("numba:compile", _Compiling())
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Context for the compiler, whose many objects set off collections that take up to 15 % of its time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class _Compiled(CPUDispatcher):

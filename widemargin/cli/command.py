@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import difflib
 import functools
-import gc
 import importlib
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import click
 
+from widemargin._lazy import no_garbage_collection
 from widemargin.cli.paths import OutputPath, check_paths
 from widemargin.cli.screen import Screen
 
@@ -89,7 +88,7 @@ class LazyGroup(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in self.modules:
             return None
-        with no_collection():
+        with no_garbage_collection():
             return importlib.import_module(self.modules[name][0]).command
 
     def resolve_command(self, context: click.Context, arguments: list[str]) -> Any:
@@ -107,18 +106,6 @@ class LazyGroup(click.Group):
 
     def format_epilog(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         write_exit_codes(formatter)
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Context for imports: what they make stays, and searching it again and again for garbage takes 0.15 s."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def write_exit_codes(formatter: click.HelpFormatter) -> None:
