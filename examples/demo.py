@@ -128,7 +128,7 @@ def draw() -> str:
 
 def main() -> int:
     console.print()
-    console.print("Warm-up: functions are compiled (10 to 20 s, the first time only) or loaded from disk ...")
+    console.print("Warm-up: functions are compiled (about 20 s, the first time only) or loaded from disk ...")
     console.print(f"It took {warm_up():.1f} s, not counted below.")
     console.print(f"Times are the best of up to {TURNS} turns; the libraries take turns.\n")
     compare("Handwritten digits", *load_digits(return_X_y=True), C=10.0, gamma=1e-3)

@@ -7,11 +7,9 @@ otherwise (a read-only installation) they are compiled in memory. `compile_notic
 from __future__ import annotations
 
 import functools
-import gc
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from types import FunctionType
 from typing import Any
 
