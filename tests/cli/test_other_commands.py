@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.svm import SVC as ScikitLearnSVC
 
 import widemargin
+from widemargin import _jit
 from widemargin.cli import warmup
 from widemargin.cli.main import COMMANDS, main
 from widemargin.estimators.registry import ESTIMATORS
@@ -134,6 +135,12 @@ def test_bench_certifies_both(cancer, capsys):
     assert main(["bench", "cancer", "--repeats", "1", "-s", "oneclass"]) == 0
     assert "widemargin" in capsys.readouterr().out
     assert main(["bench", "cancer", "-t", "laplacian"]) == 2
+
+
+def test_bench_compiles_before_it_times(cancer, monkeypatch):
+    monkeypatch.setattr(_jit.INTERPRETING, "own", 0.0)
+    assert main(["bench", "cancer", "--samples", "100", "--repeats", "1", "-q"]) == 0
+    assert _jit.INTERPRETING.own == np.inf
 
 
 def test_warmup_runs_its_tasks_and_counts(monkeypatch, capsys):

@@ -7,11 +7,9 @@ otherwise (a read-only installation) they are compiled in memory. `compile_notic
 from __future__ import annotations
 
 import functools
-import gc
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from types import FunctionType
 from typing import Any
 
@@ -26,6 +24,7 @@ from numba.core.registry import CPUDispatcher
 from widemargin._jit.compile_notice import CompileNotice
 from widemargin._jit.disk_cache import DiskCache
 from widemargin._jit.interpreting import Interpreting
+from widemargin._lazy import no_garbage_collection
 
 #: Fast-math for reductions. Without "nnan" and "ninf": infinities are sentinels in the solvers.
 REASSOCIATE = frozenset({"reassoc", "contract", "arcp", "nsz", "afn"})
@@ -89,18 +88,6 @@ class _Compiling(event.Listener):
 NOTICE = CompileNotice()
 INTERPRETING = Interpreting()
 event.register("numba:compile", _Compiling())
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Context for the compiler, whose many objects set off collections that take up to 15 % of its time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class _Compiled(CPUDispatcher):

@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 
+from widemargin._lazy import no_garbage_collection
 from widemargin.cli.paths import OutputPath, check_paths
 from widemargin.cli.screen import Screen
 
@@ -85,7 +86,10 @@ class LazyGroup(click.Group):
         return list(self.modules)
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        return importlib.import_module(self.modules[name][0]).command if name in self.modules else None
+        if name not in self.modules:
+            return None
+        with no_garbage_collection():
+            return importlib.import_module(self.modules[name][0]).command
 
     def resolve_command(self, context: click.Context, arguments: list[str]) -> Any:
         """Resolve a command; for an unknown one, suggest the nearest name."""

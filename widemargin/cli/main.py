@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import os
 import signal
@@ -61,6 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:  # the process is ours
+        atexit.register(gc.freeze)  # or the interpreter, at its end, searches everything imported for garbage: 0.3 s
     if given[-1:] == ["-h"]:  # with a value it is LIBSVM's shrinking
         given[-1] = "--help"
     output = StandardOutput(sys.stdout)
