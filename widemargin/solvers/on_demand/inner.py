@@ -33,6 +33,8 @@ class InnerSolver:
     ran_away : whether a step was infinite
     slow_calls, slow_violation : calls that used up their steps since the violation last halved, and that violation
     largest : size of the largest working set among these calls
+    no_interior : whether an interior point found no better answer since then
+    is_rounded : whether that was on float32 rows, whose rounding then is the cause
     """
 
     def __init__(self, tuning: BlockTuning, n_threads: int, deadline: float = np.inf) -> None:
@@ -43,6 +45,7 @@ class InnerSolver:
         self.ran_away = False
         self.slow_calls = self.largest = 0
         self.slow_violation = np.inf
+        self.no_interior = self.is_rounded = False
 
     def continues(self, other: InnerSolver) -> None:
         """Copy the statistics of another solver on the same kernel, and reuse its memory."""
@@ -62,12 +65,14 @@ class InnerSolver:
             self.slow_calls, self.largest = self.slow_calls + 1, max(self.largest, len(block.f))
             spent = self.slow_calls * steps * len(block.f) * COSTS.pair_step
             is_time = self.slow_calls >= self.tuning.slow_calls_before_interior or spent >= interior_cost(len(block.f))
-            is_time = is_time and self.has_time(interior_cost(len(block.f)))
+            is_time = is_time and not self.no_interior and self.has_time(interior_cost(len(block.f)))
             if is_time and len(block.f) <= LARGEST and np.isfinite(block.beta).all():
                 with single_threaded_blas():
                     better = interior_point(block)
                 if better is not None:
                     block.beta[:] = better
+                else:
+                    self.no_interior, self.is_rounded = True, block.K.dtype == np.float32
         self.ran_away = not np.isfinite(block.beta).all()
         return steps
 
@@ -104,7 +109,12 @@ class InnerSolver:
         return clock.now() + 1e-9 * nanoseconds < self.deadline
 
     def is_stuck(self, violation: float, n_variables: int) -> bool:
-        """Whether too many calls for so many variables have used up their steps without halving the violation."""
+        """Whether too many calls for so many variables have used up their steps without halving the violation.
+
+        On float32 rows one is enough if an interior point could not help: rows rounded so coarsely that the block is
+        not convex, where it has no Cholesky factor, lower the objective without end.
+        """
         if violation < 0.5 * self.slow_violation:
             self.slow_calls, self.largest, self.slow_violation = 0, 0, violation
-        return self.slow_calls * self.largest > self.tuning.most_slow_calls * n_variables
+            self.no_interior = self.is_rounded = False
+        return self.is_rounded or self.slow_calls * self.largest > self.tuning.most_slow_calls * n_variables
