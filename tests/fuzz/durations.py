@@ -65,7 +65,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0, help="first seed")
     parser.add_argument("--count", type=int, default=1 << 40, help="number of seeds at most")
-    parser.add_argument("--hang", type=float, default=120.0, help="CPU seconds after which a fit is given up, and the run")
+    parser.add_argument("--hang", type=float, default=120.0, help="CPU seconds until a fit is given up")
     options = parser.parse_args()
     deadline, count, longest = time.time() + 60.0 * options.minutes, 0, (0.0, "")
     for seed in range(options.seed, options.seed + options.count):

@@ -64,3 +64,13 @@ def test_one_that_fails_is_not_asked_again_and_ends_the_work_on_float32_rows(mon
     if dtype == np.float32:
         assert solution.status is Status.STALLED and len(asked) == 1
         assert solver.inner.slow_calls == tuning.DEFAULT.slow_calls_before_interior
+
+
+def test_two_that_do_not_halve_the_violation_end_the_work_on_float32_rows(monkeypatch, rng):
+    tune(monkeypatch, steps_per_call=20)
+    monkeypatch.setattr(inner, "newton_step", lambda *_: False)
+    asked, solver = [], slow_solver(rng, np.float32)
+    monkeypatch.setattr(inner, "interior_point", lambda block: asked.append(1) or block.beta.copy())
+    monkeypatch.setattr(solver.inner, "slow_violation", 1e-9)  # so that none counts as halved
+    assert solver.run(None).status is Status.STALLED
+    assert len(asked) == tuning.DEFAULT.most_interior_rounded == 2

@@ -33,8 +33,9 @@ class InnerSolver:
     ran_away : whether a step was infinite
     slow_calls, slow_violation : calls that used up their steps since the violation last halved, and that violation
     largest : size of the largest working set among these calls
-    no_interior : whether an interior point found no better answer since then
-    is_rounded : whether that was on float32 rows, whose rounding then is the cause
+    interior_points : of blocks since then
+    no_interior : whether one found no better answer since then
+    is_rounded : whether that, or too many of them, was on float32 rows, whose rounding then is the cause
     """
 
     def __init__(self, tuning: BlockTuning, n_threads: int, deadline: float = np.inf) -> None:
@@ -46,6 +47,7 @@ class InnerSolver:
         self.slow_calls = self.largest = 0
         self.slow_violation = np.inf
         self.no_interior = self.is_rounded = False
+        self.interior_points = 0
 
     def continues(self, other: InnerSolver) -> None:
         """Copy the statistics of another solver on the same kernel, and reuse its memory."""
@@ -69,10 +71,12 @@ class InnerSolver:
             if is_time and len(block.f) <= LARGEST and np.isfinite(block.beta).all():
                 with single_threaded_blas():
                     better = interior_point(block)
+                self.interior_points += 1
+                self.no_interior = better is None
                 if better is not None:
                     block.beta[:] = better
-                else:
-                    self.no_interior, self.is_rounded = True, block.K.dtype == np.float32
+                if block.K.dtype == np.float32:
+                    self.is_rounded = self.no_interior or self.interior_points >= self.tuning.most_interior_rounded
         self.ran_away = not np.isfinite(block.beta).all()
         return steps
 
@@ -111,10 +115,10 @@ class InnerSolver:
     def is_stuck(self, violation: float, n_variables: int) -> bool:
         """Whether too many calls for so many variables have used up their steps without halving the violation.
 
-        On float32 rows one is enough if an interior point could not help: rows rounded so coarsely that the block is
-        not convex, where it has no Cholesky factor, lower the objective without end.
+        On float32 rows fewer are enough where interior points could not help: with rows rounded so coarsely that a
+        block is not convex, steps lower the objective without end and the violation grows.
         """
         if violation < 0.5 * self.slow_violation:
             self.slow_calls, self.largest, self.slow_violation = 0, 0, violation
-            self.no_interior = self.is_rounded = False
+            self.interior_points, self.no_interior, self.is_rounded = 0, False, False
         return self.is_rounded or self.slow_calls * self.largest > self.tuning.most_slow_calls * n_variables
