@@ -35,6 +35,7 @@ class InnerSolver:
     largest : size of the largest working set among these calls
     interior_points : of blocks since then
     no_interior : whether one found no better answer since then
+    interior_steps : small steps that would have taken as long as all interior points of the problem
     is_rounded : whether that, or too many of them, was on float32 rows, whose rounding then is the cause
     """
 
@@ -47,12 +48,12 @@ class InnerSolver:
         self.slow_calls = self.largest = 0
         self.slow_violation = np.inf
         self.no_interior = self.is_rounded = False
-        self.interior_points = 0
+        self.interior_points = self.interior_steps = 0
 
     def continues(self, other: InnerSolver) -> None:
         """Copy the statistics of another solver on the same kernel, and reuse its memory."""
         self.factors, self.newton_wait = other.factors, other.newton_wait
-        self.lowest_curvature = other.lowest_curvature
+        self.lowest_curvature, self.interior_steps = other.lowest_curvature, other.interior_steps
 
     def solve(self, block: Block, violation: float, tol: float, budget: int, only_small: bool = False) -> int:
         """Change the block's multipliers; returns the number of small steps.
@@ -72,6 +73,7 @@ class InnerSolver:
                 with single_threaded_blas():
                     better = interior_point(block)
                 self.interior_points += 1
+                self.interior_steps += int(interior_cost(len(block.f)) / (COSTS.pair_step * len(block.f)))
                 self.no_interior = better is None
                 if better is not None:
                     block.beta[:] = better
