@@ -7,6 +7,7 @@ is not counted, nor are other processes: seconds are of this process's threads.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import threading
 import time
@@ -64,7 +65,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0, help="first seed")
     parser.add_argument("--count", type=int, default=1 << 40, help="number of seeds at most")
-    parser.add_argument("--hang", type=float, default=120.0, help="seconds after which a fit is given up, and the run")
+    parser.add_argument("--hang", type=float, default=120.0, help="CPU seconds until a fit is given up")
     options = parser.parse_args()
     deadline, count, longest = time.time() + 60.0 * options.minutes, 0, (0.0, "")
     for seed in range(options.seed, options.seed + options.count):
@@ -74,11 +75,10 @@ def main() -> int:
         if case.how == "training":
             continue
         text = str(case) + (f", {case.X.nnz} entries" if sparse.issparse(case.X) else "")
-        watchdog = threading.Timer(options.hang, give_up, [text])
-        watchdog.daemon = True
-        watchdog.start()
+        ended = threading.Event()
+        threading.Thread(target=watch, args=(ended, options.hang, text), daemon=True).start()
         seconds, status = seconds_of(case)
-        watchdog.cancel()
+        ended.set()
         count, longest = count + 1, max(longest, (seconds, text))
         if seconds > LONG:
             print(f"{seconds:6.1f} s {status:10} {text}", flush=True)
@@ -86,12 +86,13 @@ def main() -> int:
     return int(longest[0] > LIMIT)
 
 
-def give_up(text: str) -> None:
-    """End the process: a compiled call cannot be interrupted."""
-    import os
-
-    print(f"  HANG {text}", flush=True)
-    os._exit(1)
+def watch(ended: threading.Event, seconds: float, text: str) -> None:
+    """End the process once it has computed for so long: a compiled call cannot be interrupted."""
+    began = time.process_time()
+    while not ended.wait(1.0):
+        if time.process_time() - began > seconds:
+            print(f"  HANG {text}", flush=True)
+            os._exit(1)
 
 
 if __name__ == "__main__":

@@ -210,3 +210,27 @@ def test_small_weights_are_as_good_as_large_ones(machine):
     scale = 1.0 if machine == "nu" else 1e-8
     np.testing.assert_allclose(small.decision_function(X), scale * large.decision_function(X), atol=2e-3 * scale)
     assert small.certificate_.iterations > 0
+
+
+def test_where_float32_rows_lead_below_the_start_double_precision_begins_there(monkeypatch):
+    """From -6e10, the dual of their answer, it would take more steps than a fit may make; the start has 0."""
+    began = []
+
+    class Seen(Exception):
+        """Ends the fit: how it goes on is not looked at."""
+
+    def continue_from(solver, before, dual, gram, stopping, watch):
+        if gram.dtype == np.float64:
+            began.append((before.beta.copy(), before.Kb.copy()))
+            raise Seen
+        return whole(solver, before, dual, gram, stopping, watch)
+
+    whole = training.CertifiedSolver.continue_from
+    monkeypatch.setattr(training.CertifiedSolver, "continue_from", continue_from)
+    rng = np.random.default_rng(0)
+    X = 100.0 * rng.normal(size=(2100, 5))
+    y = np.sign(X[:, 0] / 100.0 + (X[:, 1] / 100.0) ** 2 - 1.0 + rng.normal(size=2100))
+    with pytest.raises(Seen):
+        SVC(C=1e8, gamma=1e-5).fit(X, y)
+    ((beta, Kb),) = began
+    assert not beta.any() and not Kb.any()

@@ -28,6 +28,7 @@ class BlockTuning:
     Steps within a working set
     newton_wait : small steps per variable before a Newton step is considered; doubled by a failed step
     slow_calls_before_interior : calls that used up their steps before the interior-point method, unless it is cheaper
+    most_interior_rounded : interior points on float32 rows without halving the violation, before float64 rows are used
     most_slow_calls : of such calls without halving the violation, for each working set that the problem has room for
 
     Small problems are solved to rounding, so that the order of samples and repeated samples do not matter
@@ -59,6 +60,7 @@ class BlockTuning:
 
     newton_wait: int = 2
     slow_calls_before_interior: int = 3
+    most_interior_rounded: int = 2
     most_slow_calls: int = 6
 
     exact: int = 100

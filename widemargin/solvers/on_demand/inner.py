@@ -33,6 +33,10 @@ class InnerSolver:
     ran_away : whether a step was infinite
     slow_calls, slow_violation : calls that used up their steps since the violation last halved, and that violation
     largest : size of the largest working set among these calls
+    interior_points : of blocks since then
+    no_interior : whether one found no better answer since then
+    interior_steps : small steps that would have taken as long as all interior points of the problem
+    is_rounded : whether that, or too many of them, was on float32 rows, whose rounding then is the cause
     """
 
     def __init__(self, tuning: BlockTuning, n_threads: int, deadline: float = np.inf) -> None:
@@ -43,11 +47,13 @@ class InnerSolver:
         self.ran_away = False
         self.slow_calls = self.largest = 0
         self.slow_violation = np.inf
+        self.no_interior = self.is_rounded = False
+        self.interior_points = self.interior_steps = 0
 
     def continues(self, other: InnerSolver) -> None:
         """Copy the statistics of another solver on the same kernel, and reuse its memory."""
         self.factors, self.newton_wait = other.factors, other.newton_wait
-        self.lowest_curvature = other.lowest_curvature
+        self.lowest_curvature, self.interior_steps = other.lowest_curvature, other.interior_steps
 
     def solve(self, block: Block, violation: float, tol: float, budget: int, only_small: bool = False) -> int:
         """Change the block's multipliers; returns the number of small steps.
@@ -62,12 +68,17 @@ class InnerSolver:
             self.slow_calls, self.largest = self.slow_calls + 1, max(self.largest, len(block.f))
             spent = self.slow_calls * steps * len(block.f) * COSTS.pair_step
             is_time = self.slow_calls >= self.tuning.slow_calls_before_interior or spent >= interior_cost(len(block.f))
-            is_time = is_time and self.has_time(interior_cost(len(block.f)))
+            is_time = is_time and not self.no_interior and self.has_time(interior_cost(len(block.f)))
             if is_time and len(block.f) <= LARGEST and np.isfinite(block.beta).all():
                 with single_threaded_blas():
                     better = interior_point(block)
+                self.interior_points += 1
+                self.interior_steps += int(interior_cost(len(block.f)) / (COSTS.pair_step * len(block.f)))
+                self.no_interior = better is None
                 if better is not None:
                     block.beta[:] = better
+                if block.K.dtype == np.float32:
+                    self.is_rounded = self.no_interior or self.interior_points >= self.tuning.most_interior_rounded
         self.ran_away = not np.isfinite(block.beta).all()
         return steps
 
@@ -104,7 +115,12 @@ class InnerSolver:
         return clock.now() + 1e-9 * nanoseconds < self.deadline
 
     def is_stuck(self, violation: float, n_variables: int) -> bool:
-        """Whether too many calls for so many variables have used up their steps without halving the violation."""
+        """Whether too many calls for so many variables have used up their steps without halving the violation.
+
+        On float32 rows fewer are enough where interior points could not help: with rows rounded so coarsely that a
+        block is not convex, steps lower the objective without end and the violation grows.
+        """
         if violation < 0.5 * self.slow_violation:
             self.slow_calls, self.largest, self.slow_violation = 0, 0, violation
-        return self.slow_calls * self.largest > self.tuning.most_slow_calls * n_variables
+            self.interior_points, self.no_interior, self.is_rounded = 0, False, False
+        return self.is_rounded or self.slow_calls * self.largest > self.tuning.most_slow_calls * n_variables

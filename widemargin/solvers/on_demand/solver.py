@@ -145,7 +145,7 @@ class BlockSolver:
             return self.named(Status.OPTIMAL)
         if self.inner.is_stuck(violation, len(dual)):
             return Status.STALLED
-        if 0 <= stop.max_iter <= self.iterations:
+        if 0 <= stop.max_iter <= self.iterations + self.inner.interior_steps:
             return Status.MAX_ITER
         return Status.TIME_LIMIT if clock.now() >= self.deadline else None
 

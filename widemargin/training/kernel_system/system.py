@@ -171,7 +171,8 @@ class KernelSystem(CheckedSystem):
         started = clock.now()
         K = self.matrix()
         K[np.diag_indices_from(K)] += noise
-        values, vectors = np.linalg.eigh(K)
+        with single_threaded_blas():  # its own threads busy-wait, as in linalg/cholesky.py
+            values, vectors = np.linalg.eigh(K)
         usable = np.abs(values) > len(K) * np.finfo(float).eps * np.abs(values).max(initial=0.0)
         inverse = np.divide(1.0, values, out=np.zeros_like(values), where=usable)
         coefficients = vectors @ (inverse[:, None] * (vectors.T @ targets))
