@@ -84,7 +84,7 @@ MACHINES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("machine", MACHINES, ids=str)
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: str(machine).partition("<function")[0])
 def test_every_machine_goes_on_from_its_file(machine, tmp_path, caplog):
     X, y = (
         data(n_classes=2 if isinstance(machine, SVR | NuSVR) or machine.solver == "adatron" else 3)
