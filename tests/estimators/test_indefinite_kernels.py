@@ -76,12 +76,12 @@ def test_a_fit_that_is_stopped_is_tested_too(monkeypatch):
     K = with_an_impossible_pair(X, [(0, 1)], 1.3)
     train = Training.train
 
-    def stopped(self, tasks, stopping, watch=None, classes=()):
+    def stopped(self, tasks, stopping, watch, *rest):
         def stop(now):
             if now.violation <= now.tol:
                 raise StopRequested(Status.STOPPED)
 
-        return train(self, tasks, stopping, stop, classes)
+        return train(self, tasks, stopping, stop, *rest)
 
     monkeypatch.setattr(Training, "train", stopped)
     assert not SVC(kernel="precomputed").fit(K, y).certificate_.holds

@@ -234,10 +234,10 @@ def test_folds_that_end_early_are_said(status, monkeypatch):
     exact = SVC(probability=True, random_state=0).fit(X, y)
     train = Training._train_one
 
-    def impatient(self, task, stopping, watch, neighbour, chain):
+    def impatient(self, task, stopping, watch, neighbour, *rest):
         if neighbour is not None:
             self.cancelled.request(status)
-        return train(self, task, stopping, watch, neighbour, chain)
+        return train(self, task, stopping, watch, neighbour, *rest)
 
     monkeypatch.setattr(Training, "_train_one", impatient)
     model = SVC(probability=True, random_state=0, on_interrupt="keep")

@@ -116,7 +116,7 @@ class Certificate(Shown):
     rounds: int = 0
     bytes_sent: int = 0
     bytes_received: int = 0
-    waiting: float = float("nan")
+    waiting: float = 0.0
     level: tuple[float, ...] = field(default=(), repr=False)
     parts: Sequence[Certificate] = field(default=(), repr=False)
 
