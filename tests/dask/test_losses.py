@@ -1,5 +1,6 @@
 """Promises: any worker may die at any moment, once or often; no wait for ever; two fits at once; workers come, go."""
 
+import gc
 import os
 import signal
 import threading
@@ -10,6 +11,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from distributed import Client, Nanny, Scheduler, SpecCluster
+from sklearn.base import clone
 
 import widemargin
 import widemargin.dask
@@ -168,22 +170,49 @@ def test_no_workers(dense):
         assert not hasattr(machine, "certificate_")
 
 
-def test_all_workers_leave_for_good(dense, alone, client):
-    """The best model so far is kept, and goes on elsewhere."""
+def test_all_workers_leave_for_good(dense, alone, client, tmp_path):
+    """The best model so far is kept, in the estimator and in its checkpoint, and goes on on other workers."""
     with (
         local_cluster(1) as other,
         Client(other, set_as_default=False) as temporary,
         pytest.MonkeyPatch.context() as patch,
     ):
         before(patch, ClusterGram, "add_rows", lambda call: other.scale(0) if call == 4 else None)
-        machine = widemargin.dask.SVC(tol=TOL, client=temporary, worker_timeout=1.0)
+        machine = widemargin.dask.SVC(tol=TOL, client=temporary, worker_timeout=1.0, checkpoint=tmp_path)
         with pytest.raises(ClusterError, match="no workers.*resume"):
             machine.fit(dense.X, dense.labels)
     assert machine.status_ is widemargin.Status.LOST
     assert len(machine.support_) > 0 and not machine.certificate_.holds
     assert machine.to_local().predict(dense.X).shape == (len(dense.X),)
     machine.client = client
+    again = clone(machine).resume(dense.X, dense.labels)  # from the checkpoint, on two workers instead of one
+    check(again, alone)
+    assert not list(tmp_path.iterdir())
     check(machine.resume(dense.X, dense.labels), alone)
+
+
+def test_nothing_is_left_on_the_cluster(client, dense, monkeypatch):
+    """Nor while the user holds the error of a fit that failed, whose traceback refers to its values."""
+    X = da.from_array(dense.X, chunks=(600, -1))
+    known = set(client.futures)
+
+    def is_as_before():
+        """The client forgets futures on its own thread."""
+        deadline = time.monotonic() + 10
+        while not set(client.futures) <= known and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return set(client.futures) <= known
+
+    gc.disable()
+    try:
+        widemargin.dask.SVC(client=client).fit(X, dense.labels)
+        assert is_as_before()
+        monkeypatch.setattr(ClusterGram, "add_rows", lambda gram, *rest: gram.cluster.fail("Lost."))
+        with pytest.raises(ClusterError, match="Lost") as held:
+            widemargin.dask.SVC(client=client).fit(X, dense.labels)
+        assert held.value is not None and is_as_before()
+    finally:
+        gc.enable()
 
 
 def test_scheduler_ends(dense, alone):

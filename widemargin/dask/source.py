@@ -51,6 +51,11 @@ class ClusterSource(GramSource):
         return FetchedSamples(self)
 
     @property
+    def content(self) -> Rows:
+        """All rows, by sums that do not depend on how they are cut; the sampled ones do."""
+        return self.lying
+
+    @property
     def diag(self) -> Vector:
         return next(iter(self._grams.values())).diag
 

@@ -74,6 +74,11 @@ class GramSource:
         return self.X.shape[0] if hasattr(self.X, "shape") else len(self.exact)
 
     @property
+    def content(self) -> Any:
+        """What names a checkpoint of these samples (training/fingerprint.py)."""
+        return self.X
+
+    @property
     def exact(self) -> Samples:
         """Samples for float64 values, prepared when first needed: a linear model may never need them."""
         with self._preparing:
