@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -217,7 +218,7 @@ def test_nothing_is_left_on_the_cluster(client, dense, monkeypatch):
 
 def test_scheduler_ends(dense, alone):
     """Ended in the middle of a fit; the model is resumed on this machine."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), dask.config.set({"distributed.comm.timeouts.connect": "2s"}):  # to say good-bye
         warnings.simplefilter("ignore")
         cluster = SpecCluster(
             scheduler={"cls": Scheduler, "options": {"dashboard": False}},
@@ -249,6 +250,19 @@ def test_a_task_that_ends_its_workers(client, cluster, dense, monkeypatch):
     machine = widemargin.dask.SVC(tol=TOL, client=client)
     with pytest.raises(ClusterError, match="ended 2 workers"):
         machine.fit(dense.X, dense.labels)
+
+
+def test_rows_that_cannot_be_read(client, dense, monkeypatch):
+    """A file may be back at the next attempt, but not after many; the error says what was wrong."""
+    monkeypatch.setattr(clusters, "MOST_REPETITIONS", 2)
+
+    def read():
+        raise FileNotFoundError("part-3.npy")
+
+    missing = da.from_delayed(dask.delayed(read)(), shape=(100, 6), dtype=float)
+    X, y = da.concatenate([da.from_array(dense.X, chunks=(600, -1)), missing]), np.arange(len(dense.X) + 100) % 2
+    with pytest.raises(ClusterError, match=r"outline.*could not read them, 3 times.*FileNotFoundError.*part-3.npy"):
+        widemargin.dask.SVC(client=client).fit(X, y)
 
 
 def test_too_little_memory_is_told_before_the_start(client, dense, monkeypatch):

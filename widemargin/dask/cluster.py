@@ -202,8 +202,11 @@ class Cluster:
         """Return values of this process, kept on the cluster; sent again if they are lost there."""
 
         def start(times: int) -> Any:
+            present = self._ask_scheduler(self.client.scheduler.ncores)
+            if not present:  # Dask would wait for some, and we look at other reasons to end meanwhile
+                raise TimeoutError("There are no workers to send data to.")
             self.sent += bytes_of(values)
-            workers = [worker] if worker in (self._ask_scheduler(self.client.scheduler.ncores) or ()) else None
+            workers = [worker] if worker in present else None
             return self.client.scatter(values, workers=workers, hash=False, timeout=SENDING)
 
         return self._note(Kept(start))
@@ -290,7 +293,7 @@ class Cluster:
         if not isinstance(error, LOSSES):
             raise error
         if times >= MOST_REPETITIONS:
-            self.fail(f"The data of the task {job.name} were lost {times} times ({error}). ")
+            self.fail(f"The task {job.name} lost its data, or could not read them, {times + 1} times: {error!r}. ")
 
     # ---- waits that end
 

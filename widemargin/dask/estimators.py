@@ -109,8 +109,8 @@ class ClusterMachine(KernelMachine):
             data = super()._read(X, y, sample_weight, plain_targets, **checks)
             if len(data) <= FULL:
                 return data
-            kept = TrainingSet(RowsHere(data.X, cluster, self.n_jobs), data.y, data.weight, data.kept, data.n_given)
-            return ClusterTrainingSet(**vars(kept))
+            here = RowsHere(data.X, cluster, self.n_jobs)
+            return ClusterTrainingSet(here, data.y, data.weight, data.kept, data.n_given)
         chunks = chunks_of(X, cluster)
         n = len(chunks)
         if n == 0 or chunks.width == 0:

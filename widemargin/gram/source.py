@@ -73,9 +73,8 @@ class GramSource:
     def __len__(self) -> int:
         return self.X.shape[0] if hasattr(self.X, "shape") else len(self.exact)
 
-    @property
     def content(self) -> Any:
-        """What names a checkpoint of these samples (training/fingerprint.py)."""
+        """Return what names a checkpoint of these samples (training/fingerprint.py)."""
         return self.X
 
     @property

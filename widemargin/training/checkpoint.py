@@ -79,7 +79,7 @@ class Checkpoint:
         classes: Sequence[Index] = (),
     ) -> None:
         self.duals = [training.as_solved(task.dual) for task in tasks]
-        shared = digest_of_fit(training.source.kernel, training.source.content, classes)
+        shared = digest_of_fit(training.source.kernel, training.source.content(), classes)
         self.names = [digest_of_problem(shared, dual, task.index) for dual, task in zip(self.duals, tasks)]
         name = self.names[0] if n_named == 1 else digest_of_fit(training.source.kernel, self.names[:n_named], ())
         self.path = Path(folder) / f"{name}{ENDING}"
