@@ -218,7 +218,7 @@ def test_nothing_is_left_on_the_cluster(client, dense, monkeypatch):
 
 def test_scheduler_ends(dense, alone):
     """Ended in the middle of a fit; the model is resumed on this machine."""
-    with warnings.catch_warnings(), dask.config.set({"distributed.comm.timeouts.connect": "2s"}):  # to say good-bye
+    with warnings.catch_warnings(), dask.config.set({"distributed.comm.timeouts.connect": "30s"}):
         warnings.simplefilter("ignore")
         cluster = SpecCluster(
             scheduler={"cls": Scheduler, "options": {"dashboard": False}},
@@ -229,6 +229,7 @@ def test_scheduler_ends(dense, alone):
             def end(call):
                 if call == 4:
                     cluster.sync(cluster.scheduler.close)
+                    dask.config.set({"distributed.comm.timeouts.connect": "2s"})  # of workers that say good-bye
 
             before(patch, ClusterGram, "add_rows", end)
             machine = widemargin.dask.SVC(tol=TOL, client=client, worker_timeout=5.0)
