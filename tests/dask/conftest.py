@@ -43,7 +43,8 @@ def session_client(cluster: Any) -> Iterator[Any]:
     import widemargin.dask
 
     data = make()
-    widemargin.SVC().fit(data.X, data.labels)  # compiles here, not on the clock of a test
+    for n in (200, len(data.X)):
+        widemargin.SVC().fit(data.X[:n], data.labels[:n])  # compiles here, not on the clock of a test
     with Client(cluster) as client:
         widemargin.dask.SVC(client=client).fit(data.X, data.labels)
         yield client

@@ -1,15 +1,18 @@
 """Promises: any worker may die at any moment, once or often; no wait for ever; two fits at once; workers come, go."""
 
+import gc
 import os
 import signal
 import threading
 import time
 import warnings
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
 from distributed import Client, Nanny, Scheduler, SpecCluster
+from sklearn.base import clone
 
 import widemargin
 import widemargin.dask
@@ -168,27 +171,54 @@ def test_no_workers(dense):
         assert not hasattr(machine, "certificate_")
 
 
-def test_all_workers_leave_for_good(dense, alone, client):
-    """The best model so far is kept, and goes on elsewhere."""
+def test_all_workers_leave_for_good(dense, alone, client, tmp_path):
+    """The best model so far is kept, in the estimator and in its checkpoint, and goes on on other workers."""
     with (
         local_cluster(1) as other,
         Client(other, set_as_default=False) as temporary,
         pytest.MonkeyPatch.context() as patch,
     ):
         before(patch, ClusterGram, "add_rows", lambda call: other.scale(0) if call == 4 else None)
-        machine = widemargin.dask.SVC(tol=TOL, client=temporary, worker_timeout=1.0)
+        machine = widemargin.dask.SVC(tol=TOL, client=temporary, worker_timeout=1.0, checkpoint=tmp_path)
         with pytest.raises(ClusterError, match="no workers.*resume"):
             machine.fit(dense.X, dense.labels)
     assert machine.status_ is widemargin.Status.LOST
     assert len(machine.support_) > 0 and not machine.certificate_.holds
     assert machine.to_local().predict(dense.X).shape == (len(dense.X),)
     machine.client = client
+    again = clone(machine).resume(dense.X, dense.labels)  # from the checkpoint, on two workers instead of one
+    check(again, alone)
+    assert not list(tmp_path.iterdir())
     check(machine.resume(dense.X, dense.labels), alone)
+
+
+def test_nothing_is_left_on_the_cluster(client, dense, monkeypatch):
+    """Nor while the user holds the error of a fit that failed, whose traceback refers to its values."""
+    X = da.from_array(dense.X, chunks=(600, -1))
+    known = set(client.futures)
+
+    def is_as_before():
+        """The client forgets futures on its own thread."""
+        deadline = time.monotonic() + 10
+        while not set(client.futures) <= known and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return set(client.futures) <= known
+
+    gc.disable()
+    try:
+        widemargin.dask.SVC(client=client).fit(X, dense.labels)
+        assert is_as_before()
+        monkeypatch.setattr(ClusterGram, "add_rows", lambda gram, *rest: gram.cluster.fail("Lost."))
+        with pytest.raises(ClusterError, match="Lost") as held:
+            widemargin.dask.SVC(client=client).fit(X, dense.labels)
+        assert held.value is not None and is_as_before()
+    finally:
+        gc.enable()
 
 
 def test_scheduler_ends(dense, alone):
     """Ended in the middle of a fit; the model is resumed on this machine."""
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), dask.config.set({"distributed.comm.timeouts.connect": "30s"}):
         warnings.simplefilter("ignore")
         cluster = SpecCluster(
             scheduler={"cls": Scheduler, "options": {"dashboard": False}},
@@ -199,6 +229,7 @@ def test_scheduler_ends(dense, alone):
             def end(call):
                 if call == 4:
                     cluster.sync(cluster.scheduler.close)
+                    dask.config.set({"distributed.comm.timeouts.connect": "2s"})  # of workers that say good-bye
 
             before(patch, ClusterGram, "add_rows", end)
             machine = widemargin.dask.SVC(tol=TOL, client=client, worker_timeout=5.0)
@@ -220,6 +251,19 @@ def test_a_task_that_ends_its_workers(client, cluster, dense, monkeypatch):
     machine = widemargin.dask.SVC(tol=TOL, client=client)
     with pytest.raises(ClusterError, match="ended 2 workers"):
         machine.fit(dense.X, dense.labels)
+
+
+def test_rows_that_cannot_be_read(client, dense, monkeypatch):
+    """A file may be back at the next attempt, but not after many; the error says what was wrong."""
+    monkeypatch.setattr(clusters, "MOST_REPETITIONS", 2)
+
+    def read():
+        raise FileNotFoundError("part-3.npy")
+
+    missing = da.from_delayed(dask.delayed(read)(), shape=(100, 6), dtype=float)
+    X, y = da.concatenate([da.from_array(dense.X, chunks=(600, -1)), missing]), np.arange(len(dense.X) + 100) % 2
+    with pytest.raises(ClusterError, match=r"outline.*could not read them, 3 times.*FileNotFoundError.*part-3.npy"):
+        widemargin.dask.SVC(client=client).fit(X, y)
 
 
 def test_too_little_memory_is_told_before_the_start(client, dense, monkeypatch):

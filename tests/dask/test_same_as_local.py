@@ -198,6 +198,12 @@ def test_clone_pickle_and_local_model(client, dense, tmp_path):
     np.testing.assert_array_equal(widemargin.io.load(tmp_path / "model.json").predict(dense.X), own.predict(dense.X))
 
 
+def test_scores_where_local_machines_have_them():
+    for name in MACHINES:
+        theirs = hasattr(getattr(widemargin, name), "score")
+        assert hasattr(getattr(widemargin.dask, name), "score") == theirs == (name != "OneClassSVM")
+
+
 def test_same_parameters_but_two():
     for name in MACHINES:
         theirs = getattr(widemargin, name)().get_params()

@@ -24,6 +24,7 @@ from concurrent.futures import wait as wait_for
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import distributed
 from distributed.client import ClosedClientError
@@ -126,6 +127,7 @@ class Cluster:
         self.worker_timeout, self.deadline = worker_timeout, deadline
         self.stop = StopSignal() if stop is None else stop
         self.fit, self._n_batches = uuid.uuid4().hex[:8], 0
+        self._kept = WeakSet[Kept]()
         self.failure: ClusterError | None = None
         self.sent = self.received = self.n_rounds = 0
         self.seconds_waiting, self.began = 0.0, time.monotonic()
@@ -194,21 +196,33 @@ class Cluster:
         """Return the value of a task, kept on the cluster."""
         self._n_batches += 1
         batch = self._n_batches
-        return Kept(lambda times: self._submit(job, batch, times))
+        return self._note(Kept(lambda times: self._submit(job, batch, times)))
 
     def send(self, values: Any, worker: str | None) -> Kept:
         """Return values of this process, kept on the cluster; sent again if they are lost there."""
 
         def start(times: int) -> Any:
+            present = self._ask_scheduler(self.client.scheduler.ncores)
+            if not present:  # Dask would wait for some, and we look at other reasons to end meanwhile
+                raise TimeoutError("There are no workers to send data to.")
             self.sent += bytes_of(values)
-            workers = [worker] if worker in (self._ask_scheduler(self.client.scheduler.ncores) or ()) else None
+            workers = [worker] if worker in present else None
             return self.client.scatter(values, workers=workers, hash=False, timeout=SENDING)
 
-        return Kept(start)
+        return self._note(Kept(start))
 
     def compute(self, delayed: Any) -> Kept:
         """Return the value of a delayed object of Dask, kept on the cluster."""
-        return Kept(lambda times: self.client.compute(delayed))
+        return self._note(Kept(lambda times: self.client.compute(delayed)))
+
+    def _note(self, value: Kept) -> Kept:
+        self._kept.add(value)
+        return value
+
+    def forget(self) -> None:
+        """Let the cluster forget all values: a fit is over, and an error that the user holds may refer to them."""
+        for value in self._kept:
+            value.drop()
 
     def results(self, jobs: Sequence[Job]) -> list[Any]:
         """Return the results of tasks, in the order of the jobs."""
@@ -279,7 +293,7 @@ class Cluster:
         if not isinstance(error, LOSSES):
             raise error
         if times >= MOST_REPETITIONS:
-            self.fail(f"The data of the task {job.name} were lost {times} times ({error}). ")
+            self.fail(f"The task {job.name} lost its data, or could not read them, {times + 1} times: {error!r}. ")
 
     # ---- waits that end
 

@@ -88,6 +88,8 @@ class ClusterMachine(KernelMachine):
             super()._fit(run, OnCluster(X, cluster, n_expected), y, sample_weight)  # type: ignore[safe-super]
         except ClusterLost as lost:
             raise lost.reason from None
+        finally:
+            cluster.forget()
         if cluster.failure is not None:
             raise ClusterError(
                 f"{cluster.failure} The best model so far is kept, uncertified; resume(X, y) continues from it."
@@ -107,8 +109,8 @@ class ClusterMachine(KernelMachine):
             data = super()._read(X, y, sample_weight, plain_targets, **checks)
             if len(data) <= FULL:
                 return data
-            kept = TrainingSet(RowsHere(data.X, cluster, self.n_jobs), data.y, data.weight, data.kept, data.n_given)
-            return ClusterTrainingSet(**vars(kept))
+            here = RowsHere(data.X, cluster, self.n_jobs)
+            return ClusterTrainingSet(here, data.y, data.weight, data.kept, data.n_given)
         chunks = chunks_of(X, cluster)
         n = len(chunks)
         if n == 0 or chunks.width == 0:
@@ -192,13 +194,6 @@ class ClusterMachine(KernelMachine):
         """Return the dtype of predictions."""
         return np.dtype(np.float64)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Accuracy, or R^2 of a regression, as scikit-learn has it; a number of Dask for a collection of Dask."""
-        if not lies_on_a_cluster(X):
-            here = [value.compute() if lies_on_a_cluster(value) else value for value in (y, sample_weight)]
-            return super().score(X, *here)  # type: ignore[misc]
-        return predictions.score(self, X, y, sample_weight)
-
 
 MINE = ("client", "worker_timeout")
 
@@ -214,8 +209,19 @@ class HasDecisionValues:
         return super().decision_function(X)  # type: ignore[misc]
 
 
+class HasScore:
+    """Scores, which detectors of outliers do not have."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Accuracy, or R^2 of a regression, as scikit-learn has it; a number of Dask for a collection of Dask."""
+        if not lies_on_a_cluster(X):
+            here = [value.compute() if lies_on_a_cluster(value) else value for value in (y, sample_weight)]
+            return super().score(X, *here)  # type: ignore[misc]
+        return predictions.score(self, X, y, sample_weight)
+
+
 @estimator
-class SVC(HasDecisionValues, ClusterMachine, widemargin.SVC):
+class SVC(HasDecisionValues, HasScore, ClusterMachine, widemargin.SVC):
     """Support vector classification with two classes on a cluster: the parameters of `widemargin.SVC`, and two more.
 
     Parameters
@@ -249,7 +255,7 @@ class SVC(HasDecisionValues, ClusterMachine, widemargin.SVC):
 
 
 @estimator
-class SVR(ClusterMachine, widemargin.SVR):
+class SVR(HasScore, ClusterMachine, widemargin.SVR):
     """Support vector regression on a cluster: the parameters of `widemargin.SVR`, and two more.
 
     Parameters

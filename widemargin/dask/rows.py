@@ -148,7 +148,7 @@ class Rows(ABC):
         first, second = (sum(part[k] for part in parts) / total for k in (0, 1))
         return float(second - first**2)
 
-    def fingerprint(self) -> list[Any]:
+    def sums(self) -> list[Any]:
         """Return what names a checkpoint of these rows: their shape and sums, whatever slabs they are cut into."""
         jobs = [self.job("sums", slab, slabs.column_sums, self.raw(slab), slab.start) for slab in self.slabs]
         sums = np.sum(self.cluster.results(jobs), axis=0)

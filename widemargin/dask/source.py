@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -49,6 +50,10 @@ class ClusterSource(GramSource):
     def exact(self) -> Samples:  # type: ignore[override]
         """Samples for float64 values; only `take` needs rows."""
         return FetchedSamples(self)
+
+    def content(self) -> Any:
+        """Return sums of all rows, which do not depend on how they are cut; which rows are sampled does."""
+        return self.lying.sums()
 
     @property
     def diag(self) -> Vector:

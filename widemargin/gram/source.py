@@ -73,6 +73,10 @@ class GramSource:
     def __len__(self) -> int:
         return self.X.shape[0] if hasattr(self.X, "shape") else len(self.exact)
 
+    def content(self) -> Any:
+        """Return what names a checkpoint of these samples (training/fingerprint.py)."""
+        return self.X
+
     @property
     def exact(self) -> Samples:
         """Samples for float64 values, prepared when first needed: a linear model may never need them."""

@@ -41,9 +41,10 @@ if TYPE_CHECKING:
     from widemargin.training.fit import Training
 
 EVERY = 30.0  # seconds between two writes; a million multipliers take 0.04 s of CPU time and a wait for the disk
-#: endings of a fit that more time or more steps can improve
+#: endings of a fit that more time, more steps or another cluster can improve
 UNFINISHED = {
-    Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED, Status.MAX_ITER, Status.MAX_PASSES, Status.TOO_SLOW,
+    Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED, Status.LOST, Status.MAX_ITER, Status.MAX_PASSES,
+    Status.TOO_SLOW,
 }  # fmt: skip
 
 logger = logging.getLogger("widemargin")
@@ -78,7 +79,7 @@ class Checkpoint:
         classes: Sequence[Index] = (),
     ) -> None:
         self.duals = [training.as_solved(task.dual) for task in tasks]
-        shared = digest_of_fit(training.source.kernel, training.source.X, classes)
+        shared = digest_of_fit(training.source.kernel, training.source.content(), classes)
         self.names = [digest_of_problem(shared, dual, task.index) for dual, task in zip(self.duals, tasks)]
         name = self.names[0] if n_named == 1 else digest_of_fit(training.source.kernel, self.names[:n_named], ())
         self.path = Path(folder) / f"{name}{ENDING}"
