@@ -142,7 +142,7 @@ class Cluster:
         """Return the workers, after waiting for the first; raise an error if their versions do not fit."""
         waits = _Patience(self)
         while True:
-            addresses = self._ask_scheduler(self.client.scheduler.ncores)
+            addresses = self._cores_by_worker()
             if addresses:
                 break
             self.look(waits)
@@ -202,7 +202,7 @@ class Cluster:
         """Return values of this process, kept on the cluster; sent again if they are lost there."""
 
         def start(times: int) -> Any:
-            present = self._ask_scheduler(self.client.scheduler.ncores)
+            present = self._cores_by_worker()
             if not present:  # Dask would wait for some, and we look at other reasons to end meanwhile
                 raise TimeoutError("There are no workers to send data to.")
             self.sent += bytes_of(values)
@@ -314,7 +314,7 @@ class Cluster:
         if now - self._looked_at_workers < LOOK_AT_WORKERS:
             return
         self._looked_at_workers = now
-        if self._ask_scheduler(self.client.scheduler.ncores) != {}:
+        if self._cores_by_worker() != {}:
             self._without_workers = None
             return
         self._without_workers = now if self._without_workers is None else self._without_workers
@@ -328,10 +328,12 @@ class Cluster:
                 UserWarning,
             )
 
-    def _ask_scheduler(self, question: Callable[..., Any]) -> Any:
-        """Return the answer of the scheduler; None if there is none within some seconds."""
+    def _cores_by_worker(self) -> dict[str, int] | None:
+        """Return the cores of each worker; None if the scheduler does not say within some seconds, or is gone."""
+        if self.client.scheduler is None:  # the client has closed
+            return None
         try:
-            return self.client.sync(question, callback_timeout=10.0)
+            return self.client.sync(self.client.scheduler.ncores, callback_timeout=10.0)  # type: ignore[no-any-return]
         except (*LOSSES, ClosedClientError):
             return None
 
