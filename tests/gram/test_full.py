@@ -9,7 +9,7 @@ from widemargin.gram.accumulate import copy_rows, gather_rows
 from widemargin.gram.budget import cache_budget, free_memory
 from widemargin.gram.full import FEW_ENTRIES
 from widemargin.gram.gram import kernel_scores, symmetric_block
-from widemargin.linalg.row_sums import add_weighted_rows
+from widemargin.linalg.row_sums import add_weighted_rows, sums_at
 
 
 @pytest.mark.parametrize("data", DATA)
@@ -125,11 +125,24 @@ def test_compiled_loops_with_offsets(rng):
     out = np.empty((2, 3))
     gather_rows(rows, np.array([4, 1]), np.array([1, 0]), np.array([0, 39, 2]), out)
     np.testing.assert_array_equal(out, rows[np.ix_([1, 4], [0, 39, 2])])
+    runs = np.r_[3:20, 30:39, 0:2]  # read run by run
+    out = np.empty((2, len(runs)))
+    gather_rows(rows, np.array([4, 1]), np.array([1, 0]), runs, out)
+    np.testing.assert_array_equal(out, rows[np.ix_([1, 4], runs)])
     store = np.zeros((3, 10))
     copy_rows(rows[:, :4].copy(), np.array([2, 3]), store, np.array([2, 0]), 5)
     np.testing.assert_array_equal(store[2, 5:9], rows[2, :4])
     np.testing.assert_array_equal(store[0, 5:9], rows[3, :4])
     assert store[1].sum() == 0 and store[:, 9].sum() == 0
+
+
+@pytest.mark.parametrize("at", [np.arange(40), np.r_[5:17, 3, 20:31, 38, 39], np.array([7, 5, 5]), np.array([], int)])
+def test_some_values_of_a_sum_of_rows(rng, at):
+    K = rng.normal(size=(40, 40))
+    K, out = K + K.T, np.full(len(at), np.nan)
+    index, coefficients = np.array([0, 7, 39]), np.array([1.0, -2.0, 0.5])
+    sums_at(K, at, index, coefficients, out)
+    np.testing.assert_allclose(out, K[at][:, index] @ coefficients, rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize("n", [20, 300])

@@ -11,9 +11,10 @@ from widemargin.monitor.stopping import Stopping
 from widemargin.problems.classification import hinge
 from widemargin.problems.regression import epsilon_insensitive
 from widemargin.solvers import solve_blocks
-from widemargin.solvers.in_memory.nearby import newton_on_free, takes_many
+from widemargin.solvers.in_memory.nearby import look_around, newton_on_free
 from widemargin.solvers.state import State
-from widemargin.training.family import begin_next
+from widemargin.training.along_path import Reached
+from widemargin.training.family import begin_at
 from widemargin.training.task import Task
 
 RULE = Stopping(1e-6, "kkt", -1, None)
@@ -41,12 +42,12 @@ def test_a_path_of_C_has_the_answers_of_cold_starts(rng, loss, dtype, fast):
         assert gram.fast.dtype == np.float32
     Cs = [0.1, 1.0, 10.0, 1e3, 1e5]
     rule = RULE if dtype == np.float64 else Stopping(1e-4, "kkt", -1, None)
-    before = None
+    reached = None
     for place, dual in enumerate(duals(X, Cs, loss)):
-        task, known = Task(dual, None, dual.start), Scores(np.zeros(len(X)), np.zeros(len(X)))
-        if before is not None:
-            task, known = begin_next(before, task, gram, Cs[place] / Cs[place - 1])
+        reached = Reached.start_of(dual, gram) if reached is None else reached
+        task, known = begin_at(reached, Task(dual), gram, Cs[place] / Cs[max(0, place - 1)])
         before = solve_blocks(dual, gram, rule, start=task.start, function=known)
+        reached = Reached(before.beta, before.scores)
         cold = solve_blocks(dual, gram, rule)
         assert before.status is Status.OPTIMAL
         assert before.objective == pytest.approx(cold.objective, rel=1e-6 if dtype == np.float64 else 1e-4)
@@ -80,9 +81,11 @@ def test_many_variables_take_part_at_zero_and_few_at_the_answer(rng):
     X, gram = gram_of(rng)
     dual = duals(X, [0.01], "hinge")[0]
     zero = Scores(np.zeros(len(X)), np.zeros(len(X)))
-    assert takes_many(State.at(dual, gram, None, zero))
+    table = np.empty((1, 4))
+    assert look_around(dual.terms, dual.start, zero.values, table) == (True, 0.0)
     answer = solve_blocks(dual, gram, RULE)
-    assert not takes_many(State.at(dual, gram, answer.beta, Scores(answer.Kb, zero.error)))
+    takes_many, n_free = look_around(dual.terms, answer.beta, answer.Kb, table)
+    assert not takes_many and n_free == np.count_nonzero((answer.beta != 0.0) & (np.abs(answer.beta) < 0.01))
 
 
 @pytest.mark.parametrize("scale", [1e-20, 1e20, np.inf])

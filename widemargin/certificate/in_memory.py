@@ -56,14 +56,23 @@ def certify_point(rows, slot, errors, terms, point, diag, incremental, facts):
     incremental : K b as updated by the solver
     """
     sum_rows(rows, slot, errors, point)
-    largest = drift = largest_diagonal = 0.0
-    count = 0
+    drift = largest_diagonal = 0.0
     for t in range(point.beta.shape[0]):
-        largest = max(largest, point.error[t])
         drift = max(drift, abs(point.Kb[t] - incremental[t]))
         largest_diagonal = max(largest_diagonal, diag[t])
+    threshold = certify_known(terms, point, largest_diagonal, facts)
+    facts[DRIFT] = drift
+    return threshold
+
+
+@jit(inner=True)
+def certify_known(terms, point, largest_diagonal, facts):
+    """Fill `facts` for a point whose K b is known; returns the thresholds of the groups."""
+    largest, count = 0.0, 0
+    for t in range(point.beta.shape[0]):
+        largest = max(largest, point.error[t])
         count += 1 if point.beta[t] != 0.0 else 0
-    facts[ROUNDING], facts[DRIFT], facts[N_SUPPORT] = largest, drift, count
+    facts[ROUNDING], facts[DRIFT], facts[N_SUPPORT] = largest, np.nan, count
     tables, numbers = evaluate_point(terms, point, largest_diagonal)
     facts[N_FREE] = 0.0
     for g in range(terms.n_groups):

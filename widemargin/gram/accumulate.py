@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from widemargin._jit import REASSOCIATE, jit
+from widemargin.linalg.row_sums import LONG_RUN
 
 
 @jit(fastmath=REASSOCIATE)
@@ -18,12 +21,27 @@ def add_row_products(values, weights, target):
 
 @jit
 def gather_rows(matrix, rows, places, columns, out):
-    """out[places[k], j] = matrix[rows[k], columns[j]]."""
+    """out[places[k], j] = matrix[rows[k], columns[j]]; where columns are mostly runs of adjacent ones, run by run."""
+    n = columns.shape[0]
+    ends, n_runs = np.empty(n, np.int64), 0
+    for j in range(n):
+        if j + 1 == n or columns[j + 1] != columns[j] + 1:
+            ends[n_runs] = j + 1
+            n_runs += 1
     for k in range(rows.shape[0]):
         source = matrix[rows[k]]
         target = out[places[k]]
-        for j in range(columns.shape[0]):
-            target[j] = source[columns[j]]
+        if n_runs * LONG_RUN > n:
+            for j in range(n):
+                target[j] = source[columns[j]]
+        else:
+            first = 0
+            for run in range(n_runs):
+                length = ends[run] - first
+                part, chosen = target[first : ends[run]], source[columns[first] : columns[first] + length]
+                for j in range(length):
+                    part[j] = chosen[j]
+                first = ends[run]
 
 
 @jit

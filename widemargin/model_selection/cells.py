@@ -100,7 +100,8 @@ class Search:
         if is_precomputed(machine.kernel) and not np.array_equal(data.X, data.X.T):
             raise NotTogether  # rows and columns differ, and `fit` warns
         self.n = data.n_given
-        self.order, self.splits = test_samples_together(splits, self.n)
+        labels = np.unique(data.y, return_inverse=True)[1] if is_classifier else None
+        self.order, self.splits = in_runs(splits, labels, self.n)
         self.X = rows_of(data.X, self.order, machine.kernel)
         self.targets = Targets(data.y[self.order], is_classifier)
         n_classes = len(self.targets.classes) if is_classifier else 1
@@ -255,15 +256,17 @@ def rows_of(X: Any, rows: Index, kernel: Any) -> Any:
     return X[np.ix_(rows, rows)] if is_precomputed(kernel) else safe_indexing(X, rows)
 
 
-def test_samples_together(splits: Sequence[Split], n: int) -> tuple[Index, list[Split]]:
-    """Return an order of n samples in which the test samples of each split are adjacent, and the splits in that order.
+def in_runs(splits: Sequence[Split], labels: Index | None, n: int) -> tuple[Index, list[Split]]:
+    """Return an order of n samples with few runs of adjacent numbers, and the splits in that order.
 
-    Sums of parts of kernel rows are then sums of adjacent numbers. Of splits whose test samples overlap, the first have
-    them adjacent.
+    The test samples of a split are adjacent, and among these the samples of each class; of splits whose test samples
+    overlap, the first have them adjacent. Sums of parts of kernel rows, and the matrix of a pair of classes, are then
+    read along the rows.
     """
-    everything = np.concatenate([*(split.test for split in splits), np.arange(n)])
-    _, first = np.unique(everything, return_index=True)
-    order = everything[np.sort(first)]
+    block = np.full(n, len(splits))
+    for number, split in reversed(list(enumerate(splits))):
+        block[split.test] = number
+    order = np.lexsort((block,) if labels is None else (labels, block))
     place = np.empty(n, np.int64)
     place[order] = np.arange(n)
     return order, [Split(place[split.train], place[split.test]) for split in splits]

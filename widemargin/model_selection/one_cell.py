@@ -82,6 +82,7 @@ class Targets:
     def __init__(self, y: NDArray, is_classifier: bool) -> None:
         self.y, self.is_classifier = y, is_classifier
         self.pairs = [Pair(0, None, 1, 0)]
+        self._signs: dict[int, Vector] = {}
         if is_classifier:
             self.classes, self.labels = np.unique(y, return_inverse=True)
             if len(self.classes) > 2:
@@ -89,8 +90,10 @@ class Targets:
 
     def signs(self, pair: Pair) -> Vector:
         """Return +1 for samples of the pair's first class, -1 for those of the second."""
-        labels = self.labels if pair.index is None else self.labels[pair.index]
-        return np.where(labels == pair.positive, 1.0, -1.0)
+        if pair.number not in self._signs:
+            labels = self.labels if pair.index is None else self.labels[pair.index]
+            self._signs[pair.number] = np.where(labels == pair.positive, 1.0, -1.0)
+        return self._signs[pair.number]
 
 
 def pairs_of(labels: Index, n_classes: int) -> list[Pair]:
@@ -112,8 +115,9 @@ class OpenCell:
         self.machine, self.targets, self.split, self.weight, self.gamma = machine, targets, split, weight, gamma
         self.n_left = n_problems = len(targets.pairs)
         self.models: list[Any] = [None] * n_problems if with_models else []
-        self.decision = np.empty((len(split.test), n_problems))
-        self.training = np.empty((len(split.train), n_problems)) if with_training else None
+        self.test, self.train = np.sort(split.test), np.sort(split.train)  # sums are over runs of adjacent samples
+        self.decision = np.empty((len(split.test), n_problems), order="F")
+        self.training = np.empty((len(split.train), n_problems), order="F") if with_training else None
         self.certificates: list[Any] = [None] * n_problems
         self.seconds = 0.0
         self.support = np.zeros(len(weight), np.bool_)
@@ -148,12 +152,12 @@ class OpenCell:
             thresholds = solution.thresholds
             if len(thresholds) > 1 and thresholds[0] - thresholds[1] <= 2.0 * UNDETERMINED * certificate.tol:
                 self.is_determined = False
-        self.decision[:, number] = (answer.values(self.split.test) + bias) / margin
+        self.decision[:, number] = (answer.values(self.test) + bias) / margin
         if self.training is not None:
-            self.training[:, number] = (answer.values(self.split.train) + bias) / margin
+            self.training[:, number] = (answer.values(self.train) + bias) / margin
         self.certificates[number] = certificate
         self.seconds += solution.seconds
-        support, coefficients = answer.coefficients()
+        support, coefficients = answer.coefficients
         self.support[support] = True
         if self.models:
             found = support, coefficients / margin, bias / margin, solution.thresholds
@@ -162,7 +166,9 @@ class OpenCell:
         if self.n_left or not self.is_determined:
             return None
         whole = combine_certificates(self.certificates, int(self.support.sum()))
-        return Cell(self.decision, self.training, whole, self.machine, self.seconds, self.models, self.gamma)
+        decision = self.decision[np.searchsorted(self.test, self.split.test)]
+        training = None if self.training is None else self.training[np.searchsorted(self.train, self.split.train)]
+        return Cell(decision, training, whole, self.machine, self.seconds, self.models, self.gamma)
 
     def _weight_of(self, pair: Pair) -> Vector:
         return self.weight if pair.index is None else self.weight[pair.index]

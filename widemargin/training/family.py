@@ -20,7 +20,8 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,15 +35,16 @@ from widemargin.gram.source import GramSource, Index
 from widemargin.kernels.errors import SECOND_ORDER, UNIT
 from widemargin.kernels.kernel import Kernel
 from widemargin.linalg.arrays import Vector
-from widemargin.linalg.row_sums import add_weighted_rows, sums_at
+from widemargin.linalg.row_sums import sums_at
 from widemargin.monitor.interrupt import StopSignal
 from widemargin.monitor.iteration import Iteration
 from widemargin.monitor.stopping import Stopping
 from widemargin.parallel.tiles import resolve_n_jobs, run_tiles, single_threaded_blas
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.warm_start import restart, scale_along_path
-from widemargin.solvers import Solution, solver_named
+from widemargin.solvers import solver_named
 from widemargin.solvers.state import State
+from widemargin.training.along_path import SLICE, Reached, solve_links, suits
 from widemargin.training.certified import CertifiedSolver
 from widemargin.training.task import Task, Trained
 
@@ -84,8 +86,9 @@ class Answer:
     index: Index | None
     whole: Gram
 
+    @cached_property
     def coefficients(self) -> tuple[Index, Vector]:
-        """Return the support vectors, numbered as samples of the family, and their coefficients."""
+        """The support vectors, numbered as samples of the family, and their coefficients."""
         coefficients = self.dual.per_sample(self.trained.solution.beta)
         used = np.flatnonzero(coefficients)
         return used if self.index is None else self.index[used], coefficients[used]
@@ -94,12 +97,9 @@ class Answer:
         """Return K b at some samples of the family."""
         if self.index is None:
             return self.trained.solution.Kb[at]
-        (rows, weights), values = self.coefficients(), np.zeros(len(at))
+        (rows, weights), values = self.coefficients, np.empty(len(at))
         assert isinstance(self.whole, FullGram)
-        if len(at) and np.array_equal(at, np.arange(at[0], at[0] + len(at))):
-            add_weighted_rows(self.whole.matrix, at[0], rows, weights, values)
-        else:
-            sums_at(self.whole.matrix, at, rows, weights, values)
+        sums_at(self.whole.matrix, at, rows, weights, values)
         return values
 
 
@@ -151,23 +151,34 @@ class Family:
 
     def _follow(self, path: Path, whole: Gram, gram: Gram, take: Callable[[int, Answer], None]) -> None:
         """Solve the problems of a path, one after another, on the Gram of its samples."""
-        source = self.sources[path.kernel]
+        source, rule = self.sources[path.kernel], path.stopping
         solver = CertifiedSolver(source, solver_named("auto"), self.cancelled)
         solver.trusts_tracked = True
-        before: Solution | None = None
-        for place, build in enumerate(path.duals):
-            if self.cancelled.is_set():
-                return
-            dual = build()
-            zero = Scores(np.zeros(dual.n_samples), np.zeros(dual.n_samples))
-            task, known = Task(dual, path.index, dual.start), None if dual.start.any() else zero
-            if before is not None:
-                task, known = begin_next(before, task, gram, path.prices[place] / path.prices[place - 1])
-            trained = solver.train(task, gram, path.stopping, self._watch, known)
-            before = trained.solution
-            if before.status.on_request:
-                return
-            take(place, Answer(dual, trained, path.index, whole))
+        ratios = [1.0] + [price / before for before, price in zip(path.prices, path.prices[1:])]
+        at_once, place = max(1, SLICE // max(1, len(gram))), 0
+        reached: Reached | None = None
+        while place < len(path.duals) and not self.cancelled.is_set():
+            duals = [build() for build in path.duals[place : place + at_once]]
+            if reached is None:
+                reached = Reached.start_of(duals[0], gram)
+            if source.kernel.is_psd and suits(duals, gram, rule):
+                assert isinstance(gram, FullGram)
+                done, reached = solve_links(duals, ratios[place : place + len(duals)], gram, rule, reached)
+                for dual, trained in zip(duals, done):
+                    if self.cancelled.is_set():
+                        return
+                    take(place, Answer(dual, trained, path.index, whole))
+                    place += 1
+                duals = duals[len(done) :]
+            if duals:
+                task, known = begin_at(reached, Task(duals[0], path.index), gram, ratios[place])
+                trained = solver.train(task, gram, rule, self._watch, known)
+                solution = trained.solution
+                if solution.status.on_request:
+                    return
+                take(place, Answer(duals[0], trained, path.index, whole))
+                reached = Reached(solution.beta, solution.scores)
+                place += 1
 
     def _watch(self, now: Iteration) -> None:
         self.cancelled.raise_if_set()
@@ -229,23 +240,25 @@ def keys_of(path: Path) -> tuple[Hashable, ...]:
     return (whole,) if path.index is None else (whole, (path.kernel, id(path.index)))
 
 
-def begin_next(before: Solution, task: Task, gram: Gram, ratio: float) -> tuple[Task, Scores | None]:
-    """Return the task started at the answer before it on its path, and K b there; unchanged if impossible.
+def begin_at(reached: Reached, task: Task, gram: Gram, ratio: float) -> tuple[Task, Scores | None]:
+    """Return the task started at the point reached on its path, and K b there; at its own start if impossible.
 
     ratio : of its C to the one before
     """
     dual = task.dual
-    scale = scale_along_path(dual, before.beta, ratio)
-    start = restart(dual, before.beta, scale)
+    if reached.is_begun:
+        return replace(task, start=reached.beta), reached.scores
+    scale = scale_along_path(dual, reached.beta, ratio)
+    start = restart(dual, reached.beta, scale)
     if start is None:
-        return task, None
-    known = before.scores.scaled(scale)
+        return replace(task, start=dual.start), None
+    known = reached.scores.scaled(scale)
     if scale != 1.0:  # each multiplier is rounded too
         with np.errstate(invalid="ignore", over="ignore"):
             size = gram.errors.size
-            rounding = SECOND_ORDER * UNIT * size * float(np.abs(scale * dual.per_sample(before.beta)) @ size)
+            rounding = SECOND_ORDER * UNIT * size * float(np.abs(scale * dual.per_sample(reached.beta)) @ size)
         known = Scores(known.values, known.error + np.where(np.isnan(rounding), np.inf, rounding))
-    state = State(dual, gram, scale * before.beta, known)
+    state = State(dual, gram, scale * reached.beta, known)
     state.join(State(dual, gram, start, known.values), np.arange(len(dual), dtype=np.int64))
     error = state.error
-    return Task(dual, task.index, start), Scores.untracked(state.Kb) if error is None else Scores(state.Kb, error)
+    return replace(task, start=start), Scores.untracked(state.Kb) if error is None else Scores(state.Kb, error)

@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from widemargin._jit import jit
 from widemargin.costs import COSTS
 from widemargin.gram.full import FullGram, gather_block_of
 from widemargin.gram.row_store import FullStore, WarmStore
 from widemargin.monitor import clock
 from widemargin.monitor.stopping import Stopping
-from widemargin.problems.optimality import free_variables, violation_of
+from widemargin.problems.optimality import FREE, HIGHEST, LOWEST, free_variables, slopes, violation_of
+from widemargin.solvers.in_memory.growing import scan_point
 from widemargin.solvers.in_memory.rounds import ROWS, STEPS, VIOLATION, WORK, Progress, Rule, new_progress, solve_rounds
-from widemargin.solvers.on_demand.shrinking import active_variables
 from widemargin.solvers.on_demand.working_set import threshold_midpoints
 from widemargin.solvers.state import State
 from widemargin.solvers.steps.block import block_of
@@ -42,7 +43,8 @@ def solve_nearby(state: State, store: FullStore, stopping: Stopping, most_steps:
     state.Kb = state.Kb.copy()  # changed in place, and the error bound needs its value at the start
     progress, keys = new_progress(dual.n_groups, len(dual)), keys_of(len(dual), kind)
     pair_step = COSTS.pair_step * kind.itemsize / DOUBLE
-    rows = store if takes_many(state) else WarmStore(*store)
+    takes_many, _ = look_around(dual.terms, state.beta, state.Kb, progress.thresholds)
+    rows = store if takes_many else WarmStore(*store)
     deadline, patience = stopping.deadline(), WORTH
     while True:
         n_free = len(free_variables(dual.terms, state.beta))
@@ -65,14 +67,22 @@ def solve_nearby(state: State, store: FullStore, stopping: Stopping, most_steps:
             patience = WORTH if newton_on_free(state) else 2.0 * patience
 
 
-def takes_many(state: State) -> bool:
-    """Whether a large share of the variables is free or clearly violates the optimality conditions."""
-    dual = state.dual
-    f, thresholds, _ = state.evaluate()
-    distance = -CLEARLY * violation_of(thresholds, dual.n_groups)
-    middles = threshold_midpoints(thresholds, dual.n_groups)
-    violators = active_variables(dual.terms, f, state.beta, middles, distance)
-    return max(len(violators), len(free_variables(dual.terms, state.beta))) > LARGE_SHARE * len(dual)
+@jit(interpret_first=True)
+def look_around(terms, beta, Kb, table):
+    """Whether a large share of the variables is free or clearly violates its condition; and how many are free."""
+    scan_point(terms, beta, Kb, table)
+    distance, n_free, n_violators = CLEARLY * violation_of(table, terms.n_groups), 0.0, 0
+    for g in range(terms.n_groups):
+        n_free += table[g, FREE]
+        lowest, highest = table[g, LOWEST], table[g, HIGHEST]
+        middle = 0.5 * (lowest + highest) if abs(lowest) < np.inf and abs(highest) < np.inf else 0.0
+        for t in range(terms.starts[g], terms.starts[g + 1]):
+            b = beta[t]
+            rise, fall = slopes(Kb[t] + terms.diagonal[t] * b + terms.linear_term[t], b, terms.epsilon[t])
+            may_rise = b < terms.upper[t] and rise < middle - distance
+            may_fall = b > terms.lower[t] and fall > middle + distance
+            n_violators += 1 if may_rise or may_fall else 0
+    return max(n_violators, n_free) > LARGE_SHARE * beta.shape[0], n_free
 
 
 def newton_on_free(state: State) -> bool:
