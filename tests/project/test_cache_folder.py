@@ -33,7 +33,7 @@ def place():
 @pytest.fixture(autouse=True)
 def forget(monkeypatch, place, tmp_path_factory):
     """Each test looks at folders anew, and has a cache directory and temporary files of its own."""
-    tmp_path_factory.getbasetemp()  # pytest's own folder, made in the true temporary folder before another stands for it
+    tmp_path_factory.getbasetemp()  # pytest makes its own folder before another place stands for it
     home = place / "home"
     home.mkdir()
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
