@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from widemargin.estimators.single_problem import SVR, NuSVR, OneClassSVM
     from widemargin.estimators.svc import SVC, NuSVC
     from widemargin.inspection.margins import margins
+    from widemargin.inspection.steps import steps
     from widemargin.inspection.verification import verify
     from widemargin.kernels.validity import KernelCheck, check_kernel
     from widemargin.model_selection.svccv import SVCCV, SVRCV
@@ -53,6 +54,7 @@ __all__ = [
     "l1_min_c",
     "margins",
     "patch_sklearn",
+    "steps",
     "unpatch_sklearn",
     "verify",
 ]
@@ -67,6 +69,7 @@ _HOME = {
     "l1_min_c": "estimators.linear_svc",
     "margins": "inspection.margins",
     "patch_sklearn": "sklearn_patch",
+    "steps": "inspection.steps",
     "unpatch_sklearn": "sklearn_patch",
     "verify": "inspection.verification",
     **{name: entry.path for name, entry in ESTIMATORS.items()},

@@ -39,6 +39,7 @@ class Iteration:
     iterate : returns the current answer as a new object, for callbacks that need an intermediate model
     task, n_tasks : number of the problem, and number of problems of the fit (several for many classes)
     dual : the problem, inside a fit
+    moved : the variables of the last step, where a solver reports every step: the one it looked at first, its partner
     measure : returns the quantities that must be computed at the point (problems/measure.py)
 
     Examples
@@ -66,6 +67,7 @@ class Iteration:
     task: int = 0
     n_tasks: int = 1
     dual: Any = None
+    moved: tuple[int, ...] = ()
     measure: Callable[[], dict[str, float]] | None = None
 
 

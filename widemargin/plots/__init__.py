@@ -11,9 +11,10 @@ Each picture is a function that returns the Axes, and a Display in the manner of
     plot_reliability  ReliabilityDisplay   probabilities against frequencies, with Brier score and calibration error
     plot_scaling      ScalingDisplay       time against size, with exponents
 
-`plot(model, X, y, kind=...)` draws any of them.
+`plot(model, X, y, kind=...)` draws any of them; `animate` writes the steps of a fit as a GIF.
 """
 
+from widemargin.plots.animation import animate
 from widemargin.plots.boundary import BoundaryDisplay, plot_boundary
 from widemargin.plots.convergence import ConvergenceDisplay, plot_convergence
 from widemargin.plots.grid_search import GridSearchDisplay, plot_grid_search
@@ -33,6 +34,7 @@ __all__ = [
     "ReliabilityDisplay",
     "ScalingDisplay",
     "TubeDisplay",
+    "animate",
     "plot",
     "plot_boundary",
     "plot_convergence",

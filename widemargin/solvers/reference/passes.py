@@ -58,13 +58,18 @@ class Run:
     point : (beta, F) with F = K b per sample; F is None while an algorithm does not keep it
     seen : (violation, objective) found during a pass, for algorithms that do not keep F; None otherwise
     tol : violation below which a variable is left alone; see the header
+    every_step : whether an algorithm makes one step at a time, so that listeners hear of each
+    moved : the variables of the last step: the one looked at first, its partner; kept with `every_step` only
     fell : whether the last pass, full or not, lowered the objective by more than rounding
     lowest_curvature : most negative curvature met, 0 if the kernel showed none
     """
 
     def __init__(
-        self, dual: SignedDual, gram: Gram, stopping: Stopping, start: NDArray | None, function: NDArray | None
-    ) -> None:
+        self, dual: SignedDual, gram: Gram, stopping: Stopping, start: NDArray | None, function: NDArray | None,
+        every_step: bool = False,
+    ) -> None:  # fmt: skip
+        self.every_step = every_step
+        self.moved: tuple[int, ...] = ()
         self.dual, self.gram, self.stopping = dual, gram, stopping
         self.began = clock.now()
         self.deadline = stopping.deadline()
@@ -116,7 +121,8 @@ class Run:
     def steps_left(self) -> int:
         """Steps that max_iter still allows."""
         allowed = self.stopping.max_iter
-        return np.iinfo(np.int64).max if allowed < 0 else max(0, allowed - self.iterations)
+        left = np.iinfo(np.int64).max if allowed < 0 else max(0, allowed - self.iterations)
+        return min(left, 1) if self.every_step else left
 
     def out_of_budget(self) -> Status | None:
         """Return MAX_ITER or TIME_LIMIT if that budget is used up, else None."""
@@ -176,6 +182,7 @@ class Run:
             n_free=int(np.count_nonzero(self.free())),
             seconds=clock.now() - self.began,
             point=self._point_for_a_listener,
+            moved=self.moved,
         )
 
 
@@ -206,9 +213,12 @@ class ReferenceSolver(ABC):
     ----------
     max_passes : int
         Passes over the data after which the solver gives up with the status MAX_PASSES.
+    every_step : bool
+        Whether listeners hear of every step, not of every pass: slower, for `widemargin.steps`.
     """
 
     max_passes: int = field(default=10_000, kw_only=True)
+    every_step: bool = field(default=False, kw_only=True, repr=False)
 
     moves: ClassVar[int] = 0  # multipliers per step: 1 cannot keep a sum, 2 keep one sum, 0 allows all problems
     keeps_going: ClassVar[bool] = False  # whether passes without a lower objective are part of the algorithm
@@ -257,7 +267,7 @@ class ReferenceSolver(ABC):
     ) -> Solution:
         """Solve a signed dual from `start`; `function` is F = K start when the caller knows it."""
         self.check(dual)
-        run = Run(dual, gram, stopping, start, function)
+        run = Run(dual, gram, stopping, start, function, self.every_step)
         rows_before = gram.rows_computed
         try:
             status = self._drive(run, watch)
@@ -310,7 +320,7 @@ class ReferenceSolver(ABC):
                 if turn is not SLICE:
                     return turn
                 if watch is not None:
-                    watch(replace(now, iterations=run.iterations, seconds=clock.now() - run.began))
+                    watch(replace(now, iterations=run.iterations, seconds=clock.now() - run.began, moved=run.moved))
         except StopIteration as end:
             ended = end.value
         run.seen = None

@@ -94,11 +94,12 @@ class Simplified(ReferenceSolver):
         passes = unchanged = idle = 0
         while unchanged < self.max_passes_without_change and idle < IDLE_PASSES:
             violators[0], before = 0, run.iterations
-            for first in chunks_of(np.arange(n)):
+            for first in chunks_of(np.arange(n), run.every_step):
                 second = (first + rng.integers(1, n, len(first))) % n  # all j != i are equally likely
                 members, place = np.unique(np.concatenate([first, second]), return_inverse=True)
                 pairs = place[: len(first)], place[len(first) :]
                 improve(run, members, random_pairs, *pairs, threshold, violators, tol, run.steps_left())
+                run.moved = (int(first[0]), int(second[0]))
                 yield SLICE
             passes += 1
             unchanged = 0 if violators[0] else unchanged + 1

@@ -36,9 +36,9 @@ from widemargin.solvers.reference.pair_move import ETA_FLOOR, Multiplier, pair_m
 from widemargin.solvers.reference.passes import PART, PASS, SLICE, Passes, ReferenceSolver, Run, Vector
 from widemargin.solvers.reference.working_set import Index
 
-#: Non-bound points, kernel values in this slice, holders of the two thresholds of keerthi.py; threshold,
+#: Non-bound points, kernel values in this slice, holders of the two thresholds of keerthi.py, the last pair; threshold,
 #: decrease of the objective, largest violation of a pass, lowest curvature, the two thresholds.
-COUNTS = [(name, np.int64) for name in ("n_free", "work", "up", "low")]
+COUNTS = [(name, np.int64) for name in ("n_free", "work", "up", "low", "first", "second")]
 NUMBERS = [(name, np.float64) for name in ("threshold", "decrease", "worst", "lowest_curvature", "b_up", "b_low")]
 WORK_PER_SLICE = 2**23  # kernel values between two checks of the time: about a tenth of a second
 RETRIES = 3  # times a finished run is restarted from recomputed gradients
@@ -182,6 +182,7 @@ def take_step(values, s, i, j, f_j, eps):
         note_place(s, i)
         note_place(s, j)
         s.scalars[0].decrease += decrease
+        s.scalars[0].first, s.scalars[0].second = j, i
     unload(values, i, s.work)
     return moves
 
@@ -247,6 +248,7 @@ class PairSolver(ReferenceSolver):
                 position, steps = self.sweep(run, values, s, points, position)
                 changed += steps
                 run.iterations += steps
+                run.moved = (int(s.scalars[0].first), int(s.scalars[0].second))
                 run.lowest_curvature = min(run.lowest_curvature, s.scalars[0].lowest_curvature)
                 run.point = (s.beta, None)
                 if position >= len(points):

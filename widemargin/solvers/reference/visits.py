@@ -81,9 +81,9 @@ def visit(at, rate, tol, max_steps):
     return steps
 
 
-def chunks_of(order: Index) -> list[Index]:
-    """Split an order into chunks, each of which uses one block of K."""
-    size = WHOLE if len(order) <= WHOLE else CHUNK
+def chunks_of(order: Index, every_step: bool = False) -> list[Index]:
+    """Split an order into chunks, each of which uses one block of K: single variables to hear of every step."""
+    size = 1 if every_step else WHOLE if len(order) <= WHOLE else CHUNK
     return [order[first : first + size] for first in range(0, len(order), size)]
 
 
@@ -96,10 +96,11 @@ def largest_gain(run: Run) -> Vector:
 def visit_in_turn(run: Run, order: Index, rate: Vector, tol: float = 0.0) -> Turns:
     """Visit the variables in order, chunk by chunk; return the number of steps."""
     steps = 0
-    for number, chunk in enumerate(chunks_of(order)):
+    for number, chunk in enumerate(chunks_of(order, run.every_step)):
         if number:
             yield SLICE
         steps += improve(run, chunk, visit, rate[chunk], tol, run.steps_left())
+        run.moved = (int(chunk[0]),)
     run.lowest_curvature = min(0.0, float(run.curvature.min()))
     return steps
 
