@@ -24,6 +24,7 @@ from examples.figures import (
     marsland_8_8,
     marsland_8_9,
     marsland_8_10,
+    smo_step,
 )
 from widemargin.plots.palette import ON_DARK, ON_LIGHT
 
@@ -38,6 +39,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "bishop-4-1": bishop_4.draw_geometry,
     "bishop-4-2": bishop_4.draw_classes,
     "bishop-7-2": bishop_7_2.draw,
+    "smo-step": smo_step.draw,
     **{f"plots-{name}": draw for name, draw in gallery.PICTURES.items()},
 }
 DOTS_PER_INCH = 110

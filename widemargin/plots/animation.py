@@ -51,22 +51,9 @@ def animate(steps: Steps, X: Any, y: Any, path: str | PathLike[str], *, most: in
     from matplotlib.animation import FuncAnimation, PillowWriter
     from matplotlib.figure import Figure
 
-    samples, labels = dense_features(X), np.asarray(y)
-    picture = Frames(steps, samples, labels)
+    frames = Frames(steps, dense_features(X), np.asarray(y))
     figure = Figure(figsize=(9.0, 4.6), layout="constrained")
-    place = figure.add_gridspec(2, 2, width_ratios=(1.5, 1.0))
-    plane, line, curve = (figure.add_subplot(part) for part in (place[:, 0], place[0, 1], place[1, 1]))
-
-    def draw(number: int) -> list[Any]:
-        for ax in (plane, line, curve):
-            ax.clear()
-        step = steps[number]
-        picture.draw_plane(plane, step)
-        picture.draw_line(line, step)
-        picture.draw_curve(curve, number)
-        return []
-
-    film = FuncAnimation(figure, draw, frames=shown(len(steps), most), blit=False)  # type: ignore[arg-type]
+    film = FuncAnimation(figure, lambda number: frames.draw(figure, number), frames=shown(len(steps), most))
     film.save(str(path), writer=PillowWriter(fps=1.0 / seconds), dpi=90)  # type: ignore[arg-type]
 
 
@@ -99,6 +86,15 @@ class Frames:
         self.K = kernel.block(at, own, np.empty((len(places), len(X))))
         self.largest = max(float(step.multipliers.max()) for step in steps)
         self.objectives = np.array([step.objective for step in steps])
+
+    def draw(self, figure: Any, number: int) -> list[Any]:
+        """Draw a step, counted from 0, in the place of what the figure shows."""
+        figure.clear()
+        place, step = figure.add_gridspec(2, 2, width_ratios=(1.5, 1.0)), self.steps[number]
+        self.draw_plane(figure.add_subplot(place[:, 0]), step)
+        self.draw_line(figure.add_subplot(place[0, 1]), step)
+        self.draw_curve(figure.add_subplot(place[1, 1]), number)
+        return []
 
     def draw_plane(self, ax: Axes, step: Step) -> None:
         """Boundary and margins, support vectors by multiplier, and the points of the step."""
