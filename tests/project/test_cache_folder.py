@@ -131,6 +131,20 @@ def test_a_full_disk_means_functions_in_memory(package, caplog):
     assert use(package)[0] is False and use(package)[0] is True
 
 
+@not_windows
+@pytest.mark.needs_compiler
+def test_where_nothing_can_be_written_functions_are_in_memory(package, monkeypatch):
+    """As in a container whose file systems are all read-only: there is no directory for temporary files either."""
+
+    def refuse(**options):
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", refuse)
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    assert cache_folder.folder_of(str(package / "module.py")) is None
+    assert use(package) == (False, None)
+
+
 # ---- whose folder it is
 
 

@@ -24,6 +24,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,8 @@ def folders(source: str) -> Iterator[Path]:
     if of_user.is_absolute():  # a user without a home is given "~"
         yield of_user / part
     if hasattr(os, "getuid"):
-        yield Path(tempfile.gettempdir(), f"widemargin-{os.getuid()}", part)
+        with suppress(FileNotFoundError):  # no directory for temporary files can be written
+            yield Path(tempfile.gettempdir(), f"widemargin-{os.getuid()}", part)
 
 
 def _beside(source: str) -> Path:
