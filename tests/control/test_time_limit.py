@@ -72,15 +72,23 @@ def test_a_solver_is_ended_in_time_for_the_certificate(fake_clock):
 def test_a_round_that_would_pass_the_limit_is_not_begun(fake_clock):
     watch = EndInTime(Stopping(time_limit=10.0), lambda now: 0.0, None)
     fake_clock[0] = 3.0
-    watch(Iteration(1.0, 1e-3))
+    watch(Iteration(1.0, 1e-3, iterations=1))
     fake_clock[0] = 7.0
     with pytest.raises(StopRequested):
-        watch(Iteration(1.0, 1e-3))
+        watch(Iteration(1.0, 1e-3, iterations=2))
     done = EndInTime(Stopping(time_limit=10.0), lambda now: 99.0, None)
     done(Iteration(1e-4, 1e-3))  # an answer that meets the tolerance
 
 
-@pytest.mark.parametrize(("solver", "limit"), [("keerthi", 10.0), ("auto", 2.0), ("auto", 6.0)])
+def test_what_comes_before_the_first_step_is_not_expected_again(fake_clock):
+    watch = EndInTime(Stopping(time_limit=10.0), lambda now: 0.0, None)
+    fake_clock[0] = 6.0  # a matrix was computed
+    watch(Iteration(1.0, 1e-3))
+    fake_clock[0] = 7.0
+    watch(Iteration(1.0, 1e-3, iterations=5))
+
+
+@pytest.mark.parametrize(("solver", "limit"), [("keerthi", 8.0), ("platt", 8.0), ("auto", 2.0), ("auto", 6.0)])
 def test_a_fit_with_a_slow_kernel_keeps_its_limit(solver, limit, fake_clock):
     """A microsecond for a kernel value: a row takes 2.5 ms, a certificate with all samples 6 s."""
     machine = SVC(kernel=slow_kernel(fake_clock, 1e-6), C=1e3, tol=1e-9, time_limit=limit, n_jobs=1, solver=solver)

@@ -141,3 +141,11 @@ def test_margins_of_a_linear_machine(machine):
 def test_margins_without_weights_are_refused_with_a_sentence():
     with pytest.raises(TypeError, match="which RVC does not have: give it a fitted SVC, NuSVC or LinearSVC"):
         widemargin.margins(RVC().fit(SQUARE, [1, 1, 0, 0]), SQUARE, [1, 1, 0, 0])
+
+
+def test_margins_are_shown_in_one_line_without_their_arrays():
+    X = np.linspace(-3.0, 3.0, 2000)[:, None]
+    y = X[:, 0] > 0.0
+    shown = repr(widemargin.margins(LinearSVC().fit(X, y), X, y))
+    assert shown.startswith("Margins(functional_margin=") and shown.endswith("n_samples=2000)")
+    assert "array" not in shown and len(shown) < 160

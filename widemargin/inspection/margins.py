@@ -28,7 +28,7 @@ from widemargin.kernels.names import is_precomputed
 from widemargin.linalg.arrays import Vector
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Margins:
     """Margins of samples with respect to a model.
 
@@ -46,6 +46,11 @@ class Margins:
     geometric: Vector
     weight_norm: float
     radius: float
+
+    def __repr__(self) -> str:
+        numbers = ("functional_margin", "geometric_margin", "weight_norm", "radius", "ratio")
+        shown = ", ".join(f"{name}={getattr(self, name):.6g}" for name in numbers)
+        return f"Margins({shown}, n_samples={len(self.functional)})"
 
     @property
     def functional_margin(self) -> float:
@@ -95,8 +100,10 @@ def margins(model: Any, X: Any, y: Any) -> Margins:
     >>> found = widemargin.margins(model, X, [0, 1, 1])
     >>> found.functional.round(3).tolist(), round(found.geometric_margin, 3)
     ([1.0, 1.0, 3.0], 1.0)
-    >>> round(found.ratio, 3), round(found.ratio_with_fixed_bias(), 3)  # R^2 = 10
-    (10.0, 40.0)
+    >>> found  # R^2 = 10
+    Margins(functional_margin=1, geometric_margin=1, weight_norm=1, radius=3.16228, ratio=10, n_samples=3)
+    >>> round(found.ratio_with_fixed_bias(), 3)
+    40.0
     """
     model, before = unwrap(model)
     X = prepared(before, X)

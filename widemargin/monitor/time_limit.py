@@ -6,7 +6,8 @@ of the certificate of the point reached, it is ended when
     t + c >= deadline    or    t + r' + c' > deadline + allowed overshoot
 
 with r' and c' expected of the next round: as in the last one, or more in the same proportion if they were more than in
-the one before, since working sets double at first. So a fit ends within its limit, or passes it by little.
+the one before, since working sets double at first. What is done before the first step is not repeated and counts as no
+round. So a fit ends within its limit, or passes it by little.
 """
 
 from __future__ import annotations
@@ -68,8 +69,9 @@ class EndInTime:
             self.watch(iteration)
         if not self.has_ended and iteration.violation > iteration.tol:
             now, before, due_before = clock.now(), self.round, self.due
-            self.round, self.due = now - self.last, self.price(iteration)
-            self.longest = max(self.longest, self.round)
+            self.longest = max(self.longest, now - self.last)
+            self.round = now - self.last if iteration.iterations else 0.0
+            self.due = self.price(iteration)
             ready = now + extrapolated(before, self.round) + extrapolated(due_before, self.due)
             self.has_ended = now + self.due >= self.deadline or ready > self.deadline + self.planned
             self.last = clock.now()

@@ -144,6 +144,6 @@ class Keerthi(PairSolver):
 
     def sweep(self, run: Run, values: KernelValues, s: State, points: Index, first: int) -> tuple[int, int]:
         if len(points):
-            return sweep(values, s, points, first, run.tol, run.steps_left())
+            return sweep(values, s, points, first, run.tol, self.steps_per_slice(run))
         by_gain = self.second_choice == "gain"
         return 0, optimise_pairs(values, s, by_gain, run.tol, run.steps_left())

@@ -28,6 +28,7 @@ from typing import ClassVar, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
+from widemargin.gram.accumulate import add_row_products
 from widemargin.gram.gram import Gram
 from widemargin.linalg.arrays import Vector
 from widemargin.monitor import clock
@@ -62,6 +63,7 @@ class Run:
     moved : the variables of the last step: the one looked at first, its partner; kept with `every_step` only
     fell : whether the last pass, full or not, lowered the objective by more than rounding
     lowest_curvature : most negative curvature met, 0 if the kernel showed none
+    matrix : all kernel values, if the algorithm computed them although the Gram does not hold them
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Run:
         self.seen: tuple[float, float] | None = None
         self.lowest_curvature = 0.0
         self.ran_away = False  # whether a step was infinite
+        self.matrix: NDArray | None = None
         beta = np.array(dual.start if start is None else start, dtype=np.float64)
         self.point: tuple[Vector, Vector | None] = (beta, None if function is None else np.array(function, np.float64))
 
@@ -90,7 +93,12 @@ class Run:
         """F = K b of the point, computed now if the algorithm does not keep it."""
         beta, Kb = self.point
         if Kb is None:
-            Kb = self.gram.scores(self.dual.per_sample(beta)).values
+            coefficients = self.dual.per_sample(beta)
+            if self.matrix is None:
+                Kb = self.gram.scores(coefficients).values
+            else:
+                Kb = np.zeros(len(coefficients))
+                add_row_products(self.matrix, coefficients, Kb)
             self.point = (beta, Kb)
         return Kb
 
@@ -320,7 +328,10 @@ class ReferenceSolver(ABC):
                 if turn is not SLICE:
                     return turn
                 if watch is not None:
-                    watch(replace(now, iterations=run.iterations, seconds=clock.now() - run.began, moved=run.moved))
+                    seconds, n_support = clock.now() - run.began, int(np.count_nonzero(run.beta))
+                    watch(
+                        replace(now, iterations=run.iterations, n_support=n_support, seconds=seconds, moved=run.moved)
+                    )
         except StopIteration as end:
             ended = end.value
         run.seen = None

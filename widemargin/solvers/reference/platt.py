@@ -131,4 +131,4 @@ class Platt(PairSolver):
 
     def sweep(self, run: Run, values: KernelValues, s: State, points: Index, first: int) -> tuple[int, int]:
         eps = min(self.eps, EPS_SHARE * run.tol)
-        return sweep(values, s, points, first, 0.5 * run.tol, eps, run.steps_left())
+        return sweep(values, s, points, first, 0.5 * run.tol, eps, self.steps_per_slice(run))

@@ -41,6 +41,7 @@ from widemargin.solvers.reference.working_set import Index
 COUNTS = [(name, np.int64) for name in ("n_free", "work", "up", "low", "first", "second")]
 NUMBERS = [(name, np.float64) for name in ("threshold", "decrease", "worst", "lowest_curvature", "b_up", "b_low")]
 WORK_PER_SLICE = 2**23  # kernel values between two checks of the time: about a tenth of a second
+STEPS_PER_SLICE = 200  # the same in steps: each can add two support vectors, and so to the price of the certificate
 RETRIES = 3  # times a finished run is restarted from recomputed gradients
 
 
@@ -223,6 +224,10 @@ class PairSolver(ReferenceSolver):
     form = "auto"
     seed = 0
 
+    def steps_per_slice(self, run: Run) -> int:
+        """Return how many steps of a pass over points are made until the time is checked."""
+        return min(STEPS_PER_SLICE, run.steps_left())
+
     @abstractmethod
     def rest_of(self, s: State) -> Index:
         """Return the points of a pass that is not over all points."""
@@ -234,7 +239,10 @@ class PairSolver(ReferenceSolver):
     def passes(self, run: Run) -> Passes:
         run.point = (run.beta, run.Kb)
         values = values_of(run.gram, self.form)
+        if values.form == MATRIX and not run.gram.is_whole:
+            run.matrix = values.matrix
         s = new_state(run, values, self.seed)
+        yield SLICE  # computing the matrix is no round of steps
         objective = run.dual.objective(run.beta, run.Kb)
         all_points = np.arange(len(run.dual), dtype=np.int64)
         s.scalars[0].threshold = middle_of(run) if s.beta.any() else 0.0
