@@ -105,3 +105,16 @@ def test_resume_without_a_file_begins_anew(cancer, capsys):
     assert main(["tune", "cancer", *GRID, "--resume", "-t", "linear"]) == 0
     assert "cancer.model does not exist: a new search begins" in capsys.readouterr().err
     assert list(load("cancer.model").best_params_) == ["C"]
+
+
+def test_features_that_should_be_scaled_are_named(folder, capsys):
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    X[:, 1] *= 1e5
+    dump_svmlight_file(X, y, "raw", zero_based=False)
+    arguments = ["--log2c", "0,1,1", "--log2g", "-20,-19,1", "-v", "2"]
+    assert main(["tune", "raw", *arguments]) == 0
+    assert "advice: feature 2 spans" in capsys.readouterr().err
+    X[:, 1] /= 1e5
+    dump_svmlight_file(X, y, "scaled", zero_based=False)
+    assert main(["tune", "scaled", *arguments]) == 0
+    assert "advice" not in capsys.readouterr().err

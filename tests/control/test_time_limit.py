@@ -88,7 +88,7 @@ def test_what_comes_before_the_first_step_is_not_expected_again(fake_clock):
     watch(Iteration(1.0, 1e-3, iterations=5))
 
 
-@pytest.mark.parametrize(("solver", "limit"), [("keerthi", 8.0), ("platt", 8.0), ("auto", 2.0), ("auto", 6.0)])
+@pytest.mark.parametrize(("solver", "limit"), [("keerthi", 6.0), ("keerthi", 8.0), ("auto", 2.0), ("auto", 6.0)])
 def test_a_fit_with_a_slow_kernel_keeps_its_limit(solver, limit, fake_clock):
     """A microsecond for a kernel value: a row takes 2.5 ms, a certificate with all samples 6 s."""
     machine = SVC(kernel=slow_kernel(fake_clock, 1e-6), C=1e3, tol=1e-9, time_limit=limit, n_jobs=1, solver=solver)

@@ -216,3 +216,10 @@ def test_objects_that_are_not_equal_to_themselves():
     X = np.where(np.eye(6, 3) > 0, np.nan, 1.0)
     model = widemargin.SVC(kernel=PairKernel(lambda a, b: float(np.nansum(a * b)))).fit(X, y)
     assert verify(model, X, y).holds == model.certificate_.holds
+
+
+def test_a_verified_model_has_no_steps_and_no_seconds_to_show():
+    model, X, y = fitted(widemargin, "SVC")
+    names = [line.partition("  ")[0] for line in str(verify(model, X, y)).splitlines()]
+    assert "support vectors" in names and not {"steps / kernel rows", "seconds"} & set(names)
+    assert "seconds" in str(model.certificate_)

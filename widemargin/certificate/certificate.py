@@ -166,9 +166,10 @@ class Certificate(Shown):
             ("rounding, at most", f"{self.rounding:.1e}{worst}"),
             ("gradient drift", "not measured" if np.isnan(self.drift) else f"{self.drift:.1e}{worst}"),
             ("support vectors", self._support()),
-            ("steps / kernel rows", f"{self.iterations} / {self.rows_computed}{total}"),
-            ("seconds", f"{self.seconds:.3g}{'' if np.isnan(self.seconds) else total}"),
         ]
+        if not np.isnan(self.seconds):  # of a fit, not of `verify`
+            rows.append(("steps / kernel rows", f"{self.iterations} / {self.rows_computed}{total}"))
+            rows.append(("seconds", f"{self.seconds:.3g}{total}"))
         if self.workers:
             rows.append(("workers / rounds", f"{self.workers} / {self.rounds}"))
             rows.append(("sent / received", f"{1e-6 * self.bytes_sent:.1f} / {1e-6 * self.bytes_received:.1f} MB"))

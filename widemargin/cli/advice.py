@@ -1,5 +1,7 @@
 """What `widemargin train` says at the end: how the model does on its own training data, and what to try next.
 
+`widemargin tune` gives the advice on scale.
+
 Agreement with the training data is no estimate for new data, but a model that does badly there does badly everywhere.
 Of the advice, only the first that applies is given:
 
@@ -68,7 +70,7 @@ def advice(model: Any, data: Data, y: Any, options: SimpleNamespace, agreed: dic
     """Return what to try next, the most important first; None if nothing comes to mind."""
     if regression := looks_like_regression(model, y):
         return regression
-    dominant = _dominant_feature(data) if options.kernel in OF_FEATURES and options.scale == "none" else None
+    dominant = dominant_feature(data, options)
     if y is None or dominant:
         return dominant
     parameters = ("C" if hasattr(model, "C") else "nu") + (" and gamma" if options.kernel in WITH_GAMMA else "")
@@ -80,8 +82,10 @@ def advice(model: Any, data: Data, y: Any, options: SimpleNamespace, agreed: dic
     return f"trained with defaults: {search}" if options.C == 1 and options.gamma == "auto" else None
 
 
-def _dominant_feature(data: Data) -> str | None:
+def dominant_feature(data: Data, options: SimpleNamespace) -> str | None:
     """Return a sentence on the feature that spans far more than a typical one, if there is one, and what to do."""
+    if options.kernel not in OF_FEATURES or options.scale != "none":
+        return None
     low, high, _, _ = spreads(data.X)
     span = high - low
     largest, typical = int(np.argmax(span)), float(np.median(span[span > 0.0])) if np.any(span > 0.0) else np.inf

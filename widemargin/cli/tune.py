@@ -57,6 +57,7 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     """
     from sklearn.model_selection import KFold
 
+    from widemargin.cli.advice import dominant_feature
     from widemargin.cli.cv import parts_of
     from widemargin.cli.data import read_training
     from widemargin.cli.machines import fit
@@ -101,6 +102,8 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         _draw(model, options.picture, write, screen)
     took = "" if seconds is None else f" in {seconds:.2f} s"
     screen.say(f"{tried} pairs tried{took}, saved as {output}")
+    if advised := dominant_feature(data, options):
+        screen.say(f"advice: {advised}")
     screen.finish(
         command="tune", data=options.data, model=output, folds=options.folds, best=model.best_params_,
         score=model.best_score_, complete=model.search_complete_, pairs=tried, scores=model.scores_.mean(axis=-1),
