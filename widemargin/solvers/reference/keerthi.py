@@ -29,7 +29,16 @@ from widemargin._jit import jit
 from widemargin.gram.kernel_values import KernelValues, add_point, kernel_value, unload
 from widemargin.solvers.reference.pair_move import ETA_FLOOR, open_slopes
 from widemargin.solvers.reference.passes import Run
-from widemargin.solvers.reference.smo import Form, PairSolver, State, gradient_at, multiplier, slice_is_over, take_step
+from widemargin.solvers.reference.smo import (
+    Form,
+    PairSolver,
+    State,
+    gradient_at,
+    multiplier,
+    slice_is_over,
+    steps_per_slice,
+    take_step,
+)
 from widemargin.solvers.reference.working_set import Index
 
 
@@ -144,6 +153,6 @@ class Keerthi(PairSolver):
 
     def sweep(self, run: Run, values: KernelValues, s: State, points: Index, first: int) -> tuple[int, int]:
         if len(points):
-            return sweep(values, s, points, first, run.tol, self.steps_per_slice(run))
+            return sweep(values, s, points, first, run.tol, steps_per_slice(run))
         by_gain = self.second_choice == "gain"
         return 0, optimise_pairs(values, s, by_gain, run.tol, run.steps_left())

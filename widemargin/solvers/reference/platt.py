@@ -29,7 +29,16 @@ from widemargin._jit import jit
 from widemargin.gram.kernel_values import KernelValues
 from widemargin.solvers.reference.pair_move import open_slopes, threshold_between
 from widemargin.solvers.reference.passes import Run
-from widemargin.solvers.reference.smo import Form, PairSolver, State, gradient_at, multiplier, slice_is_over, take_step
+from widemargin.solvers.reference.smo import (
+    Form,
+    PairSolver,
+    State,
+    gradient_at,
+    multiplier,
+    slice_is_over,
+    steps_per_slice,
+    take_step,
+)
 from widemargin.solvers.reference.working_set import Index
 
 EPS_SHARE = 1e-5  # of tol: larger steps must not be refused, or the last of the violation cannot be removed
@@ -131,4 +140,4 @@ class Platt(PairSolver):
 
     def sweep(self, run: Run, values: KernelValues, s: State, points: Index, first: int) -> tuple[int, int]:
         eps = min(self.eps, EPS_SHARE * run.tol)
-        return sweep(values, s, points, first, 0.5 * run.tol, eps, self.steps_per_slice(run))
+        return sweep(values, s, points, first, 0.5 * run.tol, eps, steps_per_slice(run))

@@ -149,6 +149,11 @@ def slice_is_over(s):
     return s.scalars[0].work >= WORK_PER_SLICE
 
 
+def steps_per_slice(run: Run) -> int:
+    """Return how many steps of a pass over points are made until the time is checked."""
+    return min(STEPS_PER_SLICE, run.steps_left())
+
+
 @jit
 def multiplier(s, i, f):
     """Return the Multiplier of point i with gradient f."""
@@ -223,10 +228,6 @@ class PairSolver(ReferenceSolver):
     moves = 2
     form = "auto"
     seed = 0
-
-    def steps_per_slice(self, run: Run) -> int:
-        """Return how many steps of a pass over points are made until the time is checked."""
-        return min(STEPS_PER_SLICE, run.steps_left())
 
     @abstractmethod
     def rest_of(self, s: State) -> Index:
