@@ -127,9 +127,10 @@ def test_an_unknown_name_is_refused(capsys):
     assert "there is no figure marsland-9; choose from marsland-8-7" in capsys.readouterr().err
 
 
-def test_the_page_shows_every_figure_and_stays_light():
-    page = (DOCS / "plots.md").read_text()
-    shown = re.findall(r"!\[[^\]]{15,}\]\(images/([a-z0-9-]+)\.png\)", page)  # every picture has words in its place
+def test_the_pages_show_every_figure_and_stay_light():
+    pages = [(DOCS / name).read_text() for name in ("plots.md", "guide/solvers.md")]
+    written = r"!\[[^\]]{15,}\]\((?:\.\./)?images/([a-z0-9-]+)\.png\)"  # every picture has words in its place
+    shown = [name for page in pages for name in re.findall(written, page)]
     assert sorted(shown) == sorted(figures.FIGURES)
     sizes = [(DOCS / "images" / f"{name}.png").stat().st_size for name in shown]
     assert max(sizes) < LARGEST_PICTURE and sum(sizes) < LARGEST_PAGE
