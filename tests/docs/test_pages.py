@@ -8,6 +8,8 @@ import matplotlib
 import matplotlib.pyplot as plt
 import pytest
 
+from widemargin import Status
+
 matplotlib.use("Agg")
 
 ROOT = Path(__file__).parents[2]
@@ -79,3 +81,12 @@ def test_paths_in_the_text_exist(page):
     found = re.findall(r"`((?:[a-z_0-9]+/)+[a-z_0-9]*(?:\.py|\.md)?)`", page.read_text(encoding="utf-8"))
     paths = [path for path in found if path.split("/")[0] in TOP]
     assert [path for path in paths if not ((ROOT / path).exists() or (ROOT / "widemargin" / path).exists())] == []
+
+
+def test_the_page_of_warnings_quotes_every_status():
+    """Each row of its table has a status and the beginning of the sentence that the code has."""
+    page = (ROOT / "docs" / "why-slow-why-warning.md").read_text(encoding="utf-8")
+    quoted = dict(re.findall(r'^\| `([A-Z_]+)` \| "([^"]+)"', page, flags=re.M))
+    assert list(quoted) == list(Status.__members__)
+    for name, sentence in quoted.items():
+        assert sentence in Status[name].value, name
