@@ -20,6 +20,7 @@ from examples.figures import (  # noqa: E402
     marsland_8_8,
     marsland_8_9,
     marsland_8_10,
+    ten_solvers,
 )
 from widemargin import margins  # noqa: E402
 
@@ -97,6 +98,17 @@ def test_cs229_every_step_is_parallel_to_an_axis_and_the_pair_ends_at_h():
 def test_marsland_errors_below_epsilon_cost_nothing():
     e = marsland_8_10.EPSILON
     assert marsland_8_10.losses(np.array([-e, 0.0, e, e + 1.0]))["epsilon-insensitive"].tolist() == [0, 0, 0, 1]
+
+
+def test_ten_solvers_reach_the_gap_at_very_different_costs():
+    names = [name for name in ten_solvers.TITLES if name != "gradient"]  # which needs more passes than it has
+    found = {name: ten_solvers.course(name) for name in names}
+    assert {each.status for each in found.values()} == {"OPTIMAL"}
+    assert max(each.gap[-1] for each in found.values()) < 1e-3
+    assert min(found["simplified"].steps[-1], found["platt"].steps[-1]) > 2 * found["keerthi"].steps[-1]
+    fewest = max(found[name].values[-1] for name in ("auto", "osuna", "chunking"))
+    assert 9 * fewest < min(found[name].values[-1] for name in ("platt", "keerthi", "keerthi-gain"))
+    assert found["adatron"].values[-1] > 100 * found["keerthi"].values[-1]
 
 
 @pytest.mark.parametrize(
