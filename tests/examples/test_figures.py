@@ -140,7 +140,7 @@ def test_an_unknown_name_is_refused(capsys):
 
 
 def test_the_pages_show_every_figure_and_stay_light():
-    pages = [(DOCS / name).read_text() for name in ("plots.md", "guide/solvers.md")]
+    pages = [(DOCS / name).read_text() for name in ("plots.md", "teaching.md", "guide/solvers.md")]
     written = r"!\[[^\]]{15,}\]\((?:\.\./)?images/([a-z0-9-]+)\.png\)"  # every picture has words in its place
     shown = [name for page in pages for name in re.findall(written, page)]
     assert sorted(shown) == sorted(figures.FIGURES)
