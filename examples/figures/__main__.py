@@ -25,6 +25,7 @@ from examples.figures import (
     marsland_8_9,
     marsland_8_10,
     smo_step,
+    ten_solvers,
 )
 from widemargin.plots.palette import ON_DARK, ON_LIGHT
 
@@ -40,6 +41,9 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "bishop-4-2": bishop_4.draw_classes,
     "bishop-7-2": bishop_7_2.draw,
     "smo-step": smo_step.draw,
+    "solvers-steps": ten_solvers.draw_steps,
+    "solvers-values": ten_solvers.draw_values,
+    "solvers-seconds": ten_solvers.draw_seconds,
     **{f"plots-{name}": draw for name, draw in gallery.PICTURES.items()},
 }
 DOTS_PER_INCH = 110
