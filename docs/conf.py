@@ -27,7 +27,7 @@ extensions = [
     "numpydoc",
     "sphinx_copybutton",
     "sphinx_design",
-    # "sphinx_gallery.gen_gallery",
+    "sphinx_gallery.gen_gallery",
     "plain_docstrings",
     "formulas",
     "repository_links",

@@ -1,7 +1,7 @@
 r"""Formulas of the pages as SVG, drawn at build time: no script, no font and no request when a page is read.
 
-ziamath sets LaTeX in STIX Two Math and draws it as paths; `currentColor` makes it follow light and dark. The LaTeX stays
-in the page as a label for screen readers. `\tag{...}` becomes the number at the right.
+ziamath sets LaTeX in STIX Two Math and draws it as paths; `currentColor` makes it follow light and dark. The LaTeX
+stays in the page as a label for screen readers. `\tag{...}` becomes the number at the right.
 """
 
 from __future__ import annotations
@@ -10,53 +10,48 @@ import html
 import re
 from functools import cache
 from typing import Any
+from xml.etree.ElementTree import tostring
 
 import ziamath
+from docutils.nodes import SkipNode
 
 FONT_SIZE = 17.0  # pixels; letters as high as those of the text around them
 TEXT_SIZE = 16.0  # pixels of one em of the text
 TAG = re.compile(r"\\tag\*?\{([^}]*)\}")
 # LaTeX that the typesetter does not know, and the same in what it knows.
-SAME = {r"\operatorname*": r"\operatorname", r"\dots": r"\ldots", r"\tfrac": r"\textstyle\frac"} | {
-    rf"\begin{{{name}*}}": rf"\begin{{{name}}}" for name in ("align", "equation", "gather")
-}
+SAME = {r"\operatorname*": r"\operatorname", r"\begin{align*}": r"\begin{align}", r"\end{align*}": r"\end{align}"}
 
 
 @cache
 def drawn(latex: str, inline: bool) -> str:
     """One formula as an SVG element whose sizes are in em."""
     for unknown, known in SAME.items():
-        if unknown != r"\tfrac":
-            latex = latex.replace(unknown, known)
+        latex = latex.replace(unknown, known)
     formula = ziamath.Latex(latex.strip(), size=FONT_SIZE, color="currentColor", inline=inline)
-    svg = formula.svg()
+    element = formula.svgxml()
     width, height = formula.getsize()
-    below = formula.getyofst()
-    style = f"width:{width / TEXT_SIZE:.3f}em;height:{height / TEXT_SIZE:.3f}em;vertical-align:{below / TEXT_SIZE:.3f}em"
-    head = f'<svg role="img" aria-label="{html.escape(latex.strip())}" style="{style}" '
-    return re.sub(r"<svg |(?<=<svg )(?:width|height)=\"[^\"]*\" ", lambda m: head if m[0] == "<svg " else "", svg)
+    sizes = {"width": width, "height": height, "vertical-align": formula.getyofst()}
+    element.attrib.pop("width", None)
+    element.attrib.pop("height", None)
+    element.set("role", "img")
+    element.set("aria-label", latex.strip())
+    element.set("style", ";".join(f"{name}:{size / TEXT_SIZE:.3f}em" for name, size in sizes.items()))
+    return tostring(element, encoding="unicode")
 
 
 def visit_inline(translator: Any, node: Any) -> None:
     translator.body.append(f'<span class="formula">{drawn(node.astext(), True)}</span>')
-    raise_skip()
+    raise SkipNode
 
 
 def visit_display(translator: Any, node: Any) -> None:
     latex = node.astext()
     number = " ".join(f"({text})" for text in TAG.findall(latex)) or (f"({node['number']})" if node["number"] else "")
-    latex = TAG.sub("", latex)
     translator.body.append(
-        f'<div class="formula"><span class="formula-body">{drawn(latex, False)}</span>'
+        f'<div class="formula"><span class="formula-body">{drawn(TAG.sub("", latex), False)}</span>'
         f'<span class="formula-number">{html.escape(number)}</span></div>\n'
     )
-    raise_skip()
-
-
-def raise_skip() -> None:
-    from docutils import nodes
-
-    raise nodes.SkipNode
+    raise SkipNode
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -20,7 +20,7 @@ def reset(configuration: dict[str, Any], name: str) -> None:
 CONFIGURATION = {
     "examples_dirs": [str(EXAMPLES)],
     "gallery_dirs": ["gallery"],
-    "subsection_order": [str(EXAMPLES / name) for name in SECTIONS],
+    "subsection_order": [f"../examples/gallery/{name}" for name in SECTIONS],
     "within_subsection_order": "FileNameSortKey",
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"__init__\.py",
@@ -32,7 +32,7 @@ CONFIGURATION = {
     "remove_config_comments": True,
     "matplotlib_animations": False,
     "image_srcset": [],
-    "reset_modules": (reset,),
+    "reset_modules": ("gallery_of_examples.reset",),
     "capture_repr": (),
     "nested_sections": False,
     "copyfile_regex": "",

@@ -28,22 +28,22 @@ HEAD = """# widemargin
 > faster. Every fit returns a certificate: proven bounds on its distance from the optimum, rounding errors counted.
 
 Use it as scikit-learn: `from widemargin import SVC` for `from sklearn.svm import SVC`; `SVCCV` finds C and gamma;
-`model.certificate_.holds` says whether the fit is proven to meet `tol`; `widemargin.verify(model, X, y)` proves the same
-about a fitted scikit-learn model. Scale the features first. Every docstring has an example: `help(widemargin.SVC)`.
+`model.certificate_.holds` says whether the fit is proven to meet `tol`; `widemargin.verify(model, X, y)` proves the
+same about a fitted scikit-learn model. Scale the features first. Each docstring has an example: `help(widemargin.SVC)`.
 """
 
 
 def sentence(text: str) -> str:
     """The first sentence of a paragraph, without markup."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(text.split()))
-    return re.split(r"(?<=[.:!?])\s", text, maxsplit=1)[0].rstrip(":")
+    return re.split(r"(?<=[.:!?])\s", re.sub(r"^\*\*[^*]*\*\*", "", text).strip(), maxsplit=1)[0].rstrip(":")
 
 
 def title_and_summary(path: Path) -> tuple[str, str]:
     """The heading of a page and the first sentence of its first paragraph of prose."""
     title, *rest = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.S).strip().split("\n\n")
-    prose = (part for part in rest if part[:1].isalpha() or part[:1] in "`[*\"'(")
-    return title.splitlines()[0].lstrip("# "), sentence(next(prose, ""))
+    prose = (sentence(part) for part in rest if part[:1].isalpha() or part[:1] in "`[*\"'(")
+    return title.splitlines()[0].lstrip("# "), next((text for text in prose if text), "")
 
 
 def of_examples() -> Iterator[str]:

@@ -17,6 +17,8 @@ from llms_txt import PACKAGED
 from repository_links import DOCS, within_site
 
 INCLUDE = re.compile(r"```\{include\} (\S+)\n.*?```", re.S)
+PICTURE = re.compile(r"(\]\((?:\.\./)*)images/")  # the site has all pictures in one folder
+SCRIPTS = {path.stem: path for path in (DOCS.parent / "examples" / "gallery").rglob("plot_*.py")}
 TOCTREE = re.compile(r"\n*```\{toctree\}.*?```\n*", re.S)
 
 
@@ -76,29 +78,38 @@ def of_example(script: Path) -> str:
 def on_finished(app: Any, error: Exception | None) -> None:
     if error is not None or app.builder.format != "html":
         return
-    scripts = {path.stem: path for path in (DOCS.parent / "examples" / "gallery").rglob("plot_*.py")}
     for page in app.env.found_docs:
-        path, target = Path(app.env.doc2path(page)), Path(app.outdir) / f"{page}.md"
-        if path.suffix == ".md":
-            text = of_page(path)
-        elif page.startswith("api/generated/"):
-            text = of_object(page.removeprefix("api/generated/"))
-        elif path.stem in scripts:
-            text = of_example(scripts[path.stem])
-        else:
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text.replace("`` `", "`"), encoding="utf-8")
+        text = twin(app, page)
+        if text:
+            target = Path(app.outdir) / f"{page}.md"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
     shutil.copyfile(PACKAGED, Path(app.outdir) / "llms.txt")
 
 
-def has_twin(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """For the link at the side of a page."""
-    written = page in app.env.found_docs and page != "gallery/index" and not page.startswith("gallery/sg_")
-    context["markdown_twin"] = f"{page.rsplit('/', 1)[-1]}.md" if written else ""
+def twin(app: Any, page: str) -> str:
+    """The text beside a page, empty if it has none."""
+    path = Path(app.env.doc2path(page))
+    if page == app.config.root_doc:  # the first page is laid out for a browser, and says what the README says
+        text = within_site((DOCS.parent / "README.md").read_text(encoding="utf-8"), DOCS.parent, DOCS)
+    elif path.suffix == ".md":
+        text = of_page(path)
+    elif page.startswith("api/generated/"):
+        return of_object(page.removeprefix("api/generated/"))
+    elif path.stem in SCRIPTS:
+        return of_example(SCRIPTS[path.stem])
+    else:
+        return ""
+    return PICTURE.sub(r"\1_images/", text)
+
+
+def offer(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """The link to the twin at the side of a page."""
+    has_one = page in app.env.found_docs and twin(app, page)
+    context["markdown_twin"] = f"{page.rsplit('/', 1)[-1]}.md" if has_one else ""
 
 
 def setup(app: Any) -> dict[str, bool]:
     app.connect("build-finished", on_finished)
-    app.connect("html-page-context", has_twin)
+    app.connect("html-page-context", offer)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -11,12 +11,12 @@ import re
 from typing import Any
 
 CODE = re.compile(r"(``[^`]+``|`[^`]+`)")
-HEADER = re.compile(r"^\S.*? : |^-+$|^\S[\w, *]*_?$")  # a parameter, an underline, a name alone
+ROLE = re.compile(r":\w+:`([^`<]*?)(?: <[^`]*>)?`")  # of a docstring that is scikit-learn's, as that of l1_min_c
 
 
 def escaped(text: str) -> str:
     """A line of prose without markup other than backticks."""
-    parts = CODE.split(text)
+    parts = CODE.split(ROLE.sub(r"\1", text))
     for at in range(0, len(parts), 2):
         parts[at] = re.sub(r"([|*\\])|(?<=\w)(_)(?!\w)", r"\\\1\2", parts[at])
     return "".join(parts)

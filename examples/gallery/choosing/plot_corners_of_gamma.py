@@ -2,8 +2,8 @@
 Too smooth, too rough
 =====================
 
-Three values of gamma and three of C. Towards the lower right every point is an island and nothing is learnt; towards the
-upper left the machine is nearly linear.
+Three values of gamma and three of C. Towards the lower right every point is an island and nothing is learnt; towards
+the upper left the machine is nearly linear.
 """
 
 import matplotlib.pyplot as plt
@@ -21,5 +21,5 @@ for row, C in zip(axes, (0.1, 10.0, 1000.0), strict=True):
         model = SVC(C=C, gamma=gamma).fit(X, y)
         assert model.certificate_.holds
         plot_boundary(model, X, y, ax=ax, legend=False, slack=False, rings=False)
-        ax.set_title(f"C = {C:g}, gamma = {gamma:g}: {model.score(new_X, new_y):.0%}")
+        ax.set_title(f"C = {C:g}, gamma = {gamma:g}: {model.score(new_X, new_y):.0%}", loc="left")
         ax.set(xlabel="", ylabel="", xticks=[], yticks=[])

@@ -29,6 +29,6 @@ for column, spread in enumerate((0.1, 0.3, 0.4)):
     for row, C in enumerate((np.inf, 0.3)):
         model = SVC(C=C, gamma=4.0).fit(X, y)
         plot_boundary(model, X, y, ax=axes[row, column], legend=False, slack=False, rings=False)
-        axes[row, column].set_title(f"spread {spread}, C = {C:g}: {model.score(new_X, new_y):.0%} of new points")
+        axes[row, column].set_title(f"C = {C:g}: {model.score(new_X, new_y):.0%} of new points right", loc="left")
         axes[row, column].set(xlabel="", ylabel="", xticks=[], yticks=[])
         print(f"spread {spread}, C = {C:g}: holds {model.certificate_.holds}, {len(model.support_)} support vectors")

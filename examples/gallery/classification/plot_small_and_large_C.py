@@ -15,7 +15,7 @@ from widemargin import SVC
 from widemargin.plots import plot_boundary
 
 rng = np.random.default_rng(0)
-X = np.vstack([rng.normal(size=(20, 2)) - [1.2, 1.2], rng.normal(size=(20, 2)) + [1.2, 1.2]])
+X = np.vstack([rng.normal(size=(20, 2)) - [0.8, 0.8], rng.normal(size=(20, 2)) + [0.8, 0.8]])
 y = np.repeat([0, 1], 20)
 
 figure, axes = plt.subplots(1, 2, figsize=(8.4, 4.2), layout="constrained")

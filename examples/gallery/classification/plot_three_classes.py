@@ -22,7 +22,7 @@ for row, kernel in zip(axes, ("linear", "rbf"), strict=True):
     for ax, scheme in zip(row, ("ovo", "ovr"), strict=True):
         model = SVC(kernel=kernel, multi_class=scheme, gamma=0.7).fit(X, y)
         plot_boundary(model, X, y, ax=ax, legend=False, rings=False)
-        ax.set_title(f"{kernel}, {scheme}: {model.score(X, y):.0%} right")
+        ax.set_title(f"{kernel}, {scheme}: {model.score(X, y):.0%} right", loc="left")
         ax.set(xlabel="sepal length (cm)", ylabel="sepal width (cm)")
 
 # %%

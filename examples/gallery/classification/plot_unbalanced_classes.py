@@ -2,9 +2,9 @@
 A rare class
 ============
 
-Fifty points against a thousand: without weights the machine may give up most of the rare class, since that costs little.
-``class_weight="balanced"`` makes both classes cost the same. It trades precision for recall; which is right depends on
-what a mistake costs.
+Fifty points against a thousand: without weights the machine may give up most of the rare class, since that costs
+little. ``class_weight="balanced"`` makes both classes cost the same. It trades precision for recall; which is right
+depends on what a mistake costs.
 
 After scikit-learn's example "SVM: Separating hyperplane for unbalanced classes".
 """
@@ -26,5 +26,5 @@ for ax, weight in zip(axes, (None, "balanced"), strict=True):
     plot_boundary(model, X, y, ax=ax, legend=False, slack=False, rings=False)
     found = model.predict(X)
     precision, recall = precision_score(y, found, zero_division=0.0), recall_score(y, found)
-    ax.set_title(f"class_weight={weight!r}\nprecision {precision:.2f}, recall {recall:.2f}")
+    ax.set_title(f"class_weight={weight!r}\nprecision {precision:.2f}, recall {recall:.2f}", loc="left")
     print(f"{weight}: holds {model.certificate_.holds}, gap {model.certificate_.gap:.1e}")

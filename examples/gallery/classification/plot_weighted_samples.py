@@ -3,7 +3,7 @@ Samples that count more
 =======================
 
 A weight multiplies the C of one sample: twice the weight is the sample twice, weight zero is the sample left out. Ten
-points on the left get fifteen times their weight, and the boundary gives way.
+points among those of the other class get fifteen times their weight, and the boundary gives way.
 
 After scikit-learn's example "SVM: Weighted samples".
 """
@@ -27,5 +27,5 @@ for ax, each, title in zip(axes, (None, weight), ("all alike", "ten points count
     plot_boundary(model, X, y, ax=ax, legend=False, slack=False, rings=False)
     if each is not None:
         ax.scatter(*X[heavy].T, s=160, facecolors="none", edgecolors="black")
-    ax.set_title(title)
+    ax.set_title(title, loc="left")
     print(f"{title}: {model.score(X[heavy], y[heavy]):.0%} of the ten right, holds {model.certificate_.holds}")

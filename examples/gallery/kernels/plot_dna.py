@@ -3,7 +3,7 @@ A motif in DNA
 ==============
 
 Half of these sequences hide a motif of eight letters of which two are wrong each time. A spectrum kernel looks for
-exact pieces and misses most of it; kernels that forgive letters find it.
+exact pieces; kernels that forgive letters find more of it.
 
 The idea is that of Leslie and others (mismatch kernels, 2004) and Ghandi and others (gapped k-mers, 2014).
 """
@@ -18,7 +18,7 @@ from widemargin.kernels import GappedKmer, Mismatch, Spectrum
 rng = np.random.default_rng(0)
 letters = np.array(list("ACGT"))
 sequences, labels = [], []
-for number in range(300):
+for number in range(200):
     sequence = letters[rng.integers(0, 4, 80)]
     if number % 2:
         motif = np.array(list("TGACGTCA"))

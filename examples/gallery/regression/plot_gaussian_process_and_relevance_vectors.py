@@ -2,9 +2,9 @@
 A Gaussian process beside SVR and RVR
 =====================================
 
-Three machines with the same kernel on noisy samples of sinc(x). The support vector machine has a tube and no error bars;
-the relevance vector machine keeps a handful of samples; the Gaussian process keeps all of them, and its error bars open
-where there are no data.
+Three machines with the same kernel on noisy samples of sinc(x). The support vector machine has a tube and no error
+bars; the relevance vector machine keeps a handful of samples; the Gaussian process keeps all of them, and its error
+bars open where there are no data.
 
 After Tipping, Sparse Bayesian learning and the relevance vector machine (2001), and Cristianini & Shawe-Taylor,
 section 7.6.

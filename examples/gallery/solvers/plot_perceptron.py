@@ -8,7 +8,6 @@ machine has one answer. Novikoff's theorem bounds the perceptron's mistakes by t
 After the CS229 notes of Ng & Ma, part VI.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_blobs
 

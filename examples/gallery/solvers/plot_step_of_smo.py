@@ -2,8 +2,8 @@
 A step of SMO
 =============
 
-Two multipliers of different classes can only move together, along a line. The best point on the line may lie outside the
-box; then the step ends at the border. This is all of Platt's algorithm but the choice of the pair.
+Two multipliers of different classes can only move together, along a line. The best point on the line may lie outside
+the box; then the step ends at the border. This is all of Platt's algorithm but the choice of the pair.
 
 After Platt, Sequential Minimal Optimization (1998), figure 1 and equations 13 to 19.
 """
