@@ -1,4 +1,4 @@
-"""Follow every link of the built site: pages, anchors, pictures, scripts; and find what a page would load from elsewhere.
+"""Follow every link of the built site: pages, anchors, pictures, scripts; find what a page would load from elsewhere.
 
     python docs/building/check_links.py docs_out/html
 

@@ -64,15 +64,15 @@ def of_example(script: Path) -> str:
     text = script.read_text(encoding="utf-8")
     head, _, body = text.removeprefix('"""').partition('"""')
     title, _, intro = head.strip().partition("\n")
-    parts = [f"# {title}", intro.lstrip("=\n").strip()]
+    parts = [f"# {title}", intro.lstrip("=\n").replace("``", "`").strip()]
     for piece in re.split(r"^(?=# %%)", body, flags=re.M):
         comment = re.match(r"# %%.*\n((?:#.*\n)*)", piece)
         if comment:
-            parts.append(re.sub(r"^# ?", "", comment[1], flags=re.M).strip())
+            parts.append(re.sub(r"^# ?", "", comment[1], flags=re.M).replace("``", "`").strip())
             piece = piece[comment.end() :]
         if piece.strip():
             parts.append(f"```python\n{piece.strip()}\n```")
-    return "\n\n".join(part for part in parts if part).replace("``", "`") + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def on_finished(app: Any, error: Exception | None) -> None:

@@ -30,4 +30,5 @@ for ax, (title, model) in zip(axes, models.items(), strict=True):
     plot_boundary(model, X, y, ax=ax, legend=False, slack=False)
     ax.set_title(title.replace(", ", ",\n"), fontsize=8.5)
     ax.set(xlabel="", ylabel="")
-    print(f"w {np.round(np.ravel(model.coef_), 4)}   b {np.ravel(model.intercept_)[0]:.4f}   {title}")
+    proven = model.certificate_.gap
+    print(f"w {np.round(np.ravel(model.coef_), 4)}   b {np.ravel(model.intercept_)[0]:.4f}   gap {proven:.0e}   {title}")

@@ -12,14 +12,14 @@ from sklearn.datasets import make_classification
 
 from widemargin import SVC
 
-X, y = make_classification(3000, n_features=12, n_informative=6, flip_y=0.1, random_state=0)
-X_new = X[1000:]
-exact = SVC(C=5.0, tol=1e-8, solver="keerthi").fit(X[:1000], y[:1000])
+X, y = make_classification(2400, n_features=12, n_informative=6, flip_y=0.1, random_state=0)
+X_new = X[400:]
+exact = SVC(C=5.0, tol=1e-8).fit(X[:400], y[:400])
 truth = exact.decision_function(X_new)
 tols = np.logspace(0, -5, 11)
 moved, changed, gaps = [], [], []
 for tol in tols:
-    model = SVC(C=5.0, tol=tol, solver="keerthi").fit(X[:1000], y[:1000])
+    model = SVC(C=5.0, tol=tol, solver="platt").fit(X[:400], y[:400])
     values = model.decision_function(X_new)
     moved.append(np.abs(values - truth).max())
     changed.append(np.mean((values > 0) != (truth > 0)))
