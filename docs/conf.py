@@ -38,6 +38,7 @@ templates_path = ["_templates"]
 nitpicky = False
 highlight_language = "none"
 default_role = "code"
+smartquotes = False  # "rbf" is code as often as not
 
 # Markdown
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
