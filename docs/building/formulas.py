@@ -15,7 +15,7 @@ from xml.etree.ElementTree import tostring
 import ziamath
 from docutils.nodes import SkipNode
 
-FONT_SIZE = 17.0  # pixels; letters as high as those of the text around them
+FONT_SIZE = 19.0  # pixels; letters as high as those of the text around them
 TEXT_SIZE = 16.0  # pixels of one em of the text
 TAG = re.compile(r"\\tag\*?\{([^}]*)\}")
 # LaTeX that the typesetter does not know, and the same in what it knows.

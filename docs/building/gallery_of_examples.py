@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "gallery"
 SECTIONS = ("classification", "choosing", "regression", "outliers", "kernels", "solvers", "trust")
+
+
+logging.getLogger("widemargin").setLevel(logging.ERROR)  # pages need not know what was compiled for them, and where
 
 
 def reset(configuration: dict[str, Any], name: str) -> None:

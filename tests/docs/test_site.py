@@ -57,8 +57,8 @@ def test_every_page_is_in_a_list_of_pages():
     for path in lists:
         for block in re.findall(r"```\{toctree\}\n(.*?)```", path.read_text(encoding="utf-8"), flags=re.S):
             for line in (line for line in block.splitlines() if line and not line.startswith(":")):
-                pattern = line if line.endswith("*") else f"{line}.md"
-                named |= {found.resolve() for found in path.parent.glob(pattern if pattern != line else f"{line}.md")}
+                entry = re.sub(r".*<(.*)>", r"\1", line)
+                named |= {found.resolve() for found in path.parent.glob(f"{entry}.md")}
     pages = {path.resolve() for path in DOCS.rglob("*.md")} - {DOCS / "index.md"}
     assert sorted(path.name for path in pages - named) == []
 
@@ -92,13 +92,13 @@ def test_sections_of_the_gallery_are_in_order(building):
 
 def test_links_that_leave_the_folder_become_pages_or_paths(building):
     within_site = building("repository_links").within_site
-    text = "[log](../CHANGELOG.md#x) [code](../widemargin/problems/dual.py) [tour](tour.md) [w](https://a.b)"
+    text = "[log](../CHANGELOG.md#x) [code](../widemargin/problems/dual.py) [faq](faq.md) [w](https://a.b)"
     text += " ![p](images/boundary.png)"
     assert within_site(text, DOCS, DOCS) == (
-        "[log](changelog.md#x) code (`widemargin/problems/dual.py`) [tour](tour.md) [w](https://a.b)"
+        "[log](changelog.md#x) code (`widemargin/problems/dual.py`) [faq](faq.md) [w](https://a.b)"
         " ![p](images/boundary.png)"
     )
-    assert within_site("[a](docs/tour.md)", ROOT, DOCS / "decisions") == "[a](../tour.md)"
+    assert within_site("[a](docs/faq.md)", ROOT, DOCS / "decisions") == "[a](../faq.md)"
 
 
 def test_a_plain_docstring_becomes_markup(building):

@@ -16,8 +16,8 @@ from sklearn.datasets import make_blobs
 
 from widemargin import SVC
 
-X, y = make_blobs(random_state=27)
-across, up = np.linspace(-12, 2, 301), np.linspace(-12, 8, 301)
+X, y = make_blobs(60, centers=3, cluster_std=1.5, random_state=44)
+across, up = (np.linspace(column.min() - 1, column.max() + 1, 301) for column in X.T)
 at = np.column_stack([each.ravel() for each in np.meshgrid(across, up)])
 
 figure, axes = plt.subplots(1, 2, figsize=(8.4, 4.2), layout="constrained", sharey=True)
