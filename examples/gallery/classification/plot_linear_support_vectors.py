@@ -30,5 +30,5 @@ for ax, (title, model) in zip(axes, models.items(), strict=True):
     plot_boundary(model, X, y, ax=ax, legend=False, slack=False)
     ax.set_title(title.replace(", ", ",\n"), fontsize=8.5)
     ax.set(xlabel="", ylabel="")
-    proven = model.certificate_.gap
-    print(f"w {np.round(np.ravel(model.coef_), 4)}   b {np.ravel(model.intercept_)[0]:.4f}   gap {proven:.0e}   {title}")
+    w, b, gap = np.ravel(model.coef_), np.ravel(model.intercept_)[0], model.certificate_.gap
+    print(f"w {np.round(w, 4)}   b {b:.4f}   gap {gap:.0e}   {title}")
