@@ -11,13 +11,13 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client, Nanny, Scheduler, SpecCluster
+from distributed import Client, Nanny, Scheduler, SpecCluster, Status
 from sklearn.base import clone
 
 import widemargin
 import widemargin.dask
 from tests.dask.on_cluster import local_cluster, make, processes
-from widemargin.dask import ClusterError
+from widemargin.dask import ClusterError, versions
 from widemargin.dask import cluster as clusters
 from widemargin.dask.gram import ClusterGram
 from widemargin.dask.rows import Rows
@@ -171,6 +171,38 @@ def test_no_workers(dense):
         assert not hasattr(machine, "certificate_")
 
 
+def set_paused(paused, dask_worker):
+    """Pause or go on, without asking for the memory."""
+    dask_worker.memory_manager.memory_pause_fraction = False
+    dask_worker.status = Status.paused if paused else Status.running
+
+
+@pytest.mark.parametrize("n_paused", [1, 2])
+def test_paused_workers(client, dense, alone, monkeypatch, n_paused):
+    """As Dask pauses workers for want of memory, with tasks on them; the fit gives up, and goes on later."""
+    submit, some = clusters.Cluster._submit, sorted(client.nthreads())[:n_paused]
+
+    def pause(self, job, batch, times):
+        future = submit(self, job, batch, times)
+        if job.name == "rows" and batch > 12 and job.worker in some:
+            sleeping = client.submit(time.sleep, 0.3, workers=[job.worker], priority=10)  # keeps its only thread
+            client.run(set_paused, True, workers=some)
+            held.append(sleeping)
+        return future
+
+    held = []
+    machine = widemargin.dask.SVC(tol=TOL, client=client, worker_timeout=1.0)
+    try:
+        monkeypatch.setattr(clusters.Cluster, "_submit", pause)
+        with pytest.raises(ClusterError, match=r"for 1 s \(worker_timeout\): Dask has paused tcp.* memory"):
+            machine.fit(dense.X, dense.labels)
+    finally:
+        client.run(set_paused, False, workers=some)
+        monkeypatch.undo()
+    assert machine.status_ is widemargin.Status.LOST
+    check(machine.resume(dense.X, dense.labels), alone)
+
+
 def test_all_workers_leave_for_good(dense, alone, client, tmp_path):
     """The best model so far is kept, in the estimator and in its checkpoint, and goes on on other workers."""
     with (
@@ -208,7 +240,7 @@ def test_nothing_is_left_on_the_cluster(client, dense, monkeypatch):
     try:
         widemargin.dask.SVC(client=client).fit(X, dense.labels)
         assert is_as_before()
-        monkeypatch.setattr(ClusterGram, "add_rows", lambda gram, *rest: gram.cluster.fail("Lost."))
+        monkeypatch.setattr(ClusterGram, "add_rows", lambda gram, *rest: gram.cluster.waits.fail("Lost."))
         with pytest.raises(ClusterError, match="Lost") as held:
             widemargin.dask.SVC(client=client).fit(X, dense.labels)
         assert held.value is not None and is_as_before()
@@ -276,7 +308,7 @@ def test_too_little_memory_is_told_before_the_start(client, dense, monkeypatch):
 
 
 def test_other_versions_are_told_at_the_start(client, dense, monkeypatch):
-    mine = clusters.versions()
+    mine = versions.versions()
     monkeypatch.setattr(clusters.Cluster, "_versions_of", lambda self, worker: {**mine, "widemargin": "0.0.1"})
     with pytest.raises(ClusterError, match="another version of widemargin.*0.0.1 there"):
         widemargin.dask.SVC(client=client).fit(dense.X, dense.labels)

@@ -7,8 +7,8 @@ Rows of the data lie on the workers, the function F = K b and the solver here; s
 """
 
 try:
-    from widemargin.dask.cluster import ClusterError
     from widemargin.dask.estimators import SVC, SVR, OneClassSVM
+    from widemargin.dask.waits import ClusterError
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(
         f"widemargin.dask needs Dask, and {missing.name} is not installed: pip install 'widemargin[dask]'.",

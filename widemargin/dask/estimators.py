@@ -17,9 +17,10 @@ import widemargin
 from widemargin.certificate import Certificate
 from widemargin.dask import predictions
 from widemargin.dask.chunks import brought_here, chunks_of
-from widemargin.dask.cluster import Cluster, ClusterError, ClusterLost
+from widemargin.dask.cluster import Cluster
 from widemargin.dask.rows import RowsHere, RowsThere
 from widemargin.dask.source import ClusterSource
+from widemargin.dask.waits import ClusterError, ClusterLost
 from widemargin.estimators.base import KernelMachine, Run
 from widemargin.estimators.parameters import POSITIVE, estimator, option
 from widemargin.estimators.training_set import TrainingSet, gamma_of, leave_out_weightless
@@ -90,9 +91,9 @@ class ClusterMachine(KernelMachine):
             raise lost.reason from None
         finally:
             cluster.forget()
-        if cluster.failure is not None:
+        if cluster.waits.failure is not None:
             raise ClusterError(
-                f"{cluster.failure} The best model so far is kept, uncertified; resume(X, y) continues from it."
+                f"{cluster.waits.failure} The best model so far is kept, uncertified; resume(X, y) continues from it."
             )
 
     def _check_resumed(self, n_samples: int) -> None:

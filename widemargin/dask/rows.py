@@ -17,8 +17,9 @@ from scipy import sparse
 
 from widemargin.dask import slabs
 from widemargin.dask.chunks import Chunks
-from widemargin.dask.cluster import Cluster, ClusterError, Job, Kept, Worker
+from widemargin.dask.cluster import Cluster, Job, Kept, Worker
 from widemargin.dask.sizes import bytes_of
+from widemargin.dask.waits import ClusterError
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.linalg.arrays import Index, Vector
 
@@ -74,7 +75,7 @@ class Rows(ABC):
     def cost(self) -> dict[str, Any]:
         """Return the fields of a certificate about the cluster."""
         cluster = self.cluster
-        waiting = cluster.seconds_waiting / (time.monotonic() - cluster.began)
+        waiting = cluster.waits.seconds / (time.monotonic() - cluster.began)
         return {
             "workers": len(self.slabs), "rounds": cluster.n_rounds, "bytes_sent": cluster.sent,
             "bytes_received": cluster.received, "waiting": min(1.0, waiting),

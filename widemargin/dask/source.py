@@ -80,8 +80,8 @@ class ClusterSource(GramSource):
         if kind not in self._grams:
             template = self.template if kind == np.float64 else self.lying.template(self.kernel, kind)
             self._grams[kind] = ClusterGram(self.kernel, self.lying, template, kind, self.budget, self.n_threads)
-            if self.lying.cluster.deadline == math.inf:
-                self.lying.cluster.deadline = self.stopping.deadline()
+            if self.lying.cluster.waits.deadline == math.inf:
+                self.lying.cluster.waits.deadline = self.stopping.deadline()
         return self._grams[kind]
 
     def recomputed(self, coefficients: Vector, index: Index | ClassPair | None, at: Index | None) -> Scores:
