@@ -22,6 +22,7 @@ from widemargin.dask import cluster as clusters
 from widemargin.dask.gram import ClusterGram
 from widemargin.dask.rows import Rows
 from widemargin.dask.source import ClusterSource
+from widemargin.dask.waits import ClusterLost
 
 TOL = 1e-5
 
@@ -177,30 +178,44 @@ def set_paused(paused, dask_worker):
     dask_worker.status = Status.paused if paused else Status.running
 
 
-@pytest.mark.parametrize("n_paused", [1, 2])
-def test_paused_workers(client, dense, alone, monkeypatch, n_paused):
-    """As Dask pauses workers for want of memory, with tasks on them; the fit gives up, and goes on later."""
-    submit, some = clusters.Cluster._submit, sorted(client.nthreads())[:n_paused]
+def test_all_workers_are_paused(client, dense, alone, monkeypatch):
+    """As Dask pauses workers for want of memory; the fit gives up, and goes on later."""
 
-    def pause(self, job, batch, times):
-        future = submit(self, job, batch, times)
-        if job.name == "rows" and batch > 12 and job.worker in some:
-            sleeping = client.submit(time.sleep, 0.3, workers=[job.worker], priority=10)  # keeps its only thread
-            client.run(set_paused, True, workers=some)
-            held.append(sleeping)
-        return future
+    def pause(call):
+        if call == 3:
+            client.run(set_paused, True)
 
-    held = []
     machine = widemargin.dask.SVC(tol=TOL, client=client, worker_timeout=1.0)
     try:
-        monkeypatch.setattr(clusters.Cluster, "_submit", pause)
-        with pytest.raises(ClusterError, match=r"for 1 s \(worker_timeout\): Dask has paused tcp.* memory"):
+        before(monkeypatch, ClusterGram, "add_rows", pause)
+        with pytest.raises(ClusterError, match=r"no workers for 1 s \(worker_timeout\): Dask has paused tcp.* memory"):
             machine.fit(dense.X, dense.labels)
     finally:
-        client.run(set_paused, False, workers=some)
+        client.run(set_paused, False)
         monkeypatch.undo()
     assert machine.status_ is widemargin.Status.LOST
     check(machine.resume(dense.X, dense.labels), alone)
+
+
+@pytest.mark.parametrize("tasks", [["mine"], []])
+def test_a_paused_worker_that_holds_tasks(client, monkeypatch, tasks):
+    """Dask usually takes the tasks elsewhere; where it does not, the wait ends. One without tasks does no harm."""
+    answers = {"ncores": {"a": 1, "b": 1}, "ncores_running": {"b": 1}, "processing": {"a": tasks, "b": ["other"]}}
+    waits = clusters.Cluster(client, worker_timeout=0.3).waits
+    monkeypatch.setattr(waits, "_ask", answers.get)
+    monkeypatch.setattr("widemargin.dask.waits.LOOK_AT_WORKERS", 0.0)
+    wait = waits.begin()
+
+    def look():
+        for _ in range(4):
+            wait.pause()
+
+    if tasks:
+        with pytest.raises(ClusterLost):
+            look()
+        assert "has held tasks for 0.3 s (worker_timeout): Dask has paused a for want of memory" in str(waits.failure)
+    else:
+        look()
 
 
 def test_all_workers_leave_for_good(dense, alone, client, tmp_path):
