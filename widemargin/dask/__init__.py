@@ -8,6 +8,7 @@ Rows of the data lie on the workers, the function F = K b and the solver here; s
 
 try:
     from widemargin.dask.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+    from widemargin.dask.verification import verify
     from widemargin.dask.waits import ClusterError
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(
@@ -15,4 +16,4 @@ except ModuleNotFoundError as missing:
         name=missing.name,
     ) from missing
 
-__all__ = ["SVC", "SVR", "ClusterError", "NuSVC", "NuSVR", "OneClassSVM"]
+__all__ = ["SVC", "SVR", "ClusterError", "NuSVC", "NuSVR", "OneClassSVM", "verify"]

@@ -25,15 +25,15 @@ from widemargin.dask.plan import Plan
 from widemargin.dask.rows import RowsHere, RowsThere
 from widemargin.dask.source import ClusterSource
 from widemargin.dask.training import ClusterTraining
+from widemargin.dask.training_set import ClusterTrainingSet
 from widemargin.dask.waits import ClusterError, ClusterLost
 from widemargin.estimators.base import KernelMachine, Run
 from widemargin.estimators.classifier import offers_probabilities
 from widemargin.estimators.parameters import POSITIVE, estimator, option
-from widemargin.estimators.training_set import TrainingSet, gamma_of, leave_out_weightless
+from widemargin.estimators.training_set import TrainingSet, leave_out_weightless
 from widemargin.gram.full import FULL
 from widemargin.kernels import FeatureKernel
 from widemargin.kernels.kernel import Kernel
-from widemargin.linalg.arrays import Index
 from widemargin.linalg.exchange import lies_on_a_cluster
 from widemargin.parallel.tiles import available_cores
 from widemargin.problems.dual import SignedDual
@@ -48,20 +48,6 @@ class OnCluster:
     X: Any
     cluster: Cluster
     n_expected: int | None = None  # by `resume`
-
-
-@dataclass(eq=False)
-class ClusterTrainingSet(TrainingSet):
-    """A training set whose samples lie on a cluster; `X` is a `Rows`."""
-
-    def rows(self, index: Index) -> Any:
-        return self.X.take(index)
-
-    def gamma(self, gamma: Any) -> float:
-        if isinstance(gamma, str) and gamma == "scale":
-            with np.errstate(over="ignore", invalid="ignore"):
-                return gamma_of(self.X.variance(self.weight), self.X.shape[1])
-        return super().gamma(gamma)
 
 
 @estimator

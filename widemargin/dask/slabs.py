@@ -162,6 +162,12 @@ def train(kernel: Kernel, tasks: Sequence[Task], stopping: Stopping, options: di
     return Training(kernel, together(*parts), **options).train(tasks, stopping)
 
 
+def largest_diagonal(rows: Any, kernel: Kernel, template: Samples) -> float:
+    """Return the largest k(x, x) of a slab."""
+    parts = (rows[start : start + ROWS_AT_A_TIME] for start in range(0, rows.shape[0], ROWS_AT_A_TIME))
+    return max(float(kernel.diag(kernel.prepare(part, np.float64, like=template)).max()) for part in parts)
+
+
 def rows_at(rows: Any, places: Index) -> Any:
     """Return some rows of a slab."""
     return rows[places]
