@@ -202,7 +202,7 @@ def test_a_paused_worker_that_holds_tasks(client, monkeypatch, tasks):
     """Dask usually takes the tasks elsewhere; where it does not, the wait ends. One without tasks does no harm."""
     answers = {"ncores": {"a": 1, "b": 1}, "ncores_running": {"b": 1}, "processing": {"a": tasks, "b": ["other"]}}
     waits = clusters.Cluster(client, worker_timeout=0.3).waits
-    monkeypatch.setattr(waits, "_ask", answers.get)
+    monkeypatch.setattr(waits, "ask", answers.get)
     monkeypatch.setattr("widemargin.dask.waits.LOOK_AT_WORKERS", 0.0)
     wait = waits.begin()
 

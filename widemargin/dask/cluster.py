@@ -1,4 +1,4 @@
-"""The client, tasks and their repetition, counters; beside waits.py the only file that imports distributed.
+"""The only file that imports distributed: the client, tasks and their repetition, counters.
 
 A task is a pure function of values and of things kept on the cluster. What a lost worker took along is made again by
 Dask from what it was made of; where Dask cannot (data sent from here, or a lost connection) the same is asked for again
@@ -21,15 +21,19 @@ from typing import Any, NamedTuple
 from weakref import WeakSet
 
 import distributed
+from distributed.client import ClosedClientError
 from distributed.scheduler import KilledWorker
 
 from widemargin.dask.sizes import bytes_of
 from widemargin.dask.versions import check_versions, versions
-from widemargin.dask.waits import LOOK, LOSSES, ClusterError, Waits
+from widemargin.dask.waits import LOOK, ClusterError, Waits
 from widemargin.monitor.interrupt import StopSignal
 
 SENDING = 5.0  # seconds to wait for a worker before data are sent
 MOST_REPETITIONS = 20  # of one task, if something takes its data away each time
+
+#: what a call ends with whose worker, data or connection were lost
+LOSSES = (CancelledError, OSError, TimeoutError, asyncio.TimeoutError, ClosedClientError)
 
 
 class Job(NamedTuple):
@@ -88,13 +92,22 @@ class Cluster:
 
     def __init__(self, client: Any = None, worker_timeout: float = 300.0, stop: StopSignal | None = None) -> None:
         self.client: Any = client_of(client)
-        self.waits = Waits(self.client, worker_timeout, StopSignal() if stop is None else stop, math.inf)
+        self.waits = Waits(self.client, self._ask, worker_timeout, StopSignal() if stop is None else stop)
         self.fit, self._n_batches = uuid.uuid4().hex[:8], 0
         self._kept = WeakSet[Kept]()
         self.sent = self.received = self.n_rounds = 0
         self.began = time.monotonic()
 
     # ---- workers
+
+    def _ask(self, question: str) -> Any:
+        """Return what the scheduler answers; None if it does not within some seconds, or is gone."""
+        if self.client.scheduler is None:  # the client has closed
+            return None
+        try:
+            return self.client.sync(getattr(self.client.scheduler, question), callback_timeout=10.0)
+        except LOSSES:
+            return None
 
     def workers(self) -> list[Worker]:
         """Return the workers, after waiting for the first; raise an error if their versions do not fit."""

@@ -7,13 +7,10 @@ See  distributed's documentation on resilience and worker memory management.
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
-from concurrent.futures import CancelledError
+from collections.abc import Callable
 from typing import Any
-
-from distributed.client import ClosedClientError
 
 from widemargin.monitor import clock
 from widemargin.monitor.interrupt import FitEnded, StopRequested, StopSignal
@@ -24,9 +21,6 @@ LOOK = 0.2  # seconds between two looks at Ctrl-C, the time limit and the cluste
 LOOK_AT_WORKERS = 1.0  # seconds between two questions to the scheduler
 RECONNECT = 30.0  # seconds that a lost connection to the scheduler may take to come back
 WORTH_MENTIONING = 5.0  # seconds without workers after which a note says what the fit waits for
-
-#: what a call ends with whose worker, data or connection were lost
-LOSSES = (CancelledError, OSError, TimeoutError, asyncio.TimeoutError, ClosedClientError)
 
 
 class ClusterError(FitEnded):
@@ -50,18 +44,20 @@ class Waits:
     Parameters
     ----------
     client : Client
+    ask : answers a question to the scheduler by its name; None if it does not answer
     worker_timeout : seconds without a worker that takes tasks after which a fit gives up
     stop : set by Ctrl-C or a callback
-    deadline : value of the clock at which the time limit ends
 
     Attributes
     ----------
+    deadline : value of the clock at which the time limit ends
     failure : why the cluster cannot go on, or None
     seconds : spent waiting for results
     """
 
-    def __init__(self, client: Any, worker_timeout: float, stop: StopSignal, deadline: float) -> None:
-        self.client, self.worker_timeout, self.stop, self.deadline = client, worker_timeout, stop, deadline
+    def __init__(self, client: Any, ask: Callable[[str], Any], worker_timeout: float, stop: StopSignal) -> None:
+        self.client, self.ask, self.worker_timeout, self.stop = client, ask, worker_timeout, stop
+        self.deadline = math.inf
         self.failure: ClusterError | None = None
         self.seconds = 0.0
         self._since: dict[str, float] = {}  # when each kind of trouble was first seen
@@ -94,7 +90,7 @@ class Waits:
         if time.monotonic() - self._looked_at_workers < LOOK_AT_WORKERS:
             return
         self._looked_at_workers = time.monotonic()
-        present, running = self.cores_by_worker(), self._ask("ncores_running")
+        present, running = self.cores_by_worker(), self.ask("ncores_running")
         if present is None or running is None:
             return
         paused = sorted(set(present) - set(running))
@@ -108,7 +104,7 @@ class Waits:
                 "(worker_timeout).",
                 UserWarning,
             )
-        held = self._ask("processing") if paused else {}
+        held = self.ask("processing") if paused else {}
         if self._lasts("held", any((held or {}).get(worker) for worker in paused)) > self.worker_timeout:
             self.fail(f"A worker has held tasks for {self.worker_timeout:g} s (worker_timeout){why(paused)}. ")
 
@@ -121,16 +117,7 @@ class Waits:
 
     def cores_by_worker(self) -> dict[str, int] | None:
         """Return the cores of each worker; None if the scheduler does not say within some seconds, or is gone."""
-        return self._ask("ncores")
-
-    def _ask(self, question: str) -> Any:
-        """Return what the scheduler answers; None if it does not within some seconds, or is gone."""
-        if self.client.scheduler is None:  # the client has closed
-            return None
-        try:
-            return self.client.sync(getattr(self.client.scheduler, question), callback_timeout=10.0)
-        except LOSSES:
-            return None
+        return self.ask("ncores")
 
 
 def why(paused: list[str]) -> str:
