@@ -11,18 +11,17 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client, Nanny, Scheduler, SpecCluster, Status
+from distributed import Client, Nanny, Scheduler, SpecCluster
 from sklearn.base import clone
 
 import widemargin
 import widemargin.dask
-from tests.dask.on_cluster import local_cluster, make, processes
-from widemargin.dask import ClusterError, versions
+from tests.dask.on_cluster import before, check, end_worker, local_cluster, make, processes
+from widemargin.dask import ClusterError
 from widemargin.dask import cluster as clusters
 from widemargin.dask.gram import ClusterGram
 from widemargin.dask.rows import Rows
 from widemargin.dask.source import ClusterSource
-from widemargin.dask.waits import ClusterLost
 
 TOL = 1e-5
 
@@ -30,29 +29,6 @@ TOL = 1e-5
 @pytest.fixture(scope="module")
 def alone(dense, session_client):
     return widemargin.SVC(tol=TOL).fit(dense.X, dense.labels).certificate_
-
-
-def end_worker(client, which=0):
-    """End a worker without warning."""
-    pids = sorted(processes(client).values())
-    os.kill(pids[which % len(pids)], signal.SIGKILL)
-
-
-def before(patch, owner, method, act):
-    """Call `act(number of the call)` before every call of a method."""
-    plain, calls = getattr(owner, method), []
-
-    def changed(self, *given, **options):
-        calls.append(1)
-        act(len(calls))
-        return plain(self, *given, **options)
-
-    patch.setattr(owner, method, changed)
-
-
-def check(machine, alone):
-    assert machine.certificate_.holds
-    assert machine.certificate_.objective == pytest.approx(alone.objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("container", ["array", "local"])
@@ -135,87 +111,6 @@ def test_answers_do_not_depend_on_the_number_of_workers(client, dense, alone, mo
 
 
 # ---- errors instead of waits
-
-
-def test_ctrl_c_while_waiting(client, dense, monkeypatch):
-    """A task that takes long: the press ends the wait, and the model so far is certified."""
-
-    def press(call):
-        if call == 3:
-            monkeypatch.setattr(clusters.Cluster, "_submit", never)
-            threading.Timer(
-                0.5,
-                lambda: (monkeypatch.setattr(clusters.Cluster, "_submit", submit), os.kill(os.getpid(), signal.SIGINT)),
-            ).start()
-
-    submit = clusters.Cluster._submit
-
-    def never(self, job, batch, times):
-        job = clusters.Job("sleep", time.sleep, (20,), job.worker, job.slab)
-        return submit(self, job, batch, times)
-
-    before(monkeypatch, ClusterGram, "add_rows", press)
-    machine = widemargin.dask.SVC(tol=TOL, client=client, on_interrupt="keep")
-    began = time.monotonic()
-    with pytest.warns(Warning, match="interrupted"):
-        machine.fit(dense.X, dense.labels)
-    assert time.monotonic() - began < 20
-    assert machine.status_ is widemargin.Status.INTERRUPTED
-    assert np.isfinite(machine.certificate_.violation)
-
-
-def test_no_workers(dense):
-    with local_cluster(0) as empty, Client(empty) as client:
-        machine = widemargin.dask.SVC(client=client, worker_timeout=1.0)
-        with pytest.raises(ClusterError, match="no workers for 1 s"):
-            machine.fit(dense.X, dense.labels)
-        assert not hasattr(machine, "certificate_")
-
-
-def set_paused(paused, dask_worker):
-    """Pause or go on, without asking for the memory."""
-    dask_worker.memory_manager.memory_pause_fraction = False
-    dask_worker.status = Status.paused if paused else Status.running
-
-
-def test_all_workers_are_paused(client, dense, alone, monkeypatch):
-    """As Dask pauses workers for want of memory; the fit gives up, and goes on later."""
-
-    def pause(call):
-        if call == 3:
-            client.run(set_paused, True)
-
-    machine = widemargin.dask.SVC(tol=TOL, client=client, worker_timeout=1.0)
-    try:
-        before(monkeypatch, ClusterGram, "add_rows", pause)
-        with pytest.raises(ClusterError, match=r"no workers for 1 s \(worker_timeout\): Dask has paused tcp.* memory"):
-            machine.fit(dense.X, dense.labels)
-    finally:
-        client.run(set_paused, False)
-        monkeypatch.undo()
-    assert machine.status_ is widemargin.Status.LOST
-    check(machine.resume(dense.X, dense.labels), alone)
-
-
-@pytest.mark.parametrize("tasks", [["mine"], []])
-def test_a_paused_worker_that_holds_tasks(client, monkeypatch, tasks):
-    """Dask usually takes the tasks elsewhere; where it does not, the wait ends. One without tasks does no harm."""
-    answers = {"ncores": {"a": 1, "b": 1}, "ncores_running": {"b": 1}, "processing": {"a": tasks, "b": ["other"]}}
-    waits = clusters.Cluster(client, worker_timeout=0.3).waits
-    monkeypatch.setattr(waits, "ask", answers.get)
-    monkeypatch.setattr("widemargin.dask.waits.LOOK_AT_WORKERS", 0.0)
-    wait = waits.begin()
-
-    def look():
-        for _ in range(4):
-            wait.pause()
-
-    if tasks:
-        with pytest.raises(ClusterLost):
-            look()
-        assert "has held tasks for 0.3 s (worker_timeout): Dask has paused a for want of memory" in str(waits.failure)
-    else:
-        look()
 
 
 def test_all_workers_leave_for_good(dense, alone, client, tmp_path):
@@ -311,25 +206,6 @@ def test_rows_that_cannot_be_read(client, dense, monkeypatch):
     X, y = da.concatenate([da.from_array(dense.X, chunks=(600, -1)), missing]), np.arange(len(dense.X) + 100) % 2
     with pytest.raises(ClusterError, match=r"outline.*could not read them, 3 times.*FileNotFoundError.*part-3.npy"):
         widemargin.dask.SVC(client=client).fit(X, y)
-
-
-def test_too_little_memory_is_told_before_the_start(client, dense, monkeypatch):
-    workers = clusters.Cluster.workers
-    monkeypatch.setattr(
-        clusters.Cluster, "workers", lambda self: [each._replace(memory_limit=10**5) for each in workers(self)]
-    )
-    with pytest.raises(ClusterError, match=r"MB for its 1,150 rows.*60% of its memory limit"):
-        widemargin.dask.SVC(client=client).fit(da.from_array(dense.X, chunks=(500, -1)), dense.labels)
-
-
-def test_other_versions_are_told_at_the_start(client, dense, monkeypatch):
-    mine = versions.versions()
-    monkeypatch.setattr(clusters.Cluster, "_versions_of", lambda self, worker: {**mine, "widemargin": "0.0.1"})
-    with pytest.raises(ClusterError, match="another version of widemargin.*0.0.1 there"):
-        widemargin.dask.SVC(client=client).fit(dense.X, dense.labels)
-    monkeypatch.setattr(clusters.Cluster, "_versions_of", lambda self, worker: {**mine, "numpy": "1.0"})
-    with pytest.warns(UserWarning, match="numpy 1.0 there"):
-        widemargin.dask.SVC(client=client).fit(dense.X, dense.labels)
 
 
 def test_time_limit(client):
