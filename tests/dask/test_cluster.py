@@ -25,6 +25,7 @@ from tests.dask.on_cluster import before, check, contained, end_worker, local_cl
 from widemargin.dask import ClusterError, versions
 from widemargin.dask import cluster as clusters
 from widemargin.dask.gram import ClusterGram
+from widemargin.dask.plan import LARGEST_SHARE
 from widemargin.dask.waits import ClusterLost
 
 TOL = 1e-5
@@ -68,9 +69,9 @@ def test_certificate_and_objective(client, name, options, kind, container):
     assert there.plan_.startswith(f"{name} on 2,300 x {data.X.shape[1]}: all 2 workers (2 threads), 1,150 rows each")
     assert there.plan_.endswith(f"the cluster will not help, widemargin.{name} is about as fast.")
     method = "predict" if name.endswith("SVR") else "decision_function"
-    np.testing.assert_allclose(
-        getattr(there.to_local(), method)(data.X[:200]), getattr(here, method)(data.X[:200]), atol=1e-3
-    )
+    few = data.X[:200]
+    own = pd.DataFrame(few, columns=there.feature_names_in_) if container == "frame" else few
+    np.testing.assert_allclose(getattr(there.to_local(), method)(own), getattr(here, method)(few), atol=1e-3)
 
 
 @pytest.mark.parametrize("name", ["SVC", "NuSVC"])
@@ -97,8 +98,11 @@ def test_class_pairs_on_workers(client, dense, classes, name):
 
 @pytest.mark.parametrize("container", ["array", "local"])
 def test_a_class_pair_on_all_workers(client, dense, classes, monkeypatch, container):
-    """One that would hold up the others, or that one worker has no room for; the rest beside each other."""
-    monkeypatch.setattr("widemargin.dask.plan.WORTH_SPREADING", 1780)
+    """One that one worker has no room for; the others beside each other."""
+    workers, limit = clusters.Cluster.workers, int(1780 * 6 * (8 + 4) / LARGEST_SHARE)
+    monkeypatch.setattr(
+        clusters.Cluster, "workers", lambda self: [each._replace(memory_limit=limit) for each in workers(self)]
+    )
     here = widemargin.SVC(tol=TOL).fit(dense.X, classes)
     X, y = contained(dense.X, classes, container)
     there = widemargin.dask.SVC(tol=TOL, client=client).fit(X, y)
