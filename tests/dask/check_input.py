@@ -84,3 +84,4 @@ def test_few_rows_are_solved_here(client, dense):
     own = widemargin.dask.SVC(client=client).fit(chunked(dense.X)[few], dense.labels[few])
     assert own.certificate_.holds and own.certificate_.workers == 0
     assert "workers" not in str(own.certificate_)
+    assert own.plan_ == "SVC on 200 rows: here; up to 2,048 are not worth a task."

@@ -57,7 +57,9 @@ class ClusterMachine(KernelMachine):
     client : dask.distributed.Client or None, default None
         None takes the client of the context, usually the one created last. It is not pickled.
     worker_timeout : float, default 300
-        Seconds without any worker after which a fit gives up; the best model so far is kept.
+        Seconds without any worker that takes tasks after which a fit gives up; the best model so far is kept.
+    plan_ : str
+        What the fit did where, about how long that was to take, and whether a cluster helps.
     """
 
     client: Any = option(None, object)
@@ -144,7 +146,8 @@ class ClusterMachine(KernelMachine):
             )
 
     def _start_training(self, run: Run, data: TrainingSet) -> None:
-        if not isinstance(data, ClusterTrainingSet):  # a few rows, which are here
+        if not isinstance(data, ClusterTrainingSet):
+            self._tell(f"{type(self).__name__} on {len(data):,} rows: here; up to {FULL:,} are not worth a task.")
             super()._start_training(run, data)
             return
         run.kernel = self._make_kernel(data)
@@ -156,13 +159,17 @@ class ClusterMachine(KernelMachine):
         n_threads = available_cores()  # of this process; n_jobs is about the workers
         source = ClusterSource(run.kernel, data.X, self.cache_size, n_threads, run.stopping)
         plan = Plan.of(source, self._sizes_of_pairs(data))
-        self.plan_ = plan.sentence(type(self).__name__)
-        logger.info("%s", self.plan_)
-        if self.verbose:
-            print(self.plan_)
+        self._tell(plan.sentence(type(self).__name__))
         if plan.trains_all:
             source.gram(None)  # fails here, if it does, before there is an answer
         run.training = ClusterTraining(source, plan, run.cancelled)
+
+    def _tell(self, plan: str) -> None:
+        """Say what the fit will do."""
+        self.plan_ = plan
+        logger.info("%s", plan)
+        if self.verbose:
+            print(plan)
 
     def _sizes_of_pairs(self, data: TrainingSet) -> NDArray[np.int64]:
         """Return the number of samples of each class pair; none where every problem is about all samples."""
@@ -232,7 +239,7 @@ class HasClasses(HasDecisionValues, HasScore):
 
     def _sizes_of_pairs(self, data: TrainingSet) -> NDArray[np.int64]:
         machine: Any = self
-        n_in_class = np.bincount(np.searchsorted(machine.classes_, machine.classes_[data.y]))
+        n_in_class = np.bincount(data.y)
         if len(n_in_class) == 2 or machine.multi_class == "ovr":
             return np.empty(0, np.int64)
         first, second = np.triu_indices(len(n_in_class), 1)
