@@ -68,6 +68,22 @@ def test_worker_ends_during_prediction(client, dense):
     np.testing.assert_array_equal(labels.result(timeout=50), machine.to_local().predict(dense.X))
 
 
+def test_worker_ends_while_class_pairs_are_trained(client, dense, monkeypatch):
+    classes = np.digitize(dense.targets, [-1.0, 1.0])
+    submit, ended = clusters.Cluster._submit, []
+
+    def changed(self, job, batch, times):
+        future = submit(self, job, batch, times)
+        if job.name == "pair" and not ended:
+            ended.append(end_worker(client))
+        return future
+
+    monkeypatch.setattr(clusters.Cluster, "_submit", changed)
+    there = widemargin.dask.SVC(tol=TOL, client=client).fit(dense.X, classes)
+    check(there, widemargin.SVC(tol=TOL).fit(dense.X, classes).certificate_)
+    assert ended
+
+
 def test_workers_leave_and_join(client, cluster, dense, alone, monkeypatch):
     """One leaves in an orderly way in the second round, another comes in the third."""
 
