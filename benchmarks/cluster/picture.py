@@ -1,6 +1,6 @@
 """Draw a recorded fit: for each round the seconds of waiting for workers and of steps in this process.
 
-    python -m benchmarks.cluster.picture bench_out/cluster/rounds.json docs/images/rounds.png
+python -m benchmarks.cluster.picture bench_out/cluster/rounds.json docs/images/rounds.png
 """
 
 from __future__ import annotations
