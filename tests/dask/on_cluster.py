@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from typing import Any, NamedTuple
 
 import dask.array as da
@@ -62,6 +63,14 @@ def contained(X, y, container):
         blocks = da.from_array(X.toarray(), chunks=(1000, -1)).map_blocks(type(X))
         return blocks, None if y is None else da.from_array(y, chunks=700)
     return da.from_array(X, chunks=(900, 4)), None if y is None else da.from_array(y, chunks=700)
+
+
+def sleep_while_there(path):
+    """Keep a worker busy until the test removes the file, 20 s at most."""
+    for _ in range(400):
+        if not path.exists():
+            return
+        time.sleep(0.05)
 
 
 def end_worker(client, which=0):

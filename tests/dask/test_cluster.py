@@ -22,7 +22,15 @@ from distributed import Client, Status
 import widemargin
 import widemargin.dask
 import widemargin.model_selection
-from tests.dask.on_cluster import before, check, contained, end_worker, local_cluster, make
+from tests.dask.on_cluster import (
+    before,
+    check,
+    contained,
+    end_worker,
+    local_cluster,
+    make,
+    sleep_while_there,
+)
 from widemargin.dask import ClusterError, versions
 from widemargin.dask import cluster as clusters
 from widemargin.dask.gram import ClusterGram
@@ -267,7 +275,7 @@ def test_a_paused_worker_that_holds_tasks(client, monkeypatch, tasks):
         look()
 
 
-def test_ctrl_c_while_waiting(client, dense, monkeypatch):
+def test_ctrl_c_while_waiting(client, dense, monkeypatch, tmp_path):
     """A task that takes long: the press ends the wait, and the model so far is certified."""
 
     def press(call):
@@ -281,14 +289,16 @@ def test_ctrl_c_while_waiting(client, dense, monkeypatch):
     submit = clusters.Cluster._submit
 
     def never(self, job, batch, times):
-        job = clusters.Job("sleep", time.sleep, (20,), job.worker, job.slab)
+        job = clusters.Job("sleep", sleep_while_there, (tmp_path / "file",), job.worker, job.slab)
         return submit(self, job, batch, times)
 
     before(monkeypatch, ClusterGram, "add_rows", press)
+    (tmp_path / "file").touch()
     machine = widemargin.dask.SVC(tol=TOL, client=client, on_interrupt="keep")
     began = time.monotonic()
     with pytest.warns(Warning, match="interrupted"):
         machine.fit(dense.X, dense.labels)
+    (tmp_path / "file").unlink()
     assert time.monotonic() - began < 20
     assert machine.status_ is widemargin.Status.INTERRUPTED
     assert np.isfinite(machine.certificate_.violation)
