@@ -41,8 +41,7 @@ def lazily(model: Any, method: str, X: Any, kind: np.dtype, columns: Sequence[An
         columns,
         dtype=kind,
         meta=_nothing(kind, columns),
-        name=None,
-        token=name,
+        name=f"{name}-{uuid.uuid4().hex}",
         **shape,
     )
 
