@@ -67,8 +67,11 @@ demo: $(VENV)/stamp-plots  ## train, certify, time against scikit-learn, draw a 
 cluster: $(VENV)/stamp-dask  ## start a local Dask cluster, fit on it, end a worker in the middle, compare with a local fit
 	@$(RUN) examples/cluster.py
 
-cluster-check: $(VENV)/stamp-test  ## end workers at 20 random rounds, count bytes, compare speeds: some minutes
-	$(RUN) -m benchmarks.cluster $(ARGS)
+# Three turns of those that compare times, which need a machine with nothing else on it.
+cluster-check: $(VENV)/stamp-test  ## all tests of the cluster, and its measurements; DATA=folder of data sets; half an hour
+	$(RUN) -m pytest -q tests/dask/check_*.py
+	for what in losses predictions replay speed speed speed search search search report; do \
+	    $(RUN) -m benchmarks.cluster $$what $(if $(DATA),--data "$(DATA)") $(ARGS) || exit; done
 
 # Runs the gallery too, each example once: an example runs again when its script changes. The code on the pages is run by
 # the tests (tests/docs).

@@ -21,7 +21,8 @@ import widemargin.dask
 def main(n: int = 20_000, seconds: float = 1.0) -> Any:
     """Fit n samples on two workers, one of which is ended after some seconds; return the model."""
     X, y = make_classification(n, 20, n_informative=10, flip_y=0.1, class_sep=0.5, random_state=0)
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    quiet = {"dashboard_address": None, "silence_logs": "CRITICAL"}  # a lost worker is logged with tracebacks
+    with LocalCluster(n_workers=2, threads_per_worker=1, **quiet) as cluster, Client(cluster) as client:
         rows = da.from_array(X, chunks=(n // 8, -1))
         print(f"{len(client.nthreads())} workers; the first fit compiles on each of them")
         widemargin.dask.SVC().fit(rows[: n // 4], y[: n // 4])

@@ -21,6 +21,7 @@ from widemargin.kernels import (
 from widemargin.kernels.kernel import COLUMN_TILE
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.dense import DenseColumns, DenseRows
+from widemargin.kernels.samples.on_disk import is_on_disk
 from widemargin.kernels.samples.sparse import SparseRows
 
 
@@ -284,3 +285,20 @@ def test_several_threads_share_samples(rng):
             for task in tasks:
                 task.result()
         np.testing.assert_allclose(out, alone, rtol=1e-13)
+
+
+@pytest.mark.parametrize("n_features", [4, 40])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_large_samples_of_a_memmap_stay_on_disk(n_features, dtype, rng, tmp_path, monkeypatch):
+    """Data given as a memmap need not fit in memory, and neither do prepared ones; those of arrays are arrays."""
+    monkeypatch.setattr("widemargin.kernels.samples.on_disk.IN_MEMORY", 0)
+    X = 50.0 + rng.random((30, n_features)).astype(np.float32)
+    X.tofile(tmp_path / "X.float32")
+    mapped = np.memmap(tmp_path / "X.float32", np.float32, "r", shape=X.shape)
+    kernel = Gaussian(0.5)
+    there, here = kernel.prepare(mapped, dtype), kernel.prepare(X, dtype)
+    field = "columns" if isinstance(there, DenseColumns) else "values"
+    assert is_on_disk(getattr(there, field)) and not is_on_disk(getattr(here, field))
+    expected = kernel.block(here, here, np.empty((30, 30), dtype))
+    np.testing.assert_array_equal(kernel.block(there, there, np.empty((30, 30), dtype)), expected)
+    assert not is_on_disk(getattr(there.take(np.arange(3)), field))

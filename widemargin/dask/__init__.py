@@ -7,12 +7,13 @@ Rows of the data lie on the workers, the function F = K b and the solver here; s
 """
 
 try:
-    from widemargin.dask.cluster import ClusterError
-    from widemargin.dask.estimators import SVC, SVR, OneClassSVM
+    from widemargin.dask.estimators import SVC, SVR, NuSVC, NuSVR, OneClassSVM
+    from widemargin.dask.verification import verify
+    from widemargin.dask.waits import ClusterError
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError(
         f"widemargin.dask needs Dask, and {missing.name} is not installed: pip install 'widemargin[dask]'.",
         name=missing.name,
     ) from missing
 
-__all__ = ["SVC", "SVR", "ClusterError", "OneClassSVM"]
+__all__ = ["SVC", "SVR", "ClusterError", "NuSVC", "NuSVR", "OneClassSVM", "verify"]

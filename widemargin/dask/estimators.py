@@ -1,4 +1,4 @@
-"""SVC, SVR and OneClassSVM on a cluster: everything but where the rows are is that of the local estimators.
+"""The five kernel SVMs on a cluster: everything but where the rows are is that of the local estimators.
 
 A fit reads y and weights into this process, cuts X into slabs on the workers, and hands the solver a Gram whose rows
 are summed there (gram.py). The solver's loop runs here: progress bar, callbacks, Ctrl-C and limits work as ever.
@@ -7,30 +7,38 @@ are summed there (gram.py). The solver's loop runs here: progress bar, callbacks
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 
 import widemargin
 from widemargin.certificate import Certificate
 from widemargin.dask import predictions
 from widemargin.dask.chunks import brought_here, chunks_of
-from widemargin.dask.cluster import Cluster, ClusterError, ClusterLost
+from widemargin.dask.cluster import Cluster
+from widemargin.dask.plan import Plan
 from widemargin.dask.rows import RowsHere, RowsThere
 from widemargin.dask.source import ClusterSource
+from widemargin.dask.training import ClusterTraining
+from widemargin.dask.training_set import ClusterTrainingSet
+from widemargin.dask.waits import ClusterError, ClusterLost
 from widemargin.estimators.base import KernelMachine, Run
+from widemargin.estimators.classifier import offers_probabilities
 from widemargin.estimators.parameters import POSITIVE, estimator, option
-from widemargin.estimators.training_set import TrainingSet, gamma_of, leave_out_weightless
+from widemargin.estimators.training_set import TrainingSet, leave_out_weightless
 from widemargin.gram.full import FULL
 from widemargin.kernels import FeatureKernel
 from widemargin.kernels.kernel import Kernel
-from widemargin.linalg.arrays import Index
 from widemargin.linalg.exchange import lies_on_a_cluster
 from widemargin.parallel.tiles import available_cores
 from widemargin.problems.dual import SignedDual
-from widemargin.training.fit import Training
+
+logger = logging.getLogger("widemargin")
 
 
 @dataclass(eq=False)
@@ -42,20 +50,6 @@ class OnCluster:
     n_expected: int | None = None  # by `resume`
 
 
-@dataclass(eq=False)
-class ClusterTrainingSet(TrainingSet):
-    """A training set whose samples lie on a cluster; `X` is a `Rows`."""
-
-    def rows(self, index: Index) -> Any:
-        return self.X.take(index)
-
-    def gamma(self, gamma: Any) -> float:
-        if isinstance(gamma, str) and gamma == "scale":
-            with np.errstate(over="ignore", invalid="ignore"):
-                return gamma_of(self.X.variance(self.weight), self.X.shape[1])
-        return super().gamma(gamma)
-
-
 @estimator
 class ClusterMachine(KernelMachine):
     """Base of the estimators of this package.
@@ -63,7 +57,9 @@ class ClusterMachine(KernelMachine):
     client : dask.distributed.Client or None, default None
         None takes the client of the context, usually the one created last. It is not pickled.
     worker_timeout : float, default 300
-        Seconds without any worker after which a fit gives up; the best model so far is kept.
+        Seconds without any worker that takes tasks after which a fit gives up; the best model so far is kept.
+    plan_ : str
+        What the fit did where, about how long that was to take, and whether a cluster helps.
     """
 
     client: Any = option(None, object)
@@ -90,9 +86,9 @@ class ClusterMachine(KernelMachine):
             raise lost.reason from None
         finally:
             cluster.forget()
-        if cluster.failure is not None:
+        if cluster.waits.failure is not None:
             raise ClusterError(
-                f"{cluster.failure} The best model so far is kept, uncertified; resume(X, y) continues from it."
+                f"{cluster.waits.failure} The best model so far is kept, uncertified; resume(X, y) continues from it."
             )
 
     def _check_resumed(self, n_samples: int) -> None:
@@ -150,7 +146,8 @@ class ClusterMachine(KernelMachine):
             )
 
     def _start_training(self, run: Run, data: TrainingSet) -> None:
-        if not isinstance(data, ClusterTrainingSet):  # a few rows, which are here
+        if not isinstance(data, ClusterTrainingSet):
+            self._tell(f"{type(self).__name__} on {len(data):,} rows: here; up to {FULL:,} are not worth a task.")
             super()._start_training(run, data)
             return
         run.kernel = self._make_kernel(data)
@@ -161,11 +158,22 @@ class ClusterMachine(KernelMachine):
             )
         n_threads = available_cores()  # of this process; n_jobs is about the workers
         source = ClusterSource(run.kernel, data.X, self.cache_size, n_threads, run.stopping)
-        source.gram(None)  # fails here, if it does, before there is an answer
-        run.training = Training(
-            run.kernel, data.X.sample, cache_size=self.cache_size, n_jobs=n_threads, solver=self.solver,
-            cancelled=run.cancelled, source=source,
-        )  # fmt: skip
+        plan = Plan.of(source, self._sizes_of_pairs(data))
+        self._tell(plan.sentence(type(self).__name__))
+        if plan.trains_all:
+            source.gram(None)  # fails here, if it does, before there is an answer
+        run.training = ClusterTraining(source, plan, run.cancelled)
+
+    def _tell(self, plan: str) -> None:
+        """Say what the fit will do."""
+        self.plan_ = plan
+        logger.info("%s", plan)
+        if self.verbose:
+            print(plan)
+
+    def _sizes_of_pairs(self, data: TrainingSet) -> NDArray[np.int64]:
+        """Return the number of samples of each class pair; none where every problem is about all samples."""
+        return np.empty(0, np.int64)
 
     def _note_certificates(self, run: Run, certificates: Sequence[Certificate], duals: Sequence[SignedDual]) -> None:
         source = run.training.source
@@ -181,6 +189,7 @@ class ClusterMachine(KernelMachine):
         kind = getattr(widemargin, type(self).__name__)
         own = set(self.get_params(deep=False))
         local = kind(**{name: value for name, value in self.get_params(deep=False).items() if name not in MINE})
+        own |= {"plan_"}
         vars(local).update({name: value for name, value in vars(self).items() if name not in own})
         return local
 
@@ -205,8 +214,13 @@ class HasDecisionValues:
         """Decision values as `widemargin` gives them; lazily, in the container of X, for a collection of Dask."""
         if lies_on_a_cluster(X):
             local = self.to_local()  # type: ignore[attr-defined]
-            return predictions.lazily(local, "decision_function", X, np.dtype(np.float64))
+            columns = self._columns_of_values()
+            return predictions.lazily(local, "decision_function", X, np.dtype(np.float64), columns)
         return super().decision_function(X)  # type: ignore[misc]
+
+    def _columns_of_values(self) -> Sequence[Any] | None:
+        """Return the names of the columns of decision values; None if there is one value per sample."""
+        return None
 
 
 class HasScore:
@@ -220,9 +234,40 @@ class HasScore:
         return predictions.score(self, X, y, sample_weight)
 
 
+class HasClasses(HasDecisionValues, HasScore):
+    """Labels of two or more classes, and probabilities."""
+
+    def _sizes_of_pairs(self, data: TrainingSet) -> NDArray[np.int64]:
+        machine: Any = self
+        n_in_class = np.bincount(data.y)
+        if len(n_in_class) == 2 or machine.multi_class == "ovr":
+            return np.empty(0, np.int64)
+        first, second = np.triu_indices(len(n_in_class), 1)
+        return n_in_class[first] + n_in_class[second]
+
+    @available_if(offers_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities as `widemargin` gives them; lazily, an array of Dask for a collection of Dask."""
+        if not lies_on_a_cluster(X):
+            return super().predict_proba(X)  # type: ignore[misc]
+        local: Any = self.to_local()  # type: ignore[attr-defined]
+        return predictions.lazily(local, "predict_proba", X, np.dtype(np.float64), list(local.classes_))
+
+    def _columns_of_values(self) -> Sequence[Any] | None:
+        machine: Any = self
+        n_classes = len(machine.classes_)
+        if n_classes == 2:
+            return None
+        is_by_class = machine.decision_function_shape == "ovr" or machine.multi_class == "ovr"
+        return list(machine.classes_) if is_by_class else list(range(n_classes * (n_classes - 1) // 2))
+
+    def _kind_of_prediction(self) -> np.dtype:
+        return self.classes_.dtype  # type: ignore[attr-defined]
+
+
 @estimator
-class SVC(HasDecisionValues, HasScore, ClusterMachine, widemargin.SVC):
-    """Support vector classification with two classes on a cluster: the parameters of `widemargin.SVC`, and two more.
+class SVC(HasClasses, ClusterMachine, widemargin.SVC):
+    """Support vector classification on a cluster: the parameters of `widemargin.SVC`, and two more.
 
     Parameters
     ----------
@@ -237,26 +282,30 @@ class SVC(HasDecisionValues, HasScore, ClusterMachine, widemargin.SVC):
     >>> labels = model.predict(X_new)  # doctest: +SKIP
     """
 
-    def _read_classes(self, data: TrainingSet) -> Any:
-        labels = super()._read_classes(data)
-        if len(self.classes_) > 2 and isinstance(data, ClusterTrainingSet):
-            raise ValueError(
-                f"widemargin.dask.SVC separates two classes; y has {len(self.classes_)}. Use widemargin.SVC if the "
-                "data fit here, or fit one class against the others, one after another."
-            )
-        if self._trains_folds and isinstance(data, ClusterTrainingSet):
-            raise ValueError(
-                "probability=True is not supported on a cluster: use CalibratedClassifierCV on held-out samples."
-            )
-        return labels
 
-    def _kind_of_prediction(self) -> np.dtype:
-        return self.classes_.dtype
+@estimator
+class NuSVC(HasClasses, ClusterMachine, widemargin.NuSVC):
+    """Support vector classification with nu on a cluster: the parameters of `widemargin.NuSVC`, and two more.
+
+    Parameters
+    ----------
+    ... client, worker_timeout
+    """
 
 
 @estimator
 class SVR(HasScore, ClusterMachine, widemargin.SVR):
     """Support vector regression on a cluster: the parameters of `widemargin.SVR`, and two more.
+
+    Parameters
+    ----------
+    ... client, worker_timeout
+    """
+
+
+@estimator
+class NuSVR(HasScore, ClusterMachine, widemargin.NuSVR):
+    """Support vector regression with a fitted tube on a cluster: the parameters of `widemargin.NuSVR`, and two more.
 
     Parameters
     ----------

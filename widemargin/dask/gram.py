@@ -16,6 +16,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from widemargin.costs import threads_for
 from widemargin.dask import slabs
+from widemargin.dask.plan import GOOD_BLOCK, ROUND
 from widemargin.dask.rows import Rows
 from widemargin.gram.cached import USUAL_BLOCK, CachedGram
 from widemargin.gram.gram import Gram, symmetric_block
@@ -23,9 +24,6 @@ from widemargin.gram.memory import ThreadMemory
 from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.linalg.arrays import Index, Vector
-
-ROUND = 2e7  # nanoseconds that a round of tasks takes beside the work in them
-GOOD_BLOCK = 4080  # variables of a working set: fewer rounds outweigh the steps within it
 
 
 class ClusterGram(Gram):

@@ -7,42 +7,59 @@ that no block is tried.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import dask
 import dask.array as da
 import numpy as np
+from numpy.typing import NDArray
 
 
-def lazily(model: Any, method: str, X: Any, kind: np.dtype) -> Any:
-    """Return `model.method(X)` as a Dask array for an array, as a series with its index for a dataframe."""
+def lazily(model: Any, method: str, X: Any, kind: np.dtype, columns: Sequence[Any] | None = None) -> Any:
+    """Return `model.method(X)` as a Dask array for an array, as a series with its index for a dataframe.
+
+    columns : names of the columns of the answers, for a dataframe; None for answers of one dimension
+    """
     shared = dask.delayed(model, name=f"widemargin-model-{uuid.uuid4().hex}", traverse=False)
     name = f"widemargin-{method.replace('_', '-')}"
     if hasattr(X, "map_partitions"):
-        import pandas as pd
-
-        meta = pd.Series(np.empty(0, kind), index=X._meta.index, name=None)
-        return X.map_partitions(of_frame, shared, method, kind, meta=meta, token=name)
+        meta = _framed(_nothing(kind, columns), X._meta.index[:0], columns)
+        return X.map_partitions(of_frame, shared, method, kind, columns, meta=meta, token=name)
     if not hasattr(X, "map_blocks"):
         raise TypeError(f"X is a {type(X).__name__}; give a Dask array or dataframe, or data of this process.")
     if X.ndim != 2:
         raise ValueError(f"X must have two dimensions, (rows, features); got {X.ndim}.")
     if len(X.chunks[1]) > 1:
         X = X.rechunk({1: -1})
+    shape: dict[str, Any] = {"drop_axis": 1} if columns is None else {"chunks": (X.chunks[0], (len(columns),))}
     return X.map_blocks(
-        of_block, shared, method, kind, dtype=kind, drop_axis=1, meta=np.empty(0, kind), name=None, token=name
+        of_block,
+        shared,
+        method,
+        kind,
+        columns,
+        dtype=kind,
+        meta=_nothing(kind, columns),
+        name=f"{name}-{uuid.uuid4().hex}",
+        **shape,
     )
 
 
-def of_block(block: Any, model: Any, method: str, kind: np.dtype) -> Any:
+def of_block(block: Any, model: Any, method: str, kind: np.dtype, columns: Sequence[Any] | None) -> Any:
     """Return the predictions for a block; there are blocks without rows."""
     if not block.shape[0]:
-        return np.empty(0, kind)
+        return _nothing(kind, columns)
     if hasattr(model, "feature_names_in_"):  # an array has none: scikit-learn would warn in every block
         names, model = model.feature_names_in_, _without_names(model)
         if block.shape[1] != len(names):
             raise ValueError(f"X has {block.shape[1]} features, but the model expects {len(names)}.")
     return getattr(model, method)(block)
+
+
+def _nothing(kind: np.dtype, columns: Sequence[Any] | None) -> NDArray:
+    """Return the answer for no rows."""
+    return np.empty(0 if columns is None else (0, len(columns)), kind)
 
 
 def _without_names(model: Any) -> Any:
@@ -52,12 +69,17 @@ def _without_names(model: Any) -> Any:
     return twin
 
 
-def of_frame(frame: Any, model: Any, method: str, kind: np.dtype) -> Any:
+def of_frame(frame: Any, model: Any, method: str, kind: np.dtype, columns: Sequence[Any] | None) -> Any:
     """Return the predictions for a partition, with its index."""
+    values = getattr(model, method)(frame) if len(frame) else _nothing(kind, columns)
+    return _framed(values, frame.index, columns)
+
+
+def _framed(values: NDArray, index: Any, columns: Sequence[Any] | None) -> Any:
+    """Return answers as a series, or as a dataframe if they have columns."""
     import pandas as pd
 
-    values = getattr(model, method)(frame) if len(frame) else np.empty(0, kind)
-    return pd.Series(values, index=frame.index)
+    return pd.Series(values, index=index) if columns is None else pd.DataFrame(values, index=index, columns=columns)
 
 
 def score(machine: Any, X: Any, y: Any, sample_weight: Any) -> Any:

@@ -17,8 +17,10 @@ from scipy import sparse
 
 from widemargin.dask import slabs
 from widemargin.dask.chunks import Chunks
-from widemargin.dask.cluster import Cluster, ClusterError, Job, Kept, Worker
+from widemargin.dask.cluster import Cluster, Job, Kept, Worker
+from widemargin.dask.plan import LARGEST_SHARE
 from widemargin.dask.sizes import bytes_of
+from widemargin.dask.waits import ClusterError
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.linalg.arrays import Index, Vector
 
@@ -26,7 +28,6 @@ PUBLISHED = 1 << 23  # bytes of one task: Dask warns beyond 10 MB, and smaller o
 SAMPLED = 2048  # rows on which the representation of all is decided
 DIGITS = 6  # of sums that name a checkpoint: other slabs may change the last ones
 FEWEST = 256  # rows of a slab: fewer are not worth a task
-LARGEST_SHARE = 0.6  # of a worker's memory limit, beyond which Dask begins to write to disk
 
 
 class Slab(NamedTuple):
@@ -50,7 +51,7 @@ class Rows(ABC):
     """
 
     def __init__(self, cluster: Cluster, shape: tuple[int, int], dtype: DTypeLike, n_jobs: int | None) -> None:
-        self.cluster, self.shape, self.dtype = cluster, shape, np.dtype(dtype)
+        self.cluster, self.shape, self.dtype, self.n_jobs = cluster, shape, np.dtype(dtype), n_jobs
         self.workers = cluster.workers()
         cluster.check_versions(self.workers)
         self.slabs = cut(shape[0], self.workers, n_jobs)
@@ -67,6 +68,23 @@ class Rows(ABC):
     def take(self, index: Index) -> Any:
         """Return the raw rows at `index`."""
 
+    @abstractmethod
+    def subset(self, index: Index) -> Rows:
+        """Return some of the rows, in slabs of their own."""
+
+    def gathered(self, index: Index) -> Kept:
+        """Return some of the rows, in ascending order, on one worker."""
+        parts = [
+            self.cluster.keep(self.job("pick", slab, slabs.rows_at, self.raw(slab), own - slab.start))
+            for slab, own in self.by_slab(index)
+        ]
+        return self.cluster.keep(Job("gather", slabs.together, parts))
+
+    def by_slab(self, index: Index) -> list[tuple[Slab, Index]]:
+        """Return the slabs that hold rows at `index`, with these."""
+        owned = [(slab, index[(index >= slab.start) & (index < slab.stop)]) for slab in self.slabs]
+        return [(slab, own) for slab, own in owned if len(own)]
+
     def raw(self, slab: Slab) -> Kept:
         """Return the raw rows of a slab, on the cluster."""
         return self._raw[slab.number]
@@ -74,7 +92,7 @@ class Rows(ABC):
     def cost(self) -> dict[str, Any]:
         """Return the fields of a certificate about the cluster."""
         cluster = self.cluster
-        waiting = cluster.seconds_waiting / (time.monotonic() - cluster.began)
+        waiting = cluster.waits.seconds / (time.monotonic() - cluster.began)
         return {
             "workers": len(self.slabs), "rounds": cluster.n_rounds, "bytes_sent": cluster.sent,
             "bytes_received": cluster.received, "waiting": min(1.0, waiting),
@@ -99,7 +117,7 @@ class Rows(ABC):
     @cached_property
     def outlines(self) -> list[slabs.Outline]:
         """Outlines of all slabs; the first pass over the data, which also checks them."""
-        self.refuse_too_little_memory(self.shape[1] * self.dtype.itemsize)
+        self.refuse_too_little_memory()
         share = -(-SAMPLED // len(self.slabs))
         return self.cluster.results(
             [self.job("outline", slab, slabs.outline, self.raw(slab), share) for slab in self.slabs]
@@ -154,11 +172,16 @@ class Rows(ABC):
         sums = np.sum(self.cluster.results(jobs), axis=0)
         return [*self.shape, *(f"{number:.{DIGITS}g}" for number in sums.ravel())]
 
-    def refuse_too_little_memory(self, bytes_per_row: int) -> None:
-        """Raise an error with the numbers if a worker has not enough memory for its slab, raw and prepared."""
+    @property
+    def bytes_per_row(self) -> int:
+        """Bytes of a row on a worker, raw and prepared."""
+        return self.shape[1] * (self.dtype.itemsize + 4)
+
+    def refuse_too_little_memory(self) -> None:
+        """Raise an error with the numbers if a worker has not enough memory for its slab."""
         for slab in self.slabs:
             limit = next(worker.memory_limit for worker in self.workers if worker.address == slab.worker)
-            needed = (slab.stop - slab.start) * (bytes_per_row + 4 * self.shape[1])
+            needed = (slab.stop - slab.start) * self.bytes_per_row
             if limit and needed > LARGEST_SHARE * limit:
                 raise ClusterError(
                     f"Worker {slab.worker} would need {needed / 1e6:,.0f} MB for its {slab.stop - slab.start:,} rows, "
@@ -180,14 +203,18 @@ class RowsHere(Rows):
     def take(self, index: Index) -> Any:
         return self.X[index]
 
-    def refuse_too_little_memory(self, bytes_per_row: int) -> None:
-        super().refuse_too_little_memory(bytes_of(self.X) // max(1, len(self)))
+    def subset(self, index: Index) -> Rows:
+        return RowsHere(self.X[index], self.cluster, self.n_jobs)
+
+    @property
+    def bytes_per_row(self) -> int:
+        return bytes_of(self.X) // max(1, len(self)) + 4 * self.shape[1]
 
 
 class RowsThere(Rows):
     """Rows of a Dask collection; those that are needed here are fetched once.
 
-    kept : which of them take part; None means all
+    kept : which of them take part, in which order; None means all
     """
 
     def __init__(self, chunks: Chunks, kept: Index | None, cluster: Cluster, n_jobs: int | None) -> None:
@@ -200,23 +227,19 @@ class RowsThere(Rows):
 
     def _place(self, slab: Slab) -> Kept:
         ends = np.cumsum([0, *self.chunks.lengths])
-        if self.kept is None:
-            first, last = slab.start, slab.stop
-        else:
-            first, last = int(self.kept[slab.start]), int(self.kept[slab.stop - 1]) + 1
-        picks, blocks = list[Any](), list[Kept]()
-        for begin, end, block in zip(ends[:-1], ends[1:], self.chunks.blocks):
-            low, high = max(first, int(begin)), min(last, int(end))
-            if low >= high:
-                continue
-            pick: Any = slice(low - int(begin), high - int(begin))
-            if self.kept is not None:
-                own = self.kept[slab.start : slab.stop]
-                pick = own[(own >= low) & (own < high)] - int(begin)
-            picks.append(pick)
-            blocks.append(block)
-        arguments = (self.dtype, self.shape[1], slab.start, picks)
+        own = np.arange(slab.start, slab.stop) if self.kept is None else self.kept[slab.start : slab.stop]
+        chunk_of = np.searchsorted(ends, own, side="right") - 1
+        used = np.unique(chunk_of)
+        places = [np.flatnonzero(chunk_of == chunk) for chunk in used]
+        picks = [_as_slice(own[place] - int(ends[chunk])) for place, chunk in zip(places, used)]
+        order = np.argsort(np.concatenate(places))
+        is_sorted = bool((np.diff(order) == 1).all())
+        arguments = (self.dtype, self.shape[1], slab.start, picks, None if is_sorted else order)
+        blocks = [self.chunks.blocks[chunk] for chunk in used]
         return self.cluster.keep(self.job("stack", slab, slabs.stack, *arguments, *blocks))
+
+    def subset(self, index: Index) -> Rows:
+        return RowsThere(self.chunks, index if self.kept is None else self.kept[index], self.cluster, self.n_jobs)
 
     def forget_chunks(self) -> None:
         """Let the cluster forget the chunks: slabs are kept, and made from them again if they are lost."""
@@ -231,11 +254,9 @@ class RowsThere(Rows):
 
     def _fetch(self, index: Index) -> None:
         """Fetch rows that have not been here before."""
-        owners = [(slab, index[(index >= slab.start) & (index < slab.stop)]) for slab in self.slabs]
-        owners = [(slab, own) for slab, own in owners if len(own)]
         parts = self.cluster.results([
             self.job("fetch", slab, slabs.rows_at, self.raw(slab), own - slab.start)
-            for slab, own in owners
+            for slab, own in self.by_slab(index)
         ])  # fmt: skip
         n = self._n_seen + len(index)
         if sparse.issparse(parts[0]):
@@ -249,6 +270,12 @@ class RowsThere(Rows):
             self._seen[self._n_seen : n] = np.concatenate(parts)
         self._slot[index] = np.arange(self._n_seen, n)
         self._n_seen = n
+
+
+def _as_slice(places: Index) -> Any:
+    """Return adjacent places as a slice, of which an array need not be copied."""
+    start, stop = int(places[0]), int(places[-1]) + 1
+    return slice(start, stop) if stop - start == len(places) and (np.diff(places) == 1).all() else places
 
 
 def cut(n: int, workers: list[Worker], n_jobs: int | None) -> list[Slab]:

@@ -21,7 +21,10 @@ from widemargin.kernels.errors import ErrorTerms
 from widemargin.kernels.kernel import Kernel, Samples
 from widemargin.linalg.arrays import Index, Vector
 from widemargin.linalg.sparse_structure import sound_sparse
+from widemargin.monitor.stopping import Stopping
 from widemargin.parallel.tiles import single_threaded_blas
+from widemargin.training.fit import Training
+from widemargin.training.task import Task
 
 ROWS_AT_A_TIME = 4096  # rows that are prepared in float64 for one sum and then dropped
 FEW_VALUES = 3  # different values that show that data are not made of two
@@ -43,10 +46,11 @@ def count_rows(chunk: Any) -> int:
     return int(chunk.shape[0])
 
 
-def stack(dtype: DTypeLike, width: int, first_row: int, picks: Sequence[Any], *chunks: Any) -> Any:
+def stack(dtype: DTypeLike, width: int, first_row: int, picks: Sequence[Any], order: Index | None, *chunks: Any) -> Any:
     """Return the picked rows of some chunks as one array or CSR matrix of finite numbers.
 
     first_row : number of the first row in the collection, for messages
+    order : places of the rows among those picked, if they are not in this order
     """
     parts = [_matrix_of(chunk, dtype, width)[pick] for chunk, pick in zip(chunks, picks, strict=True)]
     if any(sparse.issparse(part) for part in parts):
@@ -54,6 +58,8 @@ def stack(dtype: DTypeLike, width: int, first_row: int, picks: Sequence[Any], *c
         values = rows.data
     else:
         rows = values = np.ascontiguousarray(parts[0] if len(parts) == 1 else np.concatenate(parts))
+    if order is not None:
+        rows = rows[order]
     with np.errstate(over="ignore", invalid="ignore"):
         is_finite = bool(np.isfinite(values.sum())) or bool(np.isfinite(values).all())
     if not is_finite:
@@ -144,6 +150,22 @@ def prepare(rows: Any, kernel: Kernel, dtype: DTypeLike, template: Samples) -> S
 def facts(samples: Samples, kernel: Kernel) -> tuple[Vector, Vector, Vector, Vector]:
     """Return k(x, x) of each sample and the error terms."""
     return (kernel.diag(samples), *kernel.errors(samples))
+
+
+def together(*parts: Any) -> Any:
+    """Return the rows of some parts as one array or CSR matrix."""
+    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+
+
+def train(kernel: Kernel, tasks: Sequence[Task], stopping: Stopping, options: dict[str, Any], *parts: Any) -> Any:
+    """Return the answers to problems on the same samples, with their certificates: a fit as on one machine."""
+    return Training(kernel, together(*parts), **options).train(tasks, stopping)
+
+
+def largest_diagonal(rows: Any, kernel: Kernel, template: Samples) -> float:
+    """Return the largest k(x, x) of a slab."""
+    parts = (rows[start : start + ROWS_AT_A_TIME] for start in range(0, rows.shape[0], ROWS_AT_A_TIME))
+    return max(float(kernel.diag(kernel.prepare(part, np.float64, like=template)).max()) for part in parts)
 
 
 def rows_at(rows: Any, places: Index) -> Any:

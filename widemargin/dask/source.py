@@ -11,6 +11,7 @@ Tasks return the bound on the error with each sum: 16 bytes per sample and slab.
 
 from __future__ import annotations
 
+import copy
 import math
 from functools import cached_property
 from typing import Any
@@ -57,7 +58,10 @@ class ClusterSource(GramSource):
 
     @property
     def diag(self) -> Vector:
-        return next(iter(self._grams.values())).diag
+        """k(x, x) of each sample, or of some that show what all are like, where no problem is about all samples."""
+        for gram in self._grams.values():
+            return gram.diag
+        return self.kernel.diag(self.kernel.prepare(self.lying.sample, np.float64))
 
     @cached_property
     def template(self) -> Samples:
@@ -66,22 +70,22 @@ class ClusterSource(GramSource):
 
     def gram(self, index: Index | ClassPair | None, double: bool = False, is_kept: bool = False) -> Gram:
         if index is not None:
-            raise NotImplementedError("A fit on a cluster has one problem, on all samples.")
+            raise NotImplementedError("Class pairs have sources of their own on a cluster (training.py).")
         if not double:
             single = self._gram(np.float32)
             if single.errors.largest() <= SAFE_ROUNDING * float(np.abs(single.diag).mean()):
-                return single
+                return copy.copy(single)  # problems share the slabs, and count their rows
             for slab in single.slabs:
                 slab.drop()
-        return self._gram(np.float64)
+        return copy.copy(self._gram(np.float64))
 
     def _gram(self, dtype: type) -> ClusterGram:
         kind = np.dtype(dtype)
         if kind not in self._grams:
             template = self.template if kind == np.float64 else self.lying.template(self.kernel, kind)
             self._grams[kind] = ClusterGram(self.kernel, self.lying, template, kind, self.budget, self.n_threads)
-            if self.lying.cluster.deadline == math.inf:
-                self.lying.cluster.deadline = self.stopping.deadline()
+            if self.lying.cluster.waits.deadline == math.inf:
+                self.lying.cluster.waits.deadline = self.stopping.deadline()
         return self._grams[kind]
 
     def recomputed(self, coefficients: Vector, index: Index | ClassPair | None, at: Index | None) -> Scores:

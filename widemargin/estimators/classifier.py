@@ -36,7 +36,7 @@ from widemargin.training.class_pairs import train_class_pairs
 from widemargin.training.task import Task, Trained
 
 
-def _offers_probabilities(machine: Any) -> bool:
+def offers_probabilities(machine: Any) -> bool:
     """predict_proba exists only where probability=True; "deprecated" is scikit-learn 1.9's default and means no."""
     if not machine._offers_probability:
         raise AttributeError("predict_proba is not available when probability=False")
@@ -259,7 +259,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         """Offset of the sigmoid of each two-class model; empty unless probability=True."""
         return self._probB
 
-    @available_if(_offers_probabilities)
+    @available_if(offers_probabilities)
     def predict_proba(self, X: Any) -> Vector:
         """Probability of each class, by Platt's sigmoid on cross-validated decision values.
 
@@ -286,7 +286,7 @@ class KernelClassifier(ReadsLabels, KernelMachine):
         found = probabilities(signed, self._probA, self._probB, n_classes, self.multi_class)
         return agreeing_with(self._class_numbers(values), found)
 
-    @available_if(_offers_probabilities)
+    @available_if(offers_probabilities)
     def predict_log_proba(self, X: Any) -> Vector:
         """Logarithm of `predict_proba`."""
         return np.log(self.predict_proba(X))

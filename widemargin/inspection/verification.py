@@ -15,6 +15,7 @@ are read back from dual_coef_, the thresholds r from intercept_, so that a wrong
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,23 +23,25 @@ import numpy as np
 from sklearn.utils import check_array
 
 from widemargin import problems
-from widemargin._sklearn import num_samples, safe_indexing
-from widemargin.certificate import Certificate, certify, combine
+from widemargin._sklearn import num_samples
+from widemargin.certificate import Certificate, certify_function, combine
 from widemargin.certificate.bounds import FEASIBILITY
 from widemargin.estimators.fitted import coefficients_of, support_in
 from widemargin.estimators.registry import LIBSVM_TYPES
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
+from widemargin.gram.gram import kernel_scores
+from widemargin.gram.scores import Scores
 from widemargin.inspection.pipelines import training_data, unwrap
 from widemargin.kernels import Kernel, make_kernel
 from widemargin.kernels.errors import UNIT
 from widemargin.kernels.kernel import Samples
 from widemargin.kernels.names import is_precomputed, takes_objects
-from widemargin.linalg.arrays import Vector
+from widemargin.linalg.arrays import Index, Vector
 from widemargin.linalg.exchange import as_numpy
 from widemargin.linalg.sparse_structure import sound_sparse
-from widemargin.models.expansion import Expansion
 from widemargin.models.multiclass import read_out, two_class_problems
 from widemargin.monitor.status import Status
+from widemargin.parallel.tiles import available_cores, single_threaded_blas
 from widemargin.problems import SignedDual
 from widemargin.problems.classification import box_of, fill_up, largest_nu
 from widemargin.problems.fixed_bias import tau_of, without_bias
@@ -78,7 +81,7 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
     False
     """
     model, before = unwrap(model)
-    machine = _machine_of(model)
+    machine = machine_of(model)
     X = training_data(model, before, X)
     kernel, data = _read(model, X, y, sample_weight, needs_targets=machine != "OneClassSVM")
     samples, tau2 = kernel.prepare(data.X, np.float64), None
@@ -87,12 +90,10 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
         tau2 = tau_of(solve, kernel.diag(samples)) ** 2
         kernel = kernel + tau2
         samples = kernel.prepare(data.X, np.float64)
-    fitted = _Fitted(machine, model, kernel, data, samples, float(model.tol if tol is None else tol), tau2)
-    certificates = fitted.verify_classifier() if machine in ("SVC", "NuSVC") else [fitted.verify_single()]
-    return combine(certificates, len(model.support_))
+    return FittedModel(machine, model, kernel, data, samples, float(model.tol if tol is None else tol), tau2).verify()
 
 
-def _machine_of(model: Any) -> str:
+def machine_of(model: Any) -> str:
     """Return which of the five SVM classes a model is an instance of, by the names of its class and base classes."""
     for kind in type(model).__mro__:
         if kind.__name__ in LIBSVM_TYPES:
@@ -109,7 +110,14 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -
     X, y, sample_weight = as_numpy(X), as_numpy(y), as_numpy(sample_weight)
     if not takes_objects(model.kernel):
         X = check_array(sound_sparse(X), accept_sparse=False if precomputed else "csr", dtype=(np.float64, np.float32))
-    n_samples = num_samples(X)
+    data = training_set(model, X, num_samples(X), y, sample_weight, needs_targets, precomputed)
+    return kernel_of(model, lambda: resolve_gamma(model.gamma, X, None)), data
+
+
+def training_set(
+    model: Any, X: Any, n_samples: int, y: Any, sample_weight: Any, needs_targets: bool, precomputed: bool
+) -> TrainingSet:
+    """Return the samples of positive weight; raise ValueError if they cannot be those of the fit."""
     if n_samples != model.shape_fit_[0]:
         raise ValueError(
             f"X has {n_samples} samples, but the model was fitted on {model.shape_fit_[0]}: give its training data."
@@ -119,15 +127,19 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -
     y = np.asarray(y) if needs_targets else None
     if sample_weight is not None:
         sample_weight = np.maximum(np.asarray(sample_weight, np.float64), 0.0)  # scikit-learn drops negative weights
-    data = leave_out_weightless(X, y, sample_weight, n_samples, precomputed)
+    return leave_out_weightless(X, y, sample_weight, n_samples, precomputed)
+
+
+def kernel_of(model: Any, gamma_of_data: Callable[[], float]) -> Kernel:
+    """Return the model's kernel, with the gamma of its fit."""
     gamma = getattr(model, "_gamma", None)
     if gamma is None:
-        gamma = resolve_gamma(model.gamma, X, None) if isinstance(model.kernel, str) and not precomputed else 0.0
-    return make_kernel(model.kernel, gamma=gamma, degree=model.degree, coef0=model.coef0), data
+        gamma = gamma_of_data() if isinstance(model.kernel, str) and not is_precomputed(model.kernel) else 0.0
+    return make_kernel(model.kernel, gamma=gamma, degree=model.degree, coef0=model.coef0)
 
 
 @dataclass(frozen=True, eq=False)
-class _Fitted:
+class FittedModel:
     """A fitted model and its training samples of positive weight.
 
     tau2 : tau^2 where the bias is penalised; `kernel` is then K + tau^2, whose model without groups has the bias
@@ -141,6 +153,20 @@ class _Fitted:
     samples: Samples
     tol: float
     tau2: float | None
+
+    def verify(self) -> Certificate:
+        """Return the certificate."""
+        is_classifier = self.machine in ("SVC", "NuSVC")
+        return combine(self.verify_classifier() if is_classifier else [self.verify_single()], len(self.model.support_))
+
+    def function(self, index: Index | None, coefficients: Vector) -> tuple[Scores, float]:
+        """Return K b at some samples (None: all), of coefficients of these samples, and the largest k(x, x)."""
+        samples = self.samples if index is None else self.samples.take(index)
+        support = np.flatnonzero(coefficients)
+        with single_threaded_blas():
+            vectors = samples.take(support)
+            scores = kernel_scores(self.kernel, samples, vectors, coefficients[support], available_cores())
+        return scores, float(np.max(self.kernel.diag(samples), initial=0.0))
 
     @property
     def near(self) -> float:
@@ -162,18 +188,17 @@ class _Fitted:
         certificates = []
         for problem, coefficients, bias in zip(pairs, betas, model.intercept_, strict=True):
             own = problem.of(weight)
-            part = self.samples if problem.index is None else self.samples.take(problem.index)
             if is_nu:
-                certificates.append(self.verify_nu_pair(problem.sign, own, part, coefficients, bias))
+                certificates.append(self.verify_nu_pair(problem.sign, own, problem.index, coefficients, bias))
                 continue
             bound = box_of(model.C, own)
             squared = getattr(model, "loss", "hinge") == "squared_hinge"
             dual = (problems.squared_hinge if squared else problems.hinge)(problem.sign, bound)
-            certificates.append(self.certify(dual, part, coefficients, np.array([-bias])))
+            certificates.append(self.certify(dual, problem.index, coefficients, np.array([-bias])))
         return certificates
 
     def verify_nu_pair(
-        self, sign: Vector, weight: Vector, samples: Samples, coefficients: Vector, bias: float
+        self, sign: Vector, weight: Vector, index: Index | None, coefficients: Vector, bias: float
     ) -> Certificate:
         """Certificate of a two-class problem of a NuSVC."""
         nu = self.model.nu if self.model.class_weight is None else min(self.model.nu, largest_nu(sign, weight))
@@ -181,55 +206,58 @@ class _Fitted:
         total = np.abs(coefficients).sum()
         margin = nu * weight.sum() / total if total > 0 else 1.0
         beta = margin * dual.per_variable(coefficients)
-        certificate = self.certify(dual, samples, beta, margin * np.array([1.0 - bias, -1.0 - bias]))
+        certificate = self.certify(dual, index, beta, margin * np.array([1.0 - bias, -1.0 - bias]))
         if certificate.holds or abs(margin - 1.0) > FEASIBILITY:
             return certificate
         # A model whose margin is zero to rounding is not divided by it: half the distance of its thresholds is free.
-        best = self.certify(dual, samples, beta, None).level
+        best = self.certify(dual, index, beta, None).level
         half = 0.5 * (best[0] - best[1])
-        return self.certify(dual, samples, beta, np.array([half - bias, -half - bias]))
+        return self.certify(dual, index, beta, np.array([half - bias, -half - bias]))
 
     def verify_single(self) -> Certificate:
         """Certificate of a regression or a one-class model."""
-        model, data, samples = self.model, self.data, self.samples
+        model, data = self.model, self.data
         support = support_in(model, data)
         coefficients = np.zeros(len(data))
         coefficients[support] = coefficients_of(model)[0]
         bias = float(np.asarray(model.intercept_).ravel()[0])
         weight = data.weights()
         if self.machine == "OneClassSVM":
-            return self.certify(problems.one_class(weight, model.nu), samples, coefficients, np.array([-bias]))
+            return self.certify(problems.one_class(weight, model.nu), None, coefficients, np.array([-bias]))
         y = np.asarray(data.y, np.float64)
         bound = model.C * weight
         if self.machine == "SVR":
             squared = getattr(model, "loss", "epsilon_insensitive") == "squared_epsilon_insensitive"
             build = problems.squared_epsilon_insensitive if squared else problems.epsilon_insensitive
-            return self.certify(build(y, bound, model.epsilon), samples, coefficients, np.array([-bias]))
-        vectors = support if is_precomputed(model.kernel) else safe_indexing(data.X, support)
-        expansion = Expansion(self.kernel, vectors, coefficients[None, support], np.array([bias]))
-        error = np.abs(expansion.decision(data.X)[:, 0] - y)
+            return self.certify(build(y, bound, model.epsilon), None, coefficients, np.array([-bias]))
+        error = np.abs(self.function(None, coefficients)[0].values + bias - y)
         beta = _split(coefficients, bound, model.nu * bound.sum() / 2.0, error)
         tube = model.epsilon_ if hasattr(model, "epsilon_") else narrowest_tube(error, bound, model.nu)
         dual = problems.nu_regression(y, bound, model.nu)
-        return self.certify(dual, samples, beta, np.array([-bias - tube, -bias + tube]), coefficients)
+        return self.certify(dual, None, beta, np.array([-bias - tube, -bias + tube]), coefficients)
 
     def certify(
         self,
         dual: SignedDual,
-        samples: Samples,
+        index: Index | None,
         beta: Vector,
         thresholds: Vector | None,
         coefficients: Vector | None = None,
     ) -> Certificate:
-        """Certificate at the model's own thresholds; a penalised bias that is wrong adds its error to every slope."""
+        """Certificate at the model's own thresholds; a penalised bias that is wrong adds its error to every slope.
+
+        index : samples of the problem; None means all
+        coefficients : b of each sample where beta has it only up to rounding: two large variables of one sample
+        """
         if self.tau2 is not None:
             dual = without_bias(dual)
-        certificate = certify(
-            dual, self.kernel, samples, _on_bounds(dual, beta, self.near), self.tol,
-            thresholds=thresholds if dual.n_groups else None, coefficients=coefficients,
-            criterion=getattr(self.model, "stopping", "kkt"),
+        exact = _on_bounds(dual, beta, self.near)
+        scores, diagonal = self.function(index, dual.per_sample(exact) if coefficients is None else coefficients)
+        certificate = certify_function(
+            dual, exact, scores, self.tol, thresholds=thresholds if dual.n_groups else None,
+            criterion=getattr(self.model, "stopping", "kkt"), is_psd=self.kernel.is_psd, diagonal=diagonal,
         )  # fmt: skip
-        if self.is_indefinite(dual, samples, beta):
+        if self.is_indefinite(dual, index, beta):
             certificate = replace(certificate, status=Status.INDEFINITE)
         if self.tau2 is None or thresholds is None:
             return certificate
@@ -241,14 +269,15 @@ class _Fitted:
             computed=certificate.computed + wrong,
         )
 
-    def is_indefinite(self, dual: SignedDual, samples: Samples, beta: Vector) -> bool:
+    def is_indefinite(self, dual: SignedDual, index: Index | None, beta: Vector) -> bool:
         """Whether the fit of this problem ends, or ended, with the status INDEFINITE."""
         if self.kernel.is_psd:
             return False
         if getattr(self.model, "status_", None) is Status.INDEFINITE:
             return True
         places = sampled(dual.n_samples)
-        return is_indefinite(dual, places, block_of(self.kernel, samples, places), dual.per_sample(beta), self.tol)
+        K = block_of(self.kernel, self.samples, places if index is None else index[places])
+        return is_indefinite(dual, places, K, dual.per_sample(beta), self.tol)
 
 
 def _on_bounds(dual: SignedDual, beta: Vector, near: float) -> Vector:

@@ -136,8 +136,7 @@ class Checkpoint:
             elif now.point is not None:
                 point = now.point
                 self.points[number] = lambda: point()[0].copy()
-            if time.monotonic() - self.written >= EVERY:
-                self.write()
+            self._write_if_due()
             watch(now)
 
         return note
@@ -145,6 +144,11 @@ class Checkpoint:
     def done(self, number: int, beta: Vector) -> None:
         """Note the answer to a problem; it is written with the others."""
         self.points[number] = beta.copy
+        self._write_if_due()
+
+    def _write_if_due(self) -> None:
+        if time.monotonic() - self.written >= EVERY:
+            self.write()
 
     def write(self) -> None:
         """Write the multipliers of all problems so far, unless another thread is doing so; never raises FileError."""

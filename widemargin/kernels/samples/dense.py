@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from widemargin.kernels.kernel import Samples
+from widemargin.kernels.samples.on_disk import empty_for
 from widemargin.kernels.samples.raw import Matrix, SampleRange, as_dense, parts_of
 
 
@@ -133,7 +134,7 @@ def dense_rows(matrix: NDArray, dtype: DTypeLike, origin: NDArray[np.float64] | 
     if origin is None and matrix.dtype == dtype and matrix.flags.c_contiguous:
         values = np.asarray(matrix)
     else:
-        values = np.empty(matrix.shape, dtype)
+        values = empty_for(matrix, matrix.shape, dtype)
         _convert(matrix, origin, values)
     return DenseRows(values, row_squares(values), origin)
 
@@ -143,7 +144,7 @@ def dense_columns(
 ) -> DenseColumns:
     """Return samples by feature; `moved` means that the origin has already been subtracted."""
     n, d = matrix.shape
-    columns = np.empty((d, n), dtype)
+    columns = empty_for(matrix, (d, n), dtype)
     _convert(matrix, None if moved else origin, columns.T)
     return DenseColumns(0, n, columns, origin)
 

@@ -14,17 +14,17 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import widemargin
 import widemargin.dask
 import widemargin.io
-from tests.dask.on_cluster import make
+from tests.dask.on_cluster import contained, make
 from widemargin.dask.slabs import column_sums
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.sparse import SparseRows
 
 TOL = 1e-5
-MACHINES = {"SVC": {"C": 2.0}, "SVR": {"C": 1.0}, "OneClassSVM": {"nu": 0.3}}
+MACHINES = {"SVC": {"C": 2.0}, "NuSVC": {"nu": 0.4}, "SVR": {"C": 1.0}, "NuSVR": {}, "OneClassSVM": {"nu": 0.3}}
 
 
 def targets_of(name, data):
-    return {"SVC": data.labels, "SVR": data.targets}.get(name)
+    return None if name == "OneClassSVM" else data.labels if name.endswith("SVC") else data.targets
 
 
 @cache
@@ -32,20 +32,6 @@ def known(name, kind):
     data = make(kind=kind)
     machine = getattr(widemargin, name)(tol=TOL, **MACHINES[name])
     return machine.fit(data.X, targets_of(name, data)), data
-
-
-def contained(X, y, container):
-    """Data in the container; CSR goes into Dask as chunks of an array."""
-    if container == "local":
-        return X, y
-    if container == "frame":
-        X = X.toarray() if hasattr(X, "toarray") else X
-        frame = pd.DataFrame(X, columns=[f"f{k}" for k in range(X.shape[1])])
-        return dd.from_pandas(frame, npartitions=3), None if y is None else dd.from_pandas(pd.Series(y), npartitions=3)
-    if hasattr(X, "toarray"):
-        blocks = da.from_array(X.toarray(), chunks=(1000, -1)).map_blocks(type(X))
-        return blocks, None if y is None else da.from_array(y, chunks=700)
-    return da.from_array(X, chunks=(900, 4)), None if y is None else da.from_array(y, chunks=700)
 
 
 @pytest.mark.parametrize("container", ["array", "frame", "local"])
@@ -62,7 +48,7 @@ def test_certificate_and_objective(client, name, kind, container):
     assert machine._gamma == pytest.approx(alone._gamma, rel=1e-12)
     assert own.workers == 2 and own.rounds > 0 and own.bytes_sent > 0 and own.bytes_received > 0
     assert 0.0 <= own.waiting <= 1.0
-    method = "predict" if name == "SVR" else "decision_function"
+    method = "predict" if name.endswith("SVR") else "decision_function"
     expected = getattr(alone, method)(data.X)
     values = getattr(machine, method)(data.X if container != "frame" else X)
     ours = np.asarray(values) if container != "frame" else values.compute().to_numpy()

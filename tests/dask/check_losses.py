@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 import widemargin
 import widemargin.dask
-from tests.dask.on_cluster import local_cluster, make, processes
+from tests.dask.on_cluster import before, check, end_worker, local_cluster, make, processes
 from widemargin.dask import ClusterError
 from widemargin.dask import cluster as clusters
 from widemargin.dask.gram import ClusterGram
@@ -29,29 +29,6 @@ TOL = 1e-5
 @pytest.fixture(scope="module")
 def alone(dense, session_client):
     return widemargin.SVC(tol=TOL).fit(dense.X, dense.labels).certificate_
-
-
-def end_worker(client, which=0):
-    """End a worker without warning."""
-    pids = sorted(processes(client).values())
-    os.kill(pids[which % len(pids)], signal.SIGKILL)
-
-
-def before(patch, owner, method, act):
-    """Call `act(number of the call)` before every call of a method."""
-    plain, calls = getattr(owner, method), []
-
-    def changed(self, *given, **options):
-        calls.append(1)
-        act(len(calls))
-        return plain(self, *given, **options)
-
-    patch.setattr(owner, method, changed)
-
-
-def check(machine, alone):
-    assert machine.certificate_.holds
-    assert machine.certificate_.objective == pytest.approx(alone.objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("container", ["array", "local"])
@@ -89,6 +66,22 @@ def test_worker_ends_during_prediction(client, dense):
     labels = client.compute(machine.predict(da.from_array(dense.X, chunks=(50, -1))))
     end_worker(client)
     np.testing.assert_array_equal(labels.result(timeout=50), machine.to_local().predict(dense.X))
+
+
+def test_worker_ends_while_class_pairs_are_trained(client, dense, monkeypatch):
+    classes = np.digitize(dense.targets, [-1.0, 1.0])
+    submit, ended = clusters.Cluster._submit, []
+
+    def changed(self, job, batch, times):
+        future = submit(self, job, batch, times)
+        if job.name == "pair" and not ended:
+            ended.append(end_worker(client))
+        return future
+
+    monkeypatch.setattr(clusters.Cluster, "_submit", changed)
+    there = widemargin.dask.SVC(tol=TOL, client=client).fit(dense.X, classes)
+    check(there, widemargin.SVC(tol=TOL).fit(dense.X, classes).certificate_)
+    assert ended
 
 
 def test_workers_leave_and_join(client, cluster, dense, alone, monkeypatch):
@@ -136,41 +129,6 @@ def test_answers_do_not_depend_on_the_number_of_workers(client, dense, alone, mo
 # ---- errors instead of waits
 
 
-def test_ctrl_c_while_waiting(client, dense, monkeypatch):
-    """A task that takes long: the press ends the wait, and the model so far is certified."""
-
-    def press(call):
-        if call == 3:
-            monkeypatch.setattr(clusters.Cluster, "_submit", never)
-            threading.Timer(
-                0.5,
-                lambda: (monkeypatch.setattr(clusters.Cluster, "_submit", submit), os.kill(os.getpid(), signal.SIGINT)),
-            ).start()
-
-    submit = clusters.Cluster._submit
-
-    def never(self, job, batch, times):
-        job = clusters.Job("sleep", time.sleep, (20,), job.worker, job.slab)
-        return submit(self, job, batch, times)
-
-    before(monkeypatch, ClusterGram, "add_rows", press)
-    machine = widemargin.dask.SVC(tol=TOL, client=client, on_interrupt="keep")
-    began = time.monotonic()
-    with pytest.warns(Warning, match="interrupted"):
-        machine.fit(dense.X, dense.labels)
-    assert time.monotonic() - began < 20
-    assert machine.status_ is widemargin.Status.INTERRUPTED
-    assert np.isfinite(machine.certificate_.violation)
-
-
-def test_no_workers(dense):
-    with local_cluster(0) as empty, Client(empty) as client:
-        machine = widemargin.dask.SVC(client=client, worker_timeout=1.0)
-        with pytest.raises(ClusterError, match="no workers for 1 s"):
-            machine.fit(dense.X, dense.labels)
-        assert not hasattr(machine, "certificate_")
-
-
 def test_all_workers_leave_for_good(dense, alone, client, tmp_path):
     """The best model so far is kept, in the estimator and in its checkpoint, and goes on on other workers."""
     with (
@@ -208,7 +166,7 @@ def test_nothing_is_left_on_the_cluster(client, dense, monkeypatch):
     try:
         widemargin.dask.SVC(client=client).fit(X, dense.labels)
         assert is_as_before()
-        monkeypatch.setattr(ClusterGram, "add_rows", lambda gram, *rest: gram.cluster.fail("Lost."))
+        monkeypatch.setattr(ClusterGram, "add_rows", lambda gram, *rest: gram.cluster.waits.fail("Lost."))
         with pytest.raises(ClusterError, match="Lost") as held:
             widemargin.dask.SVC(client=client).fit(X, dense.labels)
         assert held.value is not None and is_as_before()
@@ -264,25 +222,6 @@ def test_rows_that_cannot_be_read(client, dense, monkeypatch):
     X, y = da.concatenate([da.from_array(dense.X, chunks=(600, -1)), missing]), np.arange(len(dense.X) + 100) % 2
     with pytest.raises(ClusterError, match=r"outline.*could not read them, 3 times.*FileNotFoundError.*part-3.npy"):
         widemargin.dask.SVC(client=client).fit(X, y)
-
-
-def test_too_little_memory_is_told_before_the_start(client, dense, monkeypatch):
-    workers = clusters.Cluster.workers
-    monkeypatch.setattr(
-        clusters.Cluster, "workers", lambda self: [each._replace(memory_limit=10**5) for each in workers(self)]
-    )
-    with pytest.raises(ClusterError, match=r"MB for its 1,150 rows.*60% of its memory limit"):
-        widemargin.dask.SVC(client=client).fit(da.from_array(dense.X, chunks=(500, -1)), dense.labels)
-
-
-def test_other_versions_are_told_at_the_start(client, dense, monkeypatch):
-    mine = clusters.versions()
-    monkeypatch.setattr(clusters.Cluster, "_versions_of", lambda self, worker: {**mine, "widemargin": "0.0.1"})
-    with pytest.raises(ClusterError, match="another version of widemargin.*0.0.1 there"):
-        widemargin.dask.SVC(client=client).fit(dense.X, dense.labels)
-    monkeypatch.setattr(clusters.Cluster, "_versions_of", lambda self, worker: {**mine, "numpy": "1.0"})
-    with pytest.warns(UserWarning, match="numpy 1.0 there"):
-        widemargin.dask.SVC(client=client).fit(dense.X, dense.labels)
 
 
 def test_time_limit(client):

@@ -1,0 +1,1 @@
+"""Measurements of widemargin.dask on a LocalCluster; see __main__.py."""
