@@ -1,8 +1,8 @@
 // Lines where a function on a grid has a given value: marching squares, with the pieces joined into long lines, so that
 // dashes run through.
 
-/** Lines of `values[b * width + a] === level` as lists of [a, b] in units of the grid. `keep(a, b)` chooses cells. */
-export function contourLines(values, width, height, level, keep = null) {
+/** Lines of `values[b * width + a] === level` as lists of [a, b] in units of the grid. */
+export function contourLines(values, width, height, level) {
   const pieces = new Map(); // edge of the grid -> edges that a piece joins it with
   const join = (one, other) => {
     if (!pieces.has(one)) pieces.set(one, []);
@@ -16,7 +16,7 @@ export function contourLines(values, width, height, level, keep = null) {
       const at = b * width + a;
       const kind = (values[at] > level ? 1 : 0) | (values[at + 1] > level ? 2 : 0)
         | (values[at + width + 1] > level ? 4 : 0) | (values[at + width] > level ? 8 : 0);
-      if (kind === 0 || kind === 15 || (keep && !keep(a, b))) continue;
+      if (kind === 0 || kind === 15) continue;
       const [top, right, bottom, left] = [flat(a, b), flat(a + 1, b) + 1, flat(a, b + 1), flat(a, b) + 1];
       if (kind === 5 || kind === 10) {
         const middle = (values[at] + values[at + 1] + values[at + width] + values[at + width + 1]) / 4 > level;

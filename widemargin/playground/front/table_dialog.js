@@ -1,0 +1,52 @@
+// Opening a table: a file, then the choice of two columns and a class.
+
+import { columnKinds, parseTable, pointsOfTable } from "./csv.js";
+
+const escape = (text) => text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
+
+export function addTableDialog(app) {
+  const file = app.find("file");
+  app.root.querySelector('[data-do="csv"]').addEventListener("click", () => file.click());
+  file.addEventListener("change", async () => {
+    if (file.files.length) openTable(app, await file.files[0].text(), file.files[0].name);
+    file.value = "";
+  });
+}
+
+/** Ask for the columns of a table and show its points; what cannot be read is a sentence. */
+export function openTable(app, text, name) {
+  let columns;
+  try {
+    columns = parseTable(text);
+  } catch (error) {
+    return complain(app, `${name}: ${error.message}`);
+  }
+  const { numeric, classes } = columnKinds(columns);
+  if (numeric.length < 2) return complain(app, `${name}: two columns of numbers are needed, and it has ${numeric.length}.`);
+  const menu = (role, list, chosen) => `<select data-column="${role}">${list.map((column) =>
+    `<option value="${columns.indexOf(column)}" ${column === chosen ? "selected" : ""}>${escape(column.name)}</option>`).join("")}</select>`;
+  const label = classes.find((column) => !numeric.slice(0, 2).includes(column));
+  const dialog = app.find("dialog");
+  dialog.innerHTML = `<form method="dialog"><p><b>${escape(name)}</b>: ${columns[0].cells.length} rows</p>
+    <label>across ${menu("x", numeric, numeric[0])}</label><label>up ${menu("y", numeric, numeric[1])}</label>
+    <label>class ${menu("label", classes, label).replace(">", '><option value="-1">none</option>')}</label>
+    <label><input type="checkbox" checked data-column="standardise"> scale both to mean 0, deviation 1</label>
+    <menu><button value="">Cancel</button><button value="show">Show</button></menu></form>`;
+  const get = (role) => dialog.querySelector(`[data-column="${role}"]`);
+  if (!label) get("label").value = "-1";
+  dialog.onclose = () => {
+    if (dialog.returnValue !== "show") return;
+    const [x, y, c] = ["x", "y", "label"].map((role) => columns[Number(get(role).value)]);
+    const { points, notes } = pointsOfTable(x, y, c, get("standardise").checked);
+    app.set({ points, window: null });
+    app.window = null;
+    app.complaint = notes.join(" ");
+  };
+  dialog.showModal();
+  return undefined;
+}
+
+function complain(app, sentence) {
+  app.complaint = sentence;
+  app.ask();
+}
