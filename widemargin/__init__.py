@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from widemargin.kernels.validity import KernelCheck, check_kernel
     from widemargin.model_selection.svccv import SVCCV, SVRCV
     from widemargin.monitor.status import Status
+    from widemargin.playground.widget import toy
     from widemargin.sklearn_patch import patch_sklearn, unpatch_sklearn
 
 __version__ = "0.1.0"
@@ -55,6 +56,7 @@ __all__ = [
     "margins",
     "patch_sklearn",
     "steps",
+    "toy",
     "unpatch_sklearn",
     "verify",
 ]
@@ -70,6 +72,7 @@ _HOME = {
     "margins": "inspection.margins",
     "patch_sklearn": "sklearn_patch",
     "steps": "inspection.steps",
+    "toy": "playground.widget",
     "unpatch_sklearn": "sklearn_patch",
     "verify": "inspection.verification",
     **{name: entry.path for name, entry in ESTIMATORS.items()},

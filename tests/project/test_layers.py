@@ -25,7 +25,7 @@ LAYERS = (
     ("estimators", "_moved"),
     ("model_selection",),
     ("inspection",),
-    ("", "dask", "io", "model_selection", "plots", "report", "sklearn_patch"),
+    ("", "dask", "io", "model_selection", "playground", "plots", "report", "sklearn_patch"),
     ("cli", "__main__"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -34,6 +34,7 @@ COMMANDS = {
     "convert": ("widemargin.cli.convert", "Models from and to LIBSVM, scikit-learn and ONNX."),
     "plot": ("widemargin.cli.plot", "A picture of a model and its data."),
     "report": ("widemargin.cli.report", "One HTML page about a model."),
+    "toy": ("widemargin.cli.toy", "Points and machines to play with, in the browser."),
     "bench": ("widemargin.cli.bench", "Fit and predict beside scikit-learn on your file."),
     "warmup": ("widemargin.cli.warmup", "Compile everything now rather than at first use."),
     "info": ("widemargin.cli.info", "What a model file holds; versions and hardware."),

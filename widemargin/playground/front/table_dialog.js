@@ -13,8 +13,8 @@ export function addTableDialog(app) {
   });
 }
 
-/** Ask for the columns of a table and show its points; what cannot be read is a sentence. */
-export function openTable(app, text, name) {
+/** Show the given columns { x, y, label, standardise } of a table, or ask for them; what cannot be read is a sentence. */
+export function openTable(app, text, name, given = {}) {
   let columns;
   try {
     columns = parseTable(text);
@@ -23,6 +23,15 @@ export function openTable(app, text, name) {
   }
   const { numeric, classes } = columnKinds(columns);
   if (numeric.length < 2) return complain(app, `${name}: two columns of numbers are needed, and it has ${numeric.length}.`);
+  if (given.x && given.y) {
+    const wanted = [given.x, given.y, ...(given.label ? [given.label] : [])];
+    const chosen = wanted.map((one) => columns.find((column) => column.name === one));
+    const missing = wanted.find((_, k) => !chosen[k]);
+    if (missing) {
+      return complain(app, `${name} has no column “${missing}”; its columns are ${columns.map((column) => column.name).join(", ")}.`);
+    }
+    return show(app, chosen, given.standardise);
+  }
   const menu = (role, list, chosen) => `<select data-column="${role}">${list.map((column) =>
     `<option value="${columns.indexOf(column)}" ${column === chosen ? "selected" : ""}>${escape(column.name)}</option>`).join("")}</select>`;
   const label = classes.find((column) => !numeric.slice(0, 2).includes(column));
@@ -37,13 +46,17 @@ export function openTable(app, text, name) {
   dialog.onclose = () => {
     if (dialog.returnValue !== "show") return;
     const [x, y, c] = ["x", "y", "label"].map((role) => columns[Number(get(role).value)]);
-    const { points, notes } = pointsOfTable(x, y, c, get("standardise").checked);
-    app.set({ points, window: null });
-    app.window = null;
-    app.complaint = notes.join(" ");
+    show(app, [x, y, c], get("standardise").checked);
   };
   dialog.showModal();
   return undefined;
+}
+
+function show(app, [x, y, label], standardise) {
+  const { points, notes } = pointsOfTable(x, y, label, standardise);
+  app.set({ points, window: null });
+  app.window = null;
+  app.complaint = notes.join(" ");
 }
 
 function complain(app, sentence) {

@@ -11,7 +11,7 @@ import { PAGE } from "./layout.js";
 import { addPointing } from "./pointing.js";
 import { addStepping } from "./stepping.js";
 import { checked, fromAddress, toAddress } from "./state.js";
-import { addTableDialog } from "./table_dialog.js";
+import { addTableDialog, openTable } from "./table_dialog.js";
 import { addViews } from "./views.js";
 
 const PARAMETERS = ["machine", "kernel", "C", "gamma", "degree", "coef0", "epsilon", "nu", "solver", "other", "view", "theme", "colour"];
@@ -48,6 +48,8 @@ function begin(app, model) {
     if (points?.length) app.take(checked({ points }, { ...app.state, preset: "", window: null }).state);
     const { state, complaints } = checked(model.get("parameters") ?? {}, app.state);
     app.take(state, complaints.join(" "));
+    const table = model.get("table");
+    if (table) openTable(app, table.text, table.name, table);
   }
 }
 
