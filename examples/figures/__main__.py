@@ -53,14 +53,19 @@ TOO_CLOSE = 8  # of 255: a palette colour as near as this to an exact one would 
 PALETTES = (160, 96, 64, 48, 32)  # numbers of colours to try until a file is small enough
 
 
-def with_palette(picture: Image.Image, colours: int) -> Image.Image:
-    """The picture in few colours, among which those of points and lines stay exactly as they are."""
+def palette_of(picture: Image.Image, colours: int) -> Image.Image:
+    """A palette of few colours, among which those of points and lines stay exactly as they are."""
     kept = np.array([to_rgb(colour) for colour in (*ON_LIGHT, *ON_DARK, "#222222", "white")]) * 255
     found = np.array(picture.quantize(colours, dither=Image.Dither.NONE).getpalette()).reshape(-1, 3)[:colours]
     apart = np.abs(found[:, None] - kept[None]).max(axis=2).min(axis=1) > TOO_CLOSE
     palette = Image.new("P", (1, 1))
     palette.putpalette(np.vstack([kept.round(), found[apart]]).astype(np.uint8).tobytes())
-    return picture.quantize(palette=palette, dither=Image.Dither.NONE)
+    return palette
+
+
+def with_palette(picture: Image.Image, colours: int) -> Image.Image:
+    """The picture in few colours; see `palette_of`."""
+    return picture.quantize(palette=palette_of(picture, colours), dither=Image.Dither.NONE)
 
 
 def save(name: str, folder: Path, docs: bool) -> Path:

@@ -36,7 +36,11 @@ class Browser:
         self.out = read_here
         line = f'exec "$0" "$@" 3<&{read_there} 4>&{write_there}'
         call = ["/bin/sh", "-c", line, str(CHROMIUM), *FLAGS, f"--user-data-dir={self.profile}", "about:blank"]
-        quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
+        quiet: dict[str, Any] = {
+            "stdout": subprocess.DEVNULL,
+            "stderr": subprocess.DEVNULL,
+            "stdin": subprocess.DEVNULL,
+        }
         self.process = subprocess.Popen(call, pass_fds=(read_there, write_there), **quiet)
         os.close(read_there)
         os.close(write_there)
@@ -175,7 +179,9 @@ class Page:
         """What the console complained about: exceptions, errors and warnings."""
         found = [str(e["exceptionDetails"]) for e in self.heard("Runtime.exceptionThrown")]
         found += [str(e["args"]) for e in self.heard("Runtime.consoleAPICalled") if e["type"] in ("error", "warning")]
-        return found + [e["entry"]["text"] for e in self.heard("Log.entryAdded") if e["entry"]["level"] in ("error", "warning")]
+        return found + [
+            e["entry"]["text"] for e in self.heard("Log.entryAdded") if e["entry"]["level"] in ("error", "warning")
+        ]
 
     @property
     def requests(self) -> list[str]:

@@ -5,6 +5,17 @@ import pytest
 from tests.playground.browser import CHROMIUM, Browser
 from widemargin.playground.page import in_one, write_page
 
+SHORTHAND = """
+  globalThis.toy = document.querySelector("#wm-toy").toy;
+  globalThis.all = (selector) => [...document.querySelectorAll(selector)];
+  globalThis.role = (name) => document.querySelector(`[data-role="${name}"]`);
+  globalThis.play = (name) => document.querySelector(`[data-play="${name}"]`).click();
+  globalThis.change = (element, value, event = "change") => {
+    element.value = value;
+    element.dispatchEvent(new Event(event, { bubbles: true }));
+  };
+"""
+
 
 @pytest.fixture(scope="session")
 def browser():
@@ -31,6 +42,7 @@ def toy(browser, file):
     def open_toy(state="", width=1280, height=900, **how):
         page = browser.open(f"{file}#{state}", width, height, **how)
         page.settle()
+        page.run(SHORTHAND)
         pages.append(page)
         return page
 

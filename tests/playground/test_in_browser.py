@@ -1,4 +1,4 @@
-"""The page as a person uses it: mouse, keyboard, sliders, steps; on a screen and on a phone; and what it does not do."""
+"""The page as a person uses it: mouse, keyboard, sliders, steps, on a screen and on a phone; and what it refuses."""
 
 import json
 
@@ -9,12 +9,11 @@ import pytest
 from widemargin import SVC
 from widemargin.playground.points import arrays_from, estimator_of
 
-TOY = "document.querySelector('#wm-toy').toy"
 PARAMETERS = ("machine", "kernel", "C", "gamma", "degree", "coef0", "epsilon", "nu")
 
 
 def state_of(page):
-    return page.run(f"{TOY}.state")
+    return page.run("toy.state")
 
 
 def library(state, **more):
@@ -25,7 +24,7 @@ def library(state, **more):
 
 def shown(page):
     """The certificate as a person reads it."""
-    rows = page.run("[...document.querySelectorAll('[data-role=\"certificate\"] > div')].map(d => [...d.children].map(c => c.textContent))")
+    rows = page.run("[...role('certificate').children].map(row => [...row.children].map(cell => cell.textContent))")
     return {name: value.replace("−", "-") for name, value in rows}
 
 
@@ -34,31 +33,25 @@ def agrees_with_the_library(page):
     numbers = shown(page)
     assert numbers["support vectors"] == f"{len(model.support_)} of {len(state['points'])}"
     assert float(numbers["objective (dual)"]) == pytest.approx(model.certificate_.objective, rel=1e-6)
-    exact = page.run(f"{TOY}.fit.certificate")
+    exact = page.run("toy.fit.certificate")
     assert exact["objective"] == pytest.approx(model.certificate_.objective, rel=1e-6)
     return model
 
 
 def place_of(page, x, y):
     """Pixels of a point of the plane, in the window."""
-    return page.run(
-        f"(() => {{ const p = {TOY}.plane, b = p.svg.getBoundingClientRect(); return [b.left + p.px({x}), b.top + p.py({y})]; }})()"
-    )
+    box = page.run("(box => [box.left, box.top])(toy.plane.svg.getBoundingClientRect())")
+    at = page.run(f"[toy.plane.px({x}), toy.plane.py({y})]")
+    return box[0] + at[0], box[1] + at[1]
 
 
 def choose(page, selector, value):
-    page.run(
-        f"(() => {{ const menu = document.querySelector('{selector}'); menu.value = '{value}'; "
-        "menu.dispatchEvent(new Event('change', { bubbles: true })); })()"
-    )
+    page.run(f"change(all('{selector}')[0], '{value}')")
     page.settle()
 
 
 def slide(page, name, position):
-    page.run(
-        f"(() => {{ const range = document.querySelector('[data-slider=\"{name}\"] input[type=range]'); range.value = {position}; "
-        "range.dispatchEvent(new Event('input', { bubbles: true })); })()"
-    )
+    page.run(f"change(all('[data-slider={name}] input[type=range]')[0], {position}, 'input')")
     page.settle()
 
 
@@ -70,7 +63,7 @@ def press_button(page, selector):
 def test_points_placed_dragged_and_deleted(toy):
     page = toy()
     press_button(page, '[data-do="clear"]')
-    assert "no points yet" in page.run(f"{TOY}.problem")
+    assert "no points yet" in page.run("toy.problem")
     for k, place in enumerate([(-1, 0.5), (-0.8, -0.5), (0.9, 0.6), (1.1, -0.4)]):
         page.run(f"document.querySelectorAll('[data-class]')[{k // 2}].click()")
         page.click(*place_of(page, *place))
@@ -99,15 +92,17 @@ def test_points_placed_dragged_and_deleted(toy):
 
 def test_sliders_and_menus_move_the_machine(toy):
     page = toy("x=moons")
-    before = page.run(f"{TOY}.plane.svg.querySelector('.level').getAttribute('d')")
+    before = page.run("toy.plane.svg.querySelector('.level').getAttribute('d')")
     for name, position in (("C", 1.5), ("gamma", 0.6), ("C", -1.2)):
         slide(page, name, position)
         assert state_of(page)[name] == pytest.approx(10**position, rel=0.01)
         agrees_with_the_library(page)
-    assert page.run(f"{TOY}.plane.svg.querySelector('.level').getAttribute('d')") != before
+    assert page.run("toy.plane.svg.querySelector('.level').getAttribute('d')") != before
     for kernel in ("linear", "laplacian", "poly"):
         choose(page, '[data-set="kernel"]', kernel)
-        assert float(shown(page)["objective (dual)"]) == pytest.approx(library(state_of(page)).certificate_.objective, rel=1e-6)
+        assert float(shown(page)["objective (dual)"]) == pytest.approx(
+            library(state_of(page)).certificate_.objective, rel=1e-6
+        )
     choose(page, '[data-set="kernel"]', "rbf")
     choose(page, '[data-set="machine"]', "nusvc")
     slide(page, "nu", 0.3)
@@ -118,28 +113,32 @@ def test_sliders_and_menus_move_the_machine(toy):
 def test_examples(toy, preset):
     page = toy(f"x={preset}")
     agrees_with_the_library(page)
-    lines = page.run(f"[...{TOY}.plane.svg.querySelectorAll('.level')].filter(line => line.getAttribute('d').length > 20).length")
+    lines = page.run(
+        "[...toy.plane.svg.querySelectorAll('.level')].filter(line => line.getAttribute('d').length > 20).length"
+    )
     assert lines >= 1
-    assert page.run(f"{TOY}.plane.svg.querySelectorAll('.points path').length") == len(state_of(page)["points"])
+    assert page.run("toy.plane.svg.querySelectorAll('.points path').length") == len(state_of(page)["points"])
 
 
-@pytest.mark.parametrize("state", ["x=moons", "x=xor&s=platt", "x=sine&s=keerthi", "x=oneclass&s=simplified", "x=bishopnu&s=chunking"])
+@pytest.mark.parametrize(
+    "state", ["x=moons", "x=xor&s=platt", "x=sine&s=keerthi", "x=oneclass&s=simplified", "x=bishopnu&s=chunking"]
+)
 def test_step_to_the_end(toy, state):
     page = toy(state)
-    page.run("document.querySelector('[data-play=\"step\"]').click()")
+    page.run("play('step')")
     page.settle()
     first = shown(page)
-    assert page.run("document.querySelector('[data-role=\"why\"]').textContent.length") > 40
-    assert page.run("document.querySelectorAll('[data-run=\"a\"] [data-role=\"bars\"] rect').length") > 1
-    page.run("document.querySelector('[data-play=\"end\"]').click()")
-    page.wait(f"{TOY}.players[0].ended && {TOY}.players[0].position === {TOY}.players[0].events.length")
+    assert page.run("role('why').textContent.length") > 40
+    assert page.run('document.querySelectorAll(\'[data-run="a"] [data-role="bars"] rect\').length') > 1
+    page.run("play('end')")
+    page.wait("toy.players[0].ended && toy.players[0].position === toy.players[0].events.length")
     page.settle()
     model = library(state_of(page))
     last = shown(page)
     assert float(last["objective (dual)"]) == pytest.approx(model.certificate_.objective, rel=1e-6)
     assert last["support vectors"] == f"{len(model.support_)} of {len(state_of(page)['points'])}"
-    assert "last step" in page.run("document.querySelector('[data-role=\"why\"]').textContent")
-    page.run("document.querySelector('[data-play=\"start\"]').click(); document.querySelector('[data-play=\"step\"]').click()")
+    assert "last step" in page.run("role('why').textContent")
+    page.run("play('start'); play('step')")
     page.settle()
     assert shown(page) == first
     press_button(page, '[data-do="optimum"]')
@@ -148,13 +147,19 @@ def test_step_to_the_end(toy, state):
 
 def test_the_parabola_shows_the_step_and_its_clipping(toy):
     page = toy("x=moons")
-    page.run("for (let k = 0; k < 9; k++) document.querySelector('[data-play=\"step\"]').click()")
+    page.run("for (let k = 0; k < 9; k++) play('step')")
     page.settle()
     found = page.run(
-        f"(() => {{ const p = {TOY}.players[0]; const events = p.events.map((e, k) => {{ p.goTo(k); return "
-        "{ made: e.to[1] - e.from[1], i: e.first, j: e.second, beta: [...p.beta], f: [...p.f], eta: p.problem.K[e.first * p.problem.n + e.first] "
-        "+ p.problem.K[e.second * p.problem.n + e.second] - 2 * p.problem.K[e.first * p.problem.n + e.second], "
-        "lower: [...p.problem.lower], upper: [...p.problem.upper] }; }); p.goTo(9); return events; })()"
+        """toy.players[0].events.map((event, k) => {
+          const player = toy.players[0];
+          player.goTo(k);
+          const { problem: { n, K, lower, upper }, beta, f } = player;
+          const [i, j] = [event.first, event.second];
+          const eta = K[i * n + i] + K[j * n + j] - 2 * K[i * n + j];
+          const made = event.to[1] - event.from[1];
+          player.goTo(9);
+          return { made, i, j, eta, beta: [...beta], f: [...f], lower: [...lower], upper: [...upper] };
+        })"""
     )
     clipped = 0
     for event in found:
@@ -171,24 +176,24 @@ def test_the_parabola_shows_the_step_and_its_clipping(toy):
 
 def test_two_solvers_side_by_side(toy):
     page = toy("x=xor&s=platt&o=default")
-    page.run("for (let k = 0; k < 12; k++) document.querySelector('[data-play=\"step\"]').click()")
+    page.run("for (let k = 0; k < 12; k++) play('step')")
     page.settle()
-    assert page.run(f"{TOY}.players.map(p => p.position)") == [12, 12]
-    captions = page.run("[...document.querySelectorAll('figcaption')].map(c => c.textContent)")
+    assert page.run("toy.players.map(p => p.position)") == [12, 12]
+    captions = page.run("all('figcaption').map(c => c.textContent)")
     assert captions[0].startswith("Platt") and captions[1].startswith("second-order")
-    assert page.run(f"{TOY}.otherPlane.svg.querySelectorAll('.points path').length") == 48
-    one, other = page.run(f"{TOY}.players.map(p => p.record[12].objective)")
+    assert page.run("toy.otherPlane.svg.querySelectorAll('.points path').length") == 48
+    one, other = page.run("toy.players.map(p => p.record[12].objective)")
     assert other > one
 
 
 def test_many_classes_are_watched_pair_by_pair(toy):
     page = toy("x=bishopclasses")
-    page.run("const menu = document.querySelector('[data-role=\"pair\"]'); menu.value = '2'; menu.dispatchEvent(new Event('change'))")
+    page.run("change(role('pair'), '2')")
     page.settle()
-    page.run("document.querySelector('[data-play=\"step\"]').click()")
+    page.run("play('step')")
     page.settle()
-    assert page.run("document.querySelector('[data-role=\"pair\"]').selectedOptions[0].textContent") == "2 and 3"
-    assert page.run(f"{TOY}.plane.svg.querySelectorAll('.points path[opacity]').length") == 15
+    assert page.run("role('pair').selectedOptions[0].textContent") == "2 and 3"
+    assert page.run("toy.plane.svg.querySelectorAll('.points path[opacity]').length") == 15
 
 
 def test_a_point_is_explained(toy):
@@ -198,7 +203,7 @@ def test_a_point_is_explained(toy):
         x, y, label = state["points"][i]
         page.mouse("mouseMoved", *place_of(page, x, y))
         page.settle()
-        words = page.run("document.querySelector('[data-role=\"inspector\"]').textContent").replace("−", "-")
+        words = page.run("role('inspector').textContent").replace("−", "-")
         assert f"class {label + 1}" in words and "✓ met" in words
         value = model.decision_function([[x, y]])[0]
         assert float(words.split("f = ")[1].split("ξ")[0]) == pytest.approx(value, rel=0.01, abs=2e-3)
@@ -208,13 +213,13 @@ def test_a_point_is_explained(toy):
 def test_the_keyboard_does_it_all(toy):
     page = toy("x=moons")
     count = len(state_of(page)["points"])
-    page.run(f"{TOY}.plane.svg.focus()")
+    page.run("toy.plane.svg.focus()")
     for key in ("ArrowRight", "ArrowRight", "ArrowUp", "3", "Enter"):
         page.press(key)
     page.settle()
     state = state_of(page)
     assert len(state["points"]) == count + 1 and state["points"][-1][2] == 2
-    spoken = "document.querySelector('[data-role=\"spoken\"]').textContent"
+    spoken = "role('spoken').textContent"
     assert page.run(spoken) == f"{count + 1} points"
     page.press("Escape")
     page.press("b")
@@ -231,13 +236,14 @@ def test_the_keyboard_does_it_all(toy):
 def test_everything_has_a_name_for_a_screen_reader(toy):
     page = toy("x=classes")
     unnamed = page.run(
-        "[...document.querySelectorAll('button, select, input:not([hidden]), [role=img], [role=application], [tabindex=\"0\"]')]"
-        ".filter(e => e.offsetParent !== null && !(e.getAttribute('aria-label') || e.textContent.trim() || e.closest('label')))"
-        ".map(e => e.outerHTML.slice(0, 80))"
+        """all('button, select, input:not([hidden]), [role=img], [role=application], [tabindex="0"]')
+          .filter(e => e.offsetParent !== null)
+          .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || e.closest('label')))
+          .map(e => e.outerHTML.slice(0, 80))"""
     )
     assert unnamed == []
     assert page.run("document.querySelectorAll('[role=tab][aria-selected=true]').length") == 1
-    assert page.run("document.querySelector('[data-role=sentence]').getAttribute('aria-live')") == "polite"
+    assert page.run("role('sentence').getAttribute('aria-live')") == "polite"
 
 
 @pytest.mark.parametrize(
@@ -261,21 +267,23 @@ def test_everything_has_a_name_for_a_screen_reader(toy):
 )
 def test_bad_input_is_a_sentence_and_never_a_blank_page(toy, state, sentence):
     page = toy(state)
-    words = page.run("document.querySelector('[data-role=\"sentence\"]').textContent")
+    words = page.run("role('sentence').textContent")
     assert sentence in words
-    assert page.run("document.querySelector('[data-role=\"sentence\"]').hidden") == (not words)
+    assert page.run("role('sentence').hidden") == (not words)
     assert page.run("document.querySelectorAll('img, iframe').length") == 0
-    assert page.run(f"{TOY}.plane.svg.querySelectorAll('.axes text').length") > 2
-    page.run("document.querySelector('[data-play=\"step\"]').click()")
+    assert page.run("toy.plane.svg.querySelectorAll('.axes text').length") > 2
+    page.run("play('step')")
     page.settle()
 
 
 def test_identical_points_of_two_classes(toy):
     page = toy("p=1,1,0;1,1,1;1,1,0;1,1,1&k=linear")
     numbers = shown(page)
-    assert float(numbers["objective (dual)"]) == pytest.approx(SVC(kernel="linear", C=1).fit(np.ones((4, 2)), [0, 1, 0, 1]).certificate_.objective)
-    page.run("document.querySelector('[data-play=\"end\"]').click()")
-    page.wait(f"{TOY}.players[0].ended")
+    assert float(numbers["objective (dual)"]) == pytest.approx(
+        SVC(kernel="linear", C=1).fit(np.ones((4, 2)), [0, 1, 0, 1]).certificate_.objective
+    )
+    page.run("play('end')")
+    page.wait("toy.players[0].ended")
 
 
 def test_the_address_holds_the_state(toy):
@@ -303,7 +311,7 @@ def test_the_copied_program_draws_the_same_machine(toy, preset, monkeypatch):
     model, ours = names["model"], library(state_of(page))
     assert model.certificate_.holds
     assert model.certificate_.objective == pytest.approx(ours.certificate_.objective, rel=1e-3)
-    window = page.run(f"{TOY}.window")
+    window = page.run("toy.window")
     assert np.allclose([*names["ax"].get_xlim(), *names["ax"].get_ylim()], window, rtol=1e-3)
     plt.close("all")
 
@@ -311,28 +319,41 @@ def test_the_copied_program_draws_the_same_machine(toy, preset, monkeypatch):
 def test_the_pictures_to_take_away(toy, tmp_path):
     page = toy("x=circles&t=dark")
     page.run(
-        "URL.createObjectURL = (blob) => { blob.arrayBuffer().then(b => { globalThis.taken = btoa(String.fromCharCode(...new Uint8Array(b).slice(0, 60000))); }); return 'blob:none'; };"
-        "HTMLAnchorElement.prototype.click = function () { globalThis.named = this.download; }"
+        """URL.createObjectURL = (blob) => {
+          const read = (b) => (globalThis.taken = String.fromCharCode(...new Uint8Array(b).slice(0, 60000)));
+          blob.arrayBuffer().then(read);
+          return "blob:none";
+        };
+        HTMLAnchorElement.prototype.click = function () { globalThis.named = this.download; };"""
     )
     page.run("document.querySelector('[data-do=\"svg\"]').click()")
     page.wait("globalThis.taken")
-    svg = page.run("atob(taken)")
+    svg = page.run("taken")
     assert page.run("named") == "svm.svg" and svg.startswith("<svg xmlns=") and "data:image/png;base64," in svg
     page.run("globalThis.taken = null; document.querySelector('[data-do=\"png\"]').click()")
     page.wait("globalThis.taken")
-    assert page.run("named") == "svm.png" and page.run("atob(taken)").startswith("\x89PNG")
+    assert page.run("named") == "svm.png" and page.run("taken").startswith("\x89PNG")
 
 
 def test_a_table_is_opened(toy):
     page = toy()
     text = "a;b;kind\n" + "\n".join(f"{k};{k * k};{'<b>x</b>' if k % 2 else 'y'}" for k in range(12))
-    page.run(f"(() => {{ const file = new File([{json.dumps(text)}], 'table.csv'); const input = document.querySelector('[data-role=file]'); "
-             "const list = new DataTransfer(); list.items.add(file); input.files = list.files; input.dispatchEvent(new Event('change')); })()")  # fmt: skip
+    page.run(
+        f"""(() => {{
+          const list = new DataTransfer();
+          list.items.add(new File([{json.dumps(text)}], "table.csv"));
+          role("file").files = list.files;
+          role("file").dispatchEvent(new Event("change"));
+        }})()"""
+    )
     page.wait("document.querySelector('dialog').open")
-    assert page.run("[...document.querySelector('[data-column=label]').options].map(o => o.textContent)") == ["none", "kind"]
-    page.run("document.querySelector('[data-column=standardise]').checked = false; document.querySelector('dialog button[value=show]').click()")
+    assert page.run("[...document.querySelector('[data-column=label]').options].map(o => o.textContent)") == [
+        "none",
+        "kind",
+    ]
+    page.run("all('[data-column=standardise]')[0].checked = false; all('dialog button[value=show]')[0].click()")
     page.settle()
-    page.wait(f"{TOY}.state.points.length === 12")
+    page.wait("toy.state.points.length === 12")
     assert state_of(page)["points"][3] == [3, 9, 0]
     agrees_with_the_library(page)
 
@@ -341,10 +362,10 @@ def test_a_table_is_opened(toy):
 @pytest.mark.parametrize("view", ["steps", "matrix", "lift"])
 def test_nothing_is_wider_than_the_screen(toy, width, phone, view):
     page = toy(f"x=moons&v={view}", width, 844, phone=phone)
-    page.run("document.querySelector('[data-play=\"step\"]').click()")
+    page.run("play('step')")
     page.settle()
     assert page.run("document.documentElement.scrollWidth") <= width
-    small = page.run("[...document.querySelectorAll('button')].filter(b => b.offsetParent).map(b => b.offsetHeight).filter(h => h < 30)")
+    small = page.run("all('button').filter(b => b.offsetParent).map(b => b.offsetHeight).filter(height => height < 30)")
     assert small == []
 
 
@@ -361,7 +382,9 @@ def test_text_is_legible_in_light_and_dark(toy, dark):
         "['.wm-toy', '.wm-toy label', '.wm-toy dt', '.wm-toy .quiet', '.wm-toy [role=tab][aria-selected=true]']"
         ".map(s => getComputedStyle(document.querySelector(s))).map(c => c.color)"
     )
-    papers = page.run("['.wm-toy', '[role=tab][aria-selected=true]'].map(s => getComputedStyle(document.querySelector(s)).backgroundColor)")
+    papers = page.run(
+        "['.wm-toy', '[role=tab][aria-selected=true]'].map(s => getComputedStyle(all(s)[0]).backgroundColor)"
+    )
     for colour, paper in zip(colours, [papers[0]] * 4 + [papers[1]]):
         one, other = sorted([luminance(colour), luminance(paper)])
         assert (other + 0.05) / (one + 0.05) >= 4.5

@@ -36,7 +36,11 @@ def test_modules_come_after_those_they_need():
 
 
 def test_circles_and_other_forms_of_import_are_errors(monkeypatch):
-    sources = {"a.js": 'import { b } from "./b.js";\n', "b.js": 'import { a } from "./a.js";\n', "c.js": 'import d from "./d.js";\n'}
+    sources = {
+        "a.js": 'import { b } from "./b.js";\n',
+        "b.js": 'import { a } from "./a.js";\n',
+        "c.js": 'import d from "./d.js";\n',
+    }
     monkeypatch.setattr(page, "read", sources.__getitem__)
     with pytest.raises(ValueError, match="a.js imports b.js imports a.js"):
         page.in_one("a.js")

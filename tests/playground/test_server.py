@@ -49,7 +49,9 @@ def test_the_page_is_there_for_its_own_address(server):
     assert ask(server, Host=f"localhost:{server.server_port}")[0] == 200
 
 
-@pytest.mark.parametrize("path", ["/", "/TOKENx/", "/wrong/", "/TOKEN", "//TOKEN/", "/TOKEN/verify", "/TOKEN/../TOKEN/", "/%2e/", "/é/"])
+@pytest.mark.parametrize(
+    "path", ["/", "/TOKENx/", "/wrong/", "/TOKEN", "//TOKEN/", "/TOKEN/verify", "/TOKEN/../TOKEN/", "/%2e/", "/é/"]
+)
 def test_wrong_tokens_and_places_are_refused(server, path):
     if path == "/é/":
         connection = socket.create_connection(("127.0.0.1", server.server_port), timeout=10)
@@ -91,7 +93,9 @@ def test_a_fit_of_the_same_points(server):
     assert status == 200 and answer["number"] == 7 and answer["support"] == 4
     assert not answer["agrees"] and "differ" in answer["text"]
     again = {**REQUEST, "objective": answer["objective"]}
-    assert json.loads(ask(server, "POST", "/TOKEN/verify", json.dumps(again), Content_Type="application/json")[2])["agrees"]
+    assert json.loads(ask(server, "POST", "/TOKEN/verify", json.dumps(again), Content_Type="application/json")[2])[
+        "agrees"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -159,8 +163,12 @@ def test_the_browser_verifies_with_the_server(server, browser):
 
 
 def test_two_columns_of_a_table(tmp_path, browser):
-    table = "name,height,age,town\n" + "\n".join(f'"a, {k}",{1.5 + k / 50},{20 + k % 7},{"Rome" if k % 3 else "Oslo"}' for k in range(30))
-    values = {"table": {"name": "people.csv", "text": table, "x": "age", "y": "height", "label": "town", "standardise": False}}
+    table = "name,height,age,town\n" + "\n".join(
+        f'"a, {k}",{1.5 + k / 50},{20 + k % 7},{"Rome" if k % 3 else "Oslo"}' for k in range(30)
+    )
+    values = {
+        "table": {"name": "people.csv", "text": table, "x": "age", "y": "height", "label": "town", "standardise": False}
+    }
     with ToyServer(values) as made:
         thread = threading.Thread(target=made.serve_forever, args=[0.02])
         thread.start()

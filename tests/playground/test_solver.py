@@ -1,4 +1,4 @@
-"""The solver of the page against the library's, on random problems of every machine and kernel; and the watched solvers."""
+"""The page's solver against the library's, on random problems of every machine and kernel; and the watched solvers."""
 
 import json
 import warnings
@@ -14,7 +14,8 @@ SOLVE = """
   const fit = new modules["machines.js"].Fit(state).improve();
   const { certificate } = fit;
   return { ...certificate, done: fit.done, steps: fit.parts.map((part) => part.run.steps),
-    values: state.points.map(([x, y]) => modules["machines.js"].valuesAt(fit.parts, state, x, state.machine === "svr" ? 0 : y)) };
+    values: state.points.map(([x, y]) =>
+      modules["machines.js"].valuesAt(fit.parts, state, x, state.machine === "svr" ? 0 : y)) };
 })()
 """
 WATCH = """
@@ -30,7 +31,8 @@ WATCH = """
   const record = player.record.map((row) => row.objective);
   while (player.back());
   const start = player.measure().objective;
-  return { exact, found: end.objective, violation: end.violation, events, worst: Math.min(...falls), start, first: record[0] };
+  const worst = Math.min(...falls);
+  return { exact, found: end.objective, violation: end.violation, events, worst, start, first: record[0] };
 })()
 """
 
@@ -45,7 +47,8 @@ def random_state(machine, kernel, seed, n=None):
     if machine == "svr":
         X[:, 1] = np.sin(X[:, 0]) + 0.2 * rng.normal(size=n)
     parameters = {
-        "machine": machine, "kernel": kernel, "C": float(10 ** rng.uniform(-1, 1.5)), "gamma": float(10 ** rng.uniform(-1.5, 0.7)),
+        "machine": machine, "kernel": kernel,
+        "C": float(10 ** rng.uniform(-1, 1.5)), "gamma": float(10 ** rng.uniform(-1.5, 0.7)),
         "degree": int(rng.integers(1, 4)), "coef0": float(rng.uniform(0, 1)), "epsilon": float(rng.uniform(0, 0.4)),
         "nu": float(rng.uniform(0.1, 0.6)),
     }  # fmt: skip

@@ -27,7 +27,11 @@ def test_points_parameters_and_model_are_python_objects():
     toy.parameters = {**toy.parameters, "kernel": "linear"}
     assert toy.model.kernel == "linear"
     toy.points = [[0, 0, 0], [1, 1, 1], [0, 1, 2]]
-    assert toy.model.classes_.tolist() == ["down", "up", "2"] or sorted(map(str, toy.model.classes_)) == ["2", "down", "up"]
+    assert toy.model.classes_.tolist() == ["down", "up", "2"] or sorted(map(str, toy.model.classes_)) == [
+        "2",
+        "down",
+        "up",
+    ]
 
 
 def test_other_machines():
@@ -79,7 +83,13 @@ def test_without_anywidget(monkeypatch):
 def test_a_request_of_the_page_is_answered():
     toy = widemargin.toy(X, Y)
     objective = widemargin.SVC(gamma=1.0, tol=1e-8).fit(toy.X, toy.y).certificate_.objective
-    toy.request = {"number": 3, "points": toy.points, "parameters": toy.parameters, "objective": objective, "support": 1}
+    toy.request = {
+        "number": 3,
+        "points": toy.points,
+        "parameters": toy.parameters,
+        "objective": objective,
+        "support": 1,
+    }
     assert toy.answer["number"] == 3 and toy.answer["agrees"]
 
 

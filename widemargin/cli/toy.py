@@ -30,8 +30,8 @@ LARGEST_TABLE = 5_000_000  # bytes; the page shows 300 rows of a table
 def command(options: SimpleNamespace, screen: Screen) -> int:
     """Open a page to play with: points, machines, and solvers step by step. Ctrl-C ends it.
 
-    DATA is a table, CSV or TSV, of which two columns are shown. The page is served on 127.0.0.1 alone, at an address that
-    nobody can guess, and loads nothing from anywhere.
+    DATA is a table, CSV or TSV, of which two columns are shown. The page is served on 127.0.0.1 alone, at an address
+    that nobody can guess, and loads nothing from anywhere.
 
     Examples
     --------
@@ -69,10 +69,19 @@ def _table(options: SimpleNamespace) -> dict[str, Any]:
     except OSError as error:
         raise FileError(f"{options.data} cannot be read: {error.strerror}.") from error
     if len(text) > LARGEST_TABLE:
-        raise FileError(f"{options.data} is larger than {LARGEST_TABLE:,} bytes; the toy shows 300 rows: pass a part of it.")
+        raise FileError(
+            f"{options.data} is larger than {LARGEST_TABLE:,} bytes; the toy shows 300 rows: pass a part of it."
+        )
     try:
         decoded = text.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FileError(f"{options.data} is not a text in UTF-8: the toy shows CSV and TSV files.") from None
     x, y = options.columns or (None, None)
-    return {"name": path.name, "text": decoded, "x": x, "y": y, "label": options.target, "standardise": options.scale == "standard"}
+    return {
+        "name": path.name,
+        "text": decoded,
+        "x": x,
+        "y": y,
+        "label": options.target,
+        "standardise": options.scale == "standard",
+    }

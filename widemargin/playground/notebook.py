@@ -22,7 +22,7 @@ class Toy(anywidget.AnyWidget):
     points : list of [x, y, class]
         What the page shows; set it to move the points there. In a regression y is the target.
     parameters : dict
-        machine ("svc", "nusvc", "svr", "oneclass"), kernel, C, gamma, degree, coef0, epsilon, nu, and how the page looks.
+        machine ("svc", "nusvc", "svr", "oneclass"), kernel, C, gamma, degree, coef0, epsilon, nu, and the look.
     X, y : arrays
         The points as data for an estimator; y has the names of the classes the toy was given.
     model : fitted SVC, NuSVC, SVR or OneClassSVM
@@ -33,7 +33,7 @@ class Toy(anywidget.AnyWidget):
     _css = style()
 
     home = traitlets.Unicode("notebook").tag(sync=True)
-    points = traitlets.List().tag(sync=True)
+    points: Any = traitlets.List().tag(sync=True)
     parameters = traitlets.Dict().tag(sync=True)
     request = traitlets.Dict().tag(sync=True)
     answer = traitlets.Dict().tag(sync=True)

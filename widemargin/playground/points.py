@@ -39,7 +39,10 @@ def points_from(X: Any, y: Any = None, machine: str = "svc") -> tuple[list[list[
         wanted = "one column" if columns == 1 else "two columns"
         raise ValueError(f"X must have {wanted} to be shown in a plane; got an array of shape {X.shape}.")
     if not 0 < len(X) <= MOST_POINTS:
-        raise ValueError(f"The toy shows 1 to {MOST_POINTS} points; X has {len(X)}. Pass a part, such as X[::{len(X) // MOST_POINTS + 1}].")
+        raise ValueError(
+            f"The toy shows 1 to {MOST_POINTS} points; X has {len(X)}. Pass a part, such as "
+            f"X[::{len(X) // MOST_POINTS + 1}]."
+        )
     if not (np.isfinite(X).all() and np.abs(X).max() <= FARTHEST):
         raise ValueError(f"X must be finite and at most {FARTHEST:g}: scale its columns first.")
     if columns == 1:

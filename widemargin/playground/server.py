@@ -127,4 +127,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def _finite(answer: dict[str, Any]) -> dict[str, Any]:
     """JSON has no infinity and no NaN."""
-    return {name: None if isinstance(value, float) and not abs(value) < float("inf") else value for name, value in answer.items()}
+    return {
+        name: None if isinstance(value, float) and not abs(value) < float("inf") else value
+        for name, value in answer.items()
+    }

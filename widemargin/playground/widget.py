@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def toy(X: Any = None, y: Any = None, *, machine: str | None = None, **parameters: Any) -> Toy:
     """Show points and a support vector machine to play with, in a notebook.
 
-    Points can be placed, dragged and deleted, parameters moved by sliders, and the solvers watched step by step. The page
+    Points can be placed, dragged and deleted, parameters moved by sliders, and solvers watched step by step. The page
     solves by itself, exactly, for up to 300 points; `model` is fitted by widemargin on the points as they are.
 
     Parameters

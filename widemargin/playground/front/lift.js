@@ -11,7 +11,7 @@ export function camera(turn, tilt, size) {
   const [ct, st, cp, sp] = [Math.cos(turn), Math.sin(turn), Math.cos(tilt), Math.sin(tilt)];
   return ([x, y, z]) => {
     const [a, b] = [ct * x - st * y, st * x + ct * y];
-    return [size / 2 + 0.36 * size * a, size / 2 - 0.36 * size * (sp * b + cp * z), cp * b - sp * z];
+    return [size / 2 + 0.4 * size * a, size / 2 - 0.4 * size * (sp * b + cp * z), cp * b - sp * z];
   };
 }
 
