@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import select
@@ -31,19 +32,24 @@ class Browser:
 
     def __init__(self) -> None:
         self.profile = tempfile.mkdtemp(prefix="chromium-")
-        read_here, write_there = os.pipe()
+        self.out, write_there = os.pipe()
         read_there, self.into = os.pipe()
-        self.out = read_here
-        line = f'exec "$0" "$@" 3<&{read_there} 4>&{write_there}'
-        call = ["/bin/sh", "-c", line, str(CHROMIUM), *FLAGS, f"--user-data-dir={self.profile}", "about:blank"]
+        # Copies with high numbers, so that neither is 3 or 4 itself.
+        ends = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (read_there, write_there)]
+
+        def at_3_and_4() -> None:
+            os.dup2(ends[0], 3)
+            os.dup2(ends[1], 4)
+
+        call = [str(CHROMIUM), *FLAGS, f"--user-data-dir={self.profile}", "about:blank"]
         quiet: dict[str, Any] = {
             "stdout": subprocess.DEVNULL,
             "stderr": subprocess.DEVNULL,
             "stdin": subprocess.DEVNULL,
         }
-        self.process = subprocess.Popen(call, pass_fds=(read_there, write_there), **quiet)
-        os.close(read_there)
-        os.close(write_there)
+        self.process = subprocess.Popen(call, pass_fds=(3, 4), preexec_fn=at_3_and_4, **quiet)
+        for end in (read_there, write_there, *ends):
+            os.close(end)
         self.pending = b""
         self.number = 0
         self.events: list[dict[str, Any]] = []

@@ -237,7 +237,7 @@ def test_everything_has_a_name_for_a_screen_reader(toy):
     page = toy("x=classes")
     unnamed = page.run(
         """all('button, select, input:not([hidden]), [role=img], [role=application], [tabindex="0"]')
-          .filter(e => e.offsetParent !== null)
+          .filter(e => e.getClientRects().length > 0)
           .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || e.closest('label')))
           .map(e => e.outerHTML.slice(0, 80))"""
     )

@@ -50,7 +50,7 @@ def test_the_page_is_there_for_its_own_address(server):
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/TOKENx/", "/wrong/", "/TOKEN", "//TOKEN/", "/TOKEN/verify", "/TOKEN/../TOKEN/", "/%2e/", "/é/"]
+    "path", ["/", "/TOKENx/", "/wrong/", "/TOKEN", "/TOKEN/verify", "/TOKEN/../TOKEN/", "/%2e/", "/é/"]
 )
 def test_wrong_tokens_and_places_are_refused(server, path):
     if path == "/é/":

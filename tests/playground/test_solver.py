@@ -143,3 +143,14 @@ def test_a_watched_solver_ends_where_the_library_s_solver_of_that_name_ends(modu
     X, y = arrays_from(state["points"], "svc")
     model = estimator_of(state, tol=1e-7, solver=solver).fit(X, y)
     assert found["found"] == pytest.approx(model.certificate_.objective, rel=1e-5)
+
+
+def test_a_warm_start_after_a_large_change_of_C_is_not_stuck_at_ends_missed_by_rounding(modules):
+    script = """(() => { const { Fit } = modules["machines.js"];
+      let [fit, worst] = [new Fit({ ...modules["state.js"].presetState("moons") }).improve(), 0];
+      for (const C of [31.6, 0.0631, 7.77, 1e4, 0.3, 123.4]) {
+        fit = new Fit({ ...fit.state, C }, fit).improve();
+        worst = Math.max(worst, fit.certificate.violation / C, Math.abs(fit.certificate.relative));
+      }
+      return worst; })()"""
+    assert modules.run(script) < 1e-6

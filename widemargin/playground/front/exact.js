@@ -1,7 +1,7 @@
 // The exact solver: SMO with the second-order choice of the pair (Fan, Chen and Lin 2005, JMLR 6), from any start, for as
 // many milliseconds as it is given. A second call continues.
 
-import { extremes, fall, feasible, gradient, violation } from "./problem.js";
+import { extremes, fall, feasible, gradient, snap, violation } from "./problem.js";
 import { ETA_FLOOR, addToGradient, pairStep } from "./pair_step.js";
 
 const CHECK_CLOCK = 64; // steps between two looks at the clock
@@ -49,11 +49,12 @@ export function work(run, tol = 1e-9, milliseconds = Infinity, mostSteps = 5e6) 
       continue;
     }
     const { i, j } = pair;
-    let move = pairStep(problem, beta, run.f, i, j);
+    const move = pairStep(problem, beta, run.f, i, j);
     if (!(move.decrease > 0)) {
       run.f = gradient(problem, beta);
-      if (run.fresh) run.done = true; // no step left above rounding
-      run.fresh = true;
+      const moved = [snap(problem, beta, i), snap(problem, beta, j)].some(Boolean);
+      if (run.fresh && !moved) run.done = true; // no step is left above rounding
+      run.fresh = !moved;
       continue;
     }
     run.fresh = false;

@@ -7,6 +7,7 @@
 // the largest slope that can fall is at most the smallest that can rise.
 
 const GROUP_OF_ALL = 0;
+const AT_END = 1e-13; // of a box: a value as near to its end is there but for rounding
 
 function empty(K, n, groups) {
   const zeros = () => new Float64Array(n);
@@ -158,15 +159,30 @@ export function feasible(problem, guess) {
       if (clip(middle, g) > goal) low = middle;
       else high = middle;
     }
-    settle(problem, beta, goal - clip(high, g), g);
+    clip(high, g);
+    settle(problem, beta, g);
   }
   return beta;
 }
 
-/** Give what rounding left of a sum to the first variable with room for it. */
-function settle({ n, group, lower, upper }, beta, rest, g) {
-  for (let i = 0; i < n && rest !== 0; i++) {
-    if (group[i] !== g) continue;
+/** Put a value that is a rounding error away from an end of its box onto the end; whether it was moved. */
+export function snap({ lower, upper }, beta, i) {
+  const near = AT_END * (upper[i] - lower[i]);
+  const end = upper[i] - beta[i] <= near ? upper[i] : beta[i] - lower[i] <= near ? lower[i] : beta[i];
+  const moved = end !== beta[i];
+  beta[i] = end;
+  return moved;
+}
+
+/** Snap the values of a group to their ends, and give what its sum then lacks to those inside, else to any with room. */
+function settle(problem, beta, g) {
+  const { n, group, lower, upper, sums } = problem;
+  const own = [...Array(n).keys()].filter((i) => group[i] === g);
+  own.forEach((i) => snap(problem, beta, i));
+  let rest = sums[g] - own.reduce((total, i) => total + beta[i], 0);
+  const isInside = (i) => beta[i] > lower[i] && beta[i] < upper[i];
+  for (const i of [...own.filter(isInside), ...own]) {
+    if (rest === 0) return;
     const moved = Math.min(upper[i], Math.max(lower[i], beta[i] + rest));
     rest -= moved - beta[i];
     beta[i] = moved;
