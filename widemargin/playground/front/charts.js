@@ -29,7 +29,7 @@ export function reasons(problem, { beta, f }, event) {
   const violations = all.map((i) => ({
     i, value: Math.max(0, level(i) - rise(problem, beta, f, i), fall(problem, beta, f, i) - level(i)),
   }));
-  const found = [{ title: "violations", bars: violations }];
+  const found = [{ title: "violation of the threshold", bars: violations }];
   const i = event.first;
   if (event.rule === "gain") {
     const { n, K, group } = problem;
@@ -50,7 +50,7 @@ export function reasons(problem, { beta, f }, event) {
     });
   } else if (event.rule === "extreme") {
     const ends = extremes(problem, beta, f)[0];
-    found[0].title = `violations, b_low − b_up = ${short(ends.fall - ends.rise)}`;
+    found[0].title = `violation, b_low − b_up = ${short(ends.fall - ends.rise)}`;
   }
   return found;
 }
@@ -79,7 +79,7 @@ export function barChart({ title, bars }, event, theme, width, height) {
     + `<path d="M${left} ${top + room + 0.5}H${width - left}" stroke="${theme.line}"/>${drawn.join("")}`;
 }
 
-/** The objective along the direction of a step: q(s), its feasible range, curvature and unclipped minimum. */
+/** The objective along the direction of a step: q(s), its feasible range, and the unclipped minimum where it has no kinks. */
 export function alongStep(problem, { beta, f }, event) {
   const { n, K, epsilon, lower, upper } = problem;
   const pair = event.moved.length <= 2;
@@ -96,7 +96,8 @@ export function alongStep(problem, { beta, f }, event) {
   const value = (s) => slope * s + 0.5 * curvature * s * s + event.moved.reduce((sum, k, t) =>
     sum + epsilon[k] * (Math.abs(beta[k] + s * step[t]) - Math.abs(beta[k])), 0);
   const origin = pair ? beta[event.moved[last]] : 0;
-  return { value, low, high, curvature, origin, made: pair ? unit : 1, lowest: curvature > 0 ? -slope / curvature : NaN, pair };
+  const isParabola = pair && curvature > 0 && event.moved.every((k) => epsilon[k] === 0);
+  return { value, low, high, origin, made: pair ? unit : 1, lowest: isParabola ? -slope / curvature : NaN, pair };
 }
 
 /** The parabola with the part outside the box dotted, the start, the unclipped minimum and the step made. */
@@ -123,7 +124,7 @@ export function parabolaChart(along, theme, width, height) {
     ? `<path d="M${px(s).toFixed(1)} ${top - 4}V${height - bottom}" stroke="${theme.ink}" stroke-width="1.5"/>`
       + text(px(s), height - bottom + 13, `${word} = ${short(s + origin)}`, theme.ink, px(s) < 40 ? "start" : px(s) > width - 40 ? "end" : "middle")
     : "");
-  const isClipped = Number.isFinite(lowest) && Math.abs(lowest - made) > 1e-9 * span;
+  const isClipped = pair && Math.min(Math.abs(made - low), Math.abs(made - high)) < 1e-9 * span;
   const unclipped = Number.isFinite(lowest)
     ? `<circle cx="${px(lowest).toFixed(1)}" cy="${py(value(lowest)).toFixed(1)}" r="5" fill="none" stroke="${theme.faint}" stroke-width="2"/>`
     : "";

@@ -1,19 +1,34 @@
-// The kernel matrix as a picture, points sorted by class: blocks on the diagonal are what makes a kernel good.
+// The kernel matrix as a picture, points sorted by class and similarity: blocks on the diagonal are what makes a kernel good.
 
 import { kernelMatrix } from "./kernels.js";
 import { coordinates } from "./machines.js";
 import { rgb } from "./palette.js";
 
-/** Points in the order of the picture: by class, within a class along x; regression along x. */
-export function sortedPoints({ points, machine }) {
-  const label = (i) => (machine === "svr" || machine === "oneclass" ? 0 : points[i][2]);
-  return [...points.keys()].sort((a, b) => label(a) - label(b) || points[a][0] - points[b][0]);
+/** Points in the order of the picture: by class, and from each to the one of its class that is most similar to it. */
+export function sortedPoints({ points, machine }, K) {
+  const n = points.length;
+  if (machine === "svr") return [...points.keys()].sort((a, b) => points[a][0] - points[b][0]);
+  const label = (i) => (machine === "oneclass" ? 0 : points[i][2]);
+  const order = [];
+  for (const own of new Set([...points.keys()].map(label).sort((a, b) => a - b))) {
+    const left = new Set([...points.keys()].filter((i) => label(i) === own));
+    let here = [...left].reduce((a, b) => (points[b][0] < points[a][0] ? b : a));
+    while (left.size) {
+      order.push(here);
+      left.delete(here);
+      let next = -1;
+      for (const i of left) if (next < 0 || K[here * n + i] > K[here * n + next]) next = i;
+      here = next;
+    }
+  }
+  return order;
 }
 
 /** Draw the matrix on a canvas; returns { order, K, n, low, high } for whoever wants a value. */
 export function drawKernel(canvas, state, theme) {
   const { xs, ys } = coordinates(state.points, state.machine);
-  const [K, order, n] = [kernelMatrix(state, xs, ys), sortedPoints(state), state.points.length];
+  const [K, n] = [kernelMatrix(state, xs, ys), state.points.length];
+  const order = sortedPoints(state, K);
   const size = Math.max(1, n);
   const [low, high] = K.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [0, 1e-12]);
   const small = document.createElement("canvas");

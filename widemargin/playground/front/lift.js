@@ -7,17 +7,17 @@ import { marker, rgb } from "./palette.js";
 const MESH = 34;
 
 /** Points of space, turned by two angles and scaled to a square of the given size: [px, py, depth]. */
-export function camera(turn, tilt, size) {
+export function camera(turn, tilt, size, zoom) {
   const [ct, st, cp, sp] = [Math.cos(turn), Math.sin(turn), Math.cos(tilt), Math.sin(tilt)];
   return ([x, y, z]) => {
     const [a, b] = [ct * x - st * y, st * x + ct * y];
-    return [size / 2 + 0.4 * size * a, size / 2 - 0.4 * size * (sp * b + cp * z), cp * b - sp * z];
+    return [size / 2 + zoom * size * a, size / 2 - zoom * size * (sp * b + cp * z), cp * b - sp * z];
   };
 }
 
 /** The scene of a fitted machine, as SVG text. kind: "decision" or "squares". */
 export function drawLift(kind, picture, { turn, tilt, size }) {
-  const view = camera(turn, tilt, size);
+  const view = camera(turn, tilt, size, kind === "squares" ? 0.31 : 0.4);
   const scene = kind === "squares" ? squares(picture, view) : surface(picture, view);
   scene.sort((a, b) => b.depth - a.depth);
   return scene.map((item) => item.svg).join("");

@@ -58,9 +58,10 @@ function addMatrix(app) {
     if (key && now.every((value, k) => value === key[k])) return;
     key = now;
     drawn = drawKernel(canvas, app.state, app.theme);
-    const sorted = machine === "svr" || machine === "oneclass" ? "sorted along x" : "sorted by class, lines between the classes";
+    const sorted = { svr: "sorted along x", oneclass: "neighbours side by side" }[machine]
+      ?? "sorted by class (lines between them), neighbours side by side";
     app.find("kernelabout").textContent = `The kernel’s value for every pair of points, ${sorted}: from ${short(drawn.low)} to `
-      + `${short(drawn.high)}, darker is larger. Blocks on the diagonal mean that points are similar to their own class; a matrix of `
+      + `${short(drawn.high)}, the stronger the colour the larger. Blocks on the diagonal mean that points are similar to their own class; a matrix of `
       + "one shade, or of nothing but its diagonal, means that gamma is too small or too large.";
     canvas.setAttribute("aria-label", `Kernel matrix of ${drawn.n} points, values from ${short(drawn.low)} to ${short(drawn.high)}`);
   });
