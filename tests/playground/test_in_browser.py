@@ -157,7 +157,6 @@ def test_the_parabola_shows_the_step_and_its_clipping(toy):
           const [i, j] = [event.first, event.second];
           const eta = K[i * n + i] + K[j * n + j] - 2 * K[i * n + j];
           const made = event.to[1] - event.from[1];
-          player.goTo(9);
           return { made, i, j, eta, beta: [...beta], f: [...f], lower: [...lower], upper: [...upper] };
         })"""
     )

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 import widemargin
-from widemargin.playground.page import notebook_module
+from widemargin.playground.page import notebook_module, style
 
 pytest.importorskip("anywidget")
 
@@ -106,6 +106,9 @@ def test_the_notebook_s_module_in_a_browser(browser):
             receive: (n, v) => {{ values[n] = v; (listeners["change:" + n] ?? []).forEach((f) => f()); }} }};
           const text = {json.dumps(notebook_module())};
           const module = await import("data:text/javascript;charset=utf-8," + encodeURIComponent(text));
+          const sheet = document.createElement("style");
+          sheet.textContent = {json.dumps(style())};
+          document.head.append(sheet);
           const el = document.createElement("div"); el.id = "wm-toy"; document.body.append(el);
           module.default.render({{ model, el }}); }})()"""
     )

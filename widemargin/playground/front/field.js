@@ -5,6 +5,7 @@ import { contourLines } from "./contour.js";
 import { rgb } from "./palette.js";
 
 const FINE = 88; // nodes along the longer side; the lines between them are straight
+const FEWEST = 8; // nodes along a side, of a plane that is not laid out yet
 const FINER = 4; // parts of a side of a cell, where regions of more than two classes meet
 const COARSE = 52; // where each node costs a tanh for every point, or for eight classes
 
@@ -12,8 +13,8 @@ const COARSE = 52; // where each node costs a tanh for every point, or for eight
 export function fieldOf(parts, state, [x0, x1, y0, y1], ratio = 1) {
   const many = state.kernel === "sigmoid" || parts.length > 3;
   const longest = many ? COARSE : FINE;
-  const width = Math.round(ratio >= 1 ? longest : longest * ratio);
-  const height = Math.round(ratio >= 1 ? longest / ratio : longest);
+  const width = Math.max(FEWEST, Math.round(ratio >= 1 ? longest : longest * ratio));
+  const height = Math.max(FEWEST, Math.round(ratio >= 1 ? longest / ratio : longest));
   const xs = Float64Array.from({ length: width }, (_, a) => x0 + ((x1 - x0) * a) / (width - 1));
   const ys = Float64Array.from({ length: height }, (_, b) => y1 - ((y1 - y0) * b) / (height - 1));
   const field = { width, height, values: valuesOnGrid(parts, state, xs, ys), regions: null };

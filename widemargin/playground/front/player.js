@@ -5,7 +5,7 @@ import { gradient, objective, thresholds, violation, withoutSum, feasible } from
 import { randomFrom } from "./random.js";
 import { SOLVERS } from "./solvers.js";
 
-export const STEP_TOL = 1e-5; // violation at which a watched solver ends
+export const STEP_TOL = 1e-6; // violation at which a watched solver ends
 export const MOST_STEPS = 20000; // recorded; more would fill the memory
 
 export class Player {
