@@ -24,7 +24,7 @@ from widemargin.playground.page import write_page
 
 TOY = "document.querySelector('#wm-toy').toy"
 LARGEST_GIF, LARGEST_PNG = 1_500_000, 60_000  # bytes
-GIF_SIZE = (1200, 800), (810, 540)  # of the window, of the picture
+GIF_SIZE = (1200, 840), (800, 560)  # of the window, of the picture
 
 
 def seen(page: Page, size: tuple[int, int]) -> Image.Image:
@@ -105,7 +105,7 @@ def main(folder: Path) -> None:
         try:
             pictures = {
                 "toy.gif": animation(browser, file.as_uri()),
-                "toy-steps.png": still(browser, file.as_uri(), "x=moons", steps, (1180, 800), 0.6),
+                "toy-steps.png": still(browser, file.as_uri(), "x=moons", steps, (1180, 840), 0.6),
                 "toy-beside.png": still(browser, file.as_uri(), "x=xor&s=platt&o=default", beside, (1180, 960), 0.6),
                 "toy-lift.png": still(browser, file.as_uri(), "x=circles&v=lift&t=dark", "0", (1180, 1010), 0.6),
             }

@@ -75,7 +75,7 @@ export function barChart({ title, bars }, event, theme, width, height) {
     return `<rect data-point="${bar.i}" x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${Math.max(1, step - 1.5).toFixed(1)}" `
       + `height="${size.toFixed(1)}" fill="${colour}"><title>${name(bar.i)}: ${short(bar.value)}</title></rect>${letter}`;
   });
-  return `<text x="${left}" y="14" font-size="12" ${FONT} fill="${theme.ink}">${title}${width > 215 ? "; largest" : ":"} ${short(most)}</text>`
+  return `<text x="${left}" y="14" font-size="12" ${FONT} fill="${theme.ink}">${title}${width > 250 ? "; largest" : ":"} ${short(most)}</text>`
     + `<path d="M${left} ${top + room + 0.5}H${width - left}" stroke="${theme.line}"/>${drawn.join("")}`;
 }
 

@@ -18,8 +18,8 @@ import { twoThresholds } from "./solver_thresholds.js";
 
 export const SOLVERS = {
   default: {
-    label: "second-order SMO (the default)", short: "second order", run: secondOrder, groups: Infinity,
-    about: "First the point that violates most, then the partner with which an exact step gains most.",
+    label: "second-order SMO", short: "second order", run: secondOrder, groups: Infinity,
+    about: "widemargin’s default: first the point that violates most, then the partner with which an exact step gains most.",
     python: null,
   },
   platt: {
