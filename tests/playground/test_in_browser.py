@@ -259,6 +259,7 @@ def test_everything_has_a_name_for_a_screen_reader(toy):
         ("p=" + ";".join(f"{k % 20},{k // 20},{k % 2}" for k in range(400)), "too many"),
         ("%E0%A4%A=3&=&&&m", "means nothing here"),
         ("p=0,0,0;1,0,0;0,1,0;1,1,1&m=nusvc&n=0.9", "smaller class"),
+        ("p=0,0,0;0,0,1;1,1,0;1,1,1&m=nusvc&n=0.5&k=linear", "choose a larger ν"),
         ("p=100000,100000,0;-100000,3,1&k=poly&d=9&g=1000", ""),
         ("w=1,1,1,1&i=99999&v=lift", ""),
         ("x=sine&v=lift", ""),

@@ -182,16 +182,16 @@ def test_two_columns_of_a_table(tmp_path, browser):
         thread.join()
 
 
-@pytest.mark.parametrize("number, code", [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
-def test_the_command_prints_its_address_and_ends_by_a_signal(number, code):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_prints_its_address_and_ends_by_a_signal(number):
     call = [sys.executable, "-m", "widemargin", "toy", "--no-browser", "--json"]
     with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         lines = [process.stdout.readline() for _ in range(5)]
         address = json.loads("".join(lines))["address"]
         assert address.startswith("http://127.0.0.1:")
         process.send_signal(number)
-        assert process.wait(20) == code
-        assert "Traceback" not in process.stderr.read()
+        assert process.wait(20) == 0
+        assert process.stderr.read() == ""
 
 
 def test_what_the_command_refuses(tmp_path, capsys):

@@ -49,14 +49,13 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         server = ToyServer(values, options.port)
     except OSError as error:
         raise FileError(f"Port {options.port} cannot be used ({error.strerror}): choose another one.") from error
-    with server:
+    with server, suppress(KeyboardInterrupt):  # from here on Ctrl-C is the end that is meant
         screen.say(f"{server.address}  (Ctrl-C ends it)")
         screen.finish(command="toy", address=server.address, port=server.server_port)
         if not options.no_browser:
             with suppress(webbrowser.Error):
                 webbrowser.open(server.address)
-        with suppress(KeyboardInterrupt):
-            server.serve_forever()
+        server.serve_forever()
     return FINE
 
 

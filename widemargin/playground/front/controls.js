@@ -1,7 +1,7 @@
 // Menus, sliders, number boxes and buttons: each shows the state and changes it.
 
 import { KERNELS } from "./kernels.js";
-import { MACHINES } from "./machines.js";
+import { MACHINES, remark } from "./machines.js";
 import { pythonCode } from "./python_code.js";
 import { NUMBERS, toAddress } from "./state.js";
 import { copyText, pngBlob, saveFile, svgText } from "./take_away.js";
@@ -97,7 +97,8 @@ function show(app) {
   }
   app.find("formula").textContent = FORMULAS[state.kernel];
   const sentence = app.find("sentence");
-  const words = [app.problem, app.complaint].filter(Boolean).join(" ");
+  const seen = !app.watching && app.fit?.done ? remark(app.fit.parts) : "";
+  const words = [app.problem, seen, app.complaint].filter(Boolean).join(" ");
   if (sentence.textContent !== words) sentence.textContent = words;
   sentence.hidden = !words;
 }

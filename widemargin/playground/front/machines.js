@@ -15,7 +15,7 @@ export const MACHINES = {
   oneclass: { label: "one-class", parameters: ["nu"], classifies: false },
 };
 export const TOL = 1e-9; // largest violation of a finished fit; float64 allows little less
-const NO_MARGIN = 1e-12; // margins rho of nu-SVC below which it is zero
+const NO_MARGIN = 100 * TOL; // margins rho of nu-SVC that a finished fit cannot tell from zero
 
 /** Coordinates as arrays; regression is a problem on a line. */
 export function coordinates(points, machine) {
@@ -36,6 +36,12 @@ export function obstacle({ machine, points }) {
     return "All points are of one class. Choose another class and place a point of it, or use the one-class machine.";
   }
   return "";
+}
+
+/** A sentence on a finished fit that shows less than it seems to, or "". */
+export function remark(parts) {
+  return parts?.some((part) => part.rho === 0)
+    ? "With this ν no function separates the classes by a margin (ρ = 0), so any boundary is as good: choose a larger ν." : "";
 }
 
 /** The problems of a machine: for each the points it is on (their numbers), its two classes, and the dual. */
