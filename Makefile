@@ -20,7 +20,7 @@ define run_tests
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help demo cluster cluster-check test lint check cover dist floors fuzz mutants suites surroundings bench platt clean
+.PHONY: help demo docs docs-serve cluster cluster-check test lint check cover dist floors fuzz mutants suites surroundings bench platt clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 20
@@ -44,6 +44,12 @@ $(VENV)/stamp-dask: pyproject.toml
 	@$(PIP) --editable '.[plots,dask]'
 	@touch $@
 
+$(VENV)/stamp-docs: pyproject.toml
+	@echo "Setting up $(VENV) with the tools of the site (once)"
+	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	@$(PIP) --editable '.[docs]'
+	@touch $@ $(VENV)/stamp-plots
+
 $(VENV)/stamp-dev: pyproject.toml
 	@echo "Setting up $(VENV) with the development tools (once)"
 	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
@@ -63,6 +69,17 @@ cluster: $(VENV)/stamp-dask  ## start a local Dask cluster, fit on it, end a wor
 
 cluster-check: $(VENV)/stamp-test  ## end workers at 20 random rounds, count bytes, compare speeds: some minutes
 	$(RUN) -m benchmarks.cluster $(ARGS)
+
+# Runs the gallery too, each example once: an example runs again when its script changes. The code on the pages is run by
+# the tests (tests/docs).
+docs: $(VENV)/stamp-docs  ## the documentation site in docs_out/, warnings as errors, every link followed
+	$(RUN) -m sphinx --quiet --fail-on-warning --keep-going --doctree-dir docs_out/.doctrees -b html docs docs_out/html
+	$(RUN) docs/building/check_links.py docs_out/html
+
+docs-serve: docs  ## build the site and open it in a browser
+	@echo "http://localhost:8000 shows the site; Ctrl-C ends this"
+	@(sleep 1; $(RUN) -m webbrowser http://localhost:8000) & \
+	    $(RUN) -m http.server --bind localhost --directory docs_out/html 8000
 
 test: $(VENV)/stamp-test $(VENV)/stamp-libsvm  ## the whole test suite
 	$(call run_tests,,)
@@ -127,5 +144,5 @@ platt: $(VENV)/stamp-test  ## Platt's benchmark of 1998; DATA=folder of LIBSVM f
 	$(RUN) -m benchmarks.platt1998 $(if $(DATA),--data "$(DATA)",--generated) $(if $(FULL),--full)
 
 clean:  ## remove the environment and everything that was generated
-	rm -rf $(VENV) .venv-floors demo_out bench_out platt1998_out exercise_out figures_out build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-floors demo_out bench_out platt1998_out exercise_out figures_out docs_out docs/gallery docs/api/generated build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

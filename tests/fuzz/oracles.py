@@ -13,7 +13,7 @@ is known up to e_i, float64 first and extended precision where float64 leaves a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -167,66 +167,73 @@ class Problem:
         seen, seen_error = self._seen(F), self._seen(e)
         if self.sign is not None:
             seen = self.sign * seen
-        primal, primal_error, off = LONG(np.inf), LONG(0.0), LONG(0.0)
+        primal, off = (LONG(np.inf), LONG(np.inf)), LONG(0.0)
         for level in self.levels or [np.zeros(self.n_groups)]:
-            value, error = self._best_primal(seen, seen_error, square, square_error, np.asarray(level, LONG), u)
-            if value < primal:
-                primal, primal_error = value, error
+            found = self._primal_at_level(seen, seen_error, square, square_error, np.asarray(level, LONG), u)
+            primal = min(primal[0], found[0]), min(primal[1], found[1])
             if self.split_known:  # the dual of a point that misses its sums is off by level times the miss
                 miss = [b[self.group == g].sum() - self.sums[g] for g in range(self.n_groups)]
                 off = max(off, sum((abs(level[g] * miss[g]) for g in range(self.n_groups)), LONG(0.0)))
         dual_error += 2 * off
-        size = max(abs(primal), abs(dual), LONG(1e-4900))
-        gap, gap_error = (primal - dual) / size, 1.01 * (primal_error + dual_error) / size
-        if not np.isfinite(primal):
-            return (np.inf, np.inf), _around(dual, dual_error), (0.0, np.inf)
+        if not np.isfinite(primal[1]):
+            return (float(primal[0]), np.inf), _around(dual, dual_error), (0.0, np.inf)
+        middle, primal_error = (primal[0] + primal[1]) / 2, (primal[1] - primal[0]) / 2
+        size = max(abs(middle), abs(dual), LONG(1e-4900))
+        gap, gap_error = (middle - dual) / size, 1.01 * (primal_error + dual_error) / size
         low, high = _around(gap, gap_error)
         if low > 1.0:  # objectives of different sign: a larger primal would have a smaller relative gap, down to 1
             low = 1.0
-        return _around(primal, primal_error), _around(dual, dual_error), (low, high)
+        return _around(middle, primal_error), _around(dual, dual_error), (low, high)
 
-    def _best_primal(
+    def _primal_at_level(
         self, F: Vector, e: Vector, square: LONG, square_error: LONG, level: Vector, u: float
     ) -> tuple[LONG, LONG]:
-        """Smallest primal over the scales and its error; convex in s."""
+        """Bounds on the smallest primal over the scales s.
+
+        P(s) is at least low(s), all errors in its favour, and at most high(s). Both are convex in s, |v| being convex
+        and its error linear, and each has its own smallest value: where errors are large for one s and not for the next
+        (a box of 1e8 makes a loss of a margin off by 1e-10), the error at the best s says nothing about the others.
+        """
         r = level[self.group] if self.n_groups else LONG(0.0)
         constant = -(level[: self.n_groups] @ self.sums) if self.n_groups else LONG(0.0)
         constant_error = (u + self.sums_error) * (np.abs(level[: self.n_groups]) @ np.abs(self.sums[: self.n_groups]))
+        up, down = self.upper.astype(LONG), -self.lower.astype(LONG)
 
-        def at(s: float) -> tuple[LONG, LONG]:
+        def bound_at(s: float, side: int) -> LONG:
+            """low(s) for side -1, high(s) for side 1."""
             v = -(s * F - r + self.linear_term)
-            excess = np.abs(v) - self.epsilon
-            end = np.where(v > 0, self.upper, -self.lower).astype(LONG)
+            error = s * e + u * (np.abs(s * F) + np.abs(r) + np.abs(self.linear_term))
+            excess = np.abs(v) + side * error - self.epsilon
+            end = np.where(np.abs(v) <= error, np.maximum(up, down), np.where(v > 0, up, down))
             with np.errstate(all="ignore"):
                 inner = np.where(self.diagonal > 0, np.minimum(excess / self.diagonal, end), end)
-            inner = np.where(excess > 0, inner, 0)
-            curved = np.where(self.diagonal > 0, 0.5 * self.diagonal * inner * inner, 0)
-            with np.errstate(invalid="ignore"):
-                losses = np.where(excess > 0, excess * inner, 0) - curved
-                sizes = np.where(inner > 0, inner * (s * e + u * (abs(s * F) + abs(r) + np.abs(self.linear_term))), 0)
-            error = sizes.sum() + u * losses.sum() + 0.5 * s * s * square_error + constant_error
-            return 0.5 * s * s * max(square, LONG(0.0)) + losses.sum() + constant, error
+                losses = np.where(self.diagonal > 0, (excess - 0.5 * self.diagonal * inner) * inner, excess * inner)
+            total = np.where((excess > 0) & (inner > 0), losses, 0).sum() * (1 + side * u)
+            return 0.5 * s * s * max(square + side * square_error, LONG(0.0)) + total + constant + side * constant_error
 
         with np.errstate(over="ignore", invalid="ignore"):
-            values = [float(at(s)[0]) for s in SCALES]
-            if np.isnan(values).all():
-                return LONG(np.inf), LONG(0.0)
-            best = int(np.nanargmin(values))
-            a, z = LONG(SCALES[max(0, best - 1)]), LONG(SCALES[min(len(SCALES) - 1, best + 1)])
-            tried = [SCALES[best], 1.0]
-            inner_left, inner_right = z - GOLDEN * (z - a), a + GOLDEN * (z - a)
-            left, right = at(inner_left)[0], at(inner_right)[0]
-            for _ in range(SEARCH_STEPS):
-                if left < right:
-                    z, inner_right, right = inner_right, inner_left, left
-                    inner_left = z - GOLDEN * (z - a)
-                    left = at(inner_left)[0]
-                else:
-                    a, inner_left, left = inner_left, inner_right, right
-                    inner_right = a + GOLDEN * (z - a)
-                    right = at(inner_right)[0]
-            tried += [inner_left, inner_right]
-            return min((at(s) for s in tried), key=lambda found: found[0])
+            return _smallest(lambda s: bound_at(s, -1)), _smallest(lambda s: bound_at(s, 1))
+
+
+def _smallest(convex: Callable[[float], LONG]) -> LONG:
+    """The smallest value found of a convex function of the scale."""
+    values = [float(convex(s)) for s in SCALES]
+    if np.isnan(values).all():
+        return LONG(np.inf)
+    best = int(np.nanargmin(values))
+    a, z = LONG(SCALES[max(0, best - 1)]), LONG(SCALES[min(len(SCALES) - 1, best + 1)])
+    inner_left, inner_right = z - GOLDEN * (z - a), a + GOLDEN * (z - a)
+    left, right = convex(inner_left), convex(inner_right)
+    for _ in range(SEARCH_STEPS):
+        if left < right:
+            z, inner_right, right = inner_right, inner_left, left
+            inner_left = z - GOLDEN * (z - a)
+            left = convex(inner_left)
+        else:
+            a, inner_left, left = inner_left, inner_right, right
+            inner_right = a + GOLDEN * (z - a)
+            right = convex(inner_right)
+    return min(left, right, convex(SCALES[best]), convex(1.0))
 
 
 def _around(value: LONG, error: LONG) -> Interval:

@@ -2,10 +2,13 @@
 
 import warnings
 
+import numpy as np
 import pytest
 
+import widemargin
 from tests.fuzz import families
-from tests.fuzz.attack import LARGE_EVERY, Outcome, attack
+from tests.fuzz.attack import LARGE_EVERY, Outcome, attack, draw
+from tests.fuzz.models import problems_of
 
 SMALL = [seed for seed in range(83) if seed % LARGE_EVERY != LARGE_EVERY - 1]
 FAMILIES = 24
@@ -41,3 +44,21 @@ def test_no_certificate_of_a_family_is_false(first: int) -> None:
     outcomes = [families.attack(seed) for seed in range(first, first + 6)]
     assert [f"{text}: {outcome.case}" for outcome in outcomes for text in outcome.findings] == []
     assert sum(map(sum, (outcome.held for outcome in outcomes))) > 6  # else little was tested
+
+
+@pytest.mark.needs_compiler
+def test_the_oracle_in_float64_contains_the_truth() -> None:
+    """A large box makes a loss of an error of 1e-10, at one scale and not at the next."""
+    case = draw(20775000762)
+    model = widemargin.SVC(**case.parameters | {"time_limit": None})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(case.X, case.y)
+    certificates = list(model.certificate_.parts)
+    for problem, certificate in zip(problems_of(model, case.X, case.y, None, certificates), certificates, strict=True):
+        primal, dual, gap = problem._objectives()
+        assert problem.refine(np.arange(len(problem.X)))
+        exact_primal, exact_dual, exact_gap = problem._objectives()
+        assert primal[0] <= exact_primal[0] <= exact_primal[1] <= primal[1]
+        assert dual[0] <= exact_dual[0] <= exact_dual[1] <= dual[1]
+        assert gap[0] <= exact_gap[0] <= certificate.gap

@@ -16,7 +16,7 @@ from widemargin._jit.disk_cache import DiskCache
 
 PACKAGE = Path(widemargin.__file__).parent
 DOORS = {"sklearn": "_sklearn.py", "numba": "_jit/__init__.py"}
-SEEN = "scikit-learn 1.7.0 and 1.9.1, Numba 0.60.0 and 0.68.1"  # where all of these names were found by these tests
+SEEN = "scikit-learn 1.7.0 and 1.9.1, Numba 0.61.0 and 0.68.1"  # where all of these names were found by these tests
 INSTALLED = f"in scikit-learn {sklearn.__version__}, Numba {numba.__version__}; it was in {SEEN}"
 
 

@@ -178,7 +178,7 @@ def steps(machine: Any, X: Any, y: Any = None, *, most: int = 1000) -> Steps:
     >>> made = widemargin.steps(widemargin.SVC(kernel="linear", solver="platt"), X, y)
     >>> for step in made:
     ...     print(step.first, step.second, step.eta, step.low, step.high, round(step.after[0], 4), step.is_clipped)
-    2 0 8.0 0.0 1.0 0.25 False
+    0 2 8.0 0.0 1.0 0.25 False
     """
     solver = _checked(machine, most)
     recorded = Recorded(replace(solver, every_step=True), [], [])

@@ -122,6 +122,16 @@ def load(path: str | os.PathLike) -> Any:
     ------
     FileError
         The file is missing, damaged, of another kind, or written by a newer version.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from widemargin import SVC
+    >>> from widemargin.io import load, save
+    >>> path = os.path.join(tempfile.mkdtemp(), "small.model")
+    >>> save(SVC(kernel="linear").fit([[-1.0], [1.0]], ["low", "high"]), path)
+    >>> load(path).predict([[0.5]]).tolist()
+    ['high']
     """
     header, arrays = read_archive(path)
     machine = header.get("machine")

@@ -75,6 +75,17 @@ def read_strings(path: str | os.PathLike, report: Report | None = None) -> tuple
     -------
     strings : list of str
     labels : array of shape (n_samples,), numbers where all are, else texts
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from widemargin.io import read_strings
+    >>> path = os.path.join(tempfile.mkdtemp(), "fruit.txt")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("1 banana\\n2 cherry\\n")
+    >>> strings, labels = read_strings(path)
+    >>> strings, labels.tolist()
+    (['banana', 'cherry'], [1.0, 2.0])
     """
     name = shown_name(path)
     strings, labels = [], []

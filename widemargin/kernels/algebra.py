@@ -129,7 +129,16 @@ class _Combination(_Composite):
 
 
 class Sum(_Combination):
-    """k1(x, z) + k2(x, z) + ...; written `k1 + k2`."""
+    """k1(x, z) + k2(x, z) + ...; written `k1 + k2`.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Gaussian, Linear
+    >>> Linear() + Gaussian(2.0)
+    Linear() + Gaussian(gamma=2.0)
+    >>> (Linear() + Gaussian(2.0))([[1.0]], [[1.0]]).tolist()
+    [[2.0]]
+    """
 
     join = np.add
 
@@ -144,7 +153,14 @@ class Sum(_Combination):
 
 
 class Product(_Combination):
-    """k1(x, z) k2(x, z) ...; written `k1 * k2`."""
+    """k1(x, z) k2(x, z) ...; written `k1 * k2`.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Gaussian, Linear
+    >>> (Linear() * Gaussian(2.0))([[3.0]], [[3.0]]).tolist()
+    [[9.0]]
+    """
 
     join = np.multiply
 
@@ -163,7 +179,14 @@ class Product(_Combination):
 
 @dataclass(frozen=True)
 class Scaled(_Composite):
-    """factor * k(x, z) for a factor of 0 or more; written `3.0 * k`."""
+    """factor * k(x, z) for a factor of 0 or more; written `3.0 * k`.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Linear
+    >>> (3.0 * Linear())([[2.0]], [[5.0]]).tolist()
+    [[30.0]]
+    """
 
     factor: float
     kernel: Kernel
@@ -201,7 +224,14 @@ class Scaled(_Composite):
 
 @dataclass(frozen=True)
 class Constant(Kernel):
-    """k(x, z) = value, the same for all; `k + 0.5` adds it to a kernel."""
+    """k(x, z) = value, the same for all; `k + 0.5` adds it to a kernel.
+
+    Examples
+    --------
+    >>> from widemargin.kernels import Linear
+    >>> (Linear() + 0.5)([[2.0]], [[5.0]]).tolist()
+    [[10.5]]
+    """
 
     value: float = 1.0
     is_psd = True

@@ -67,8 +67,13 @@ class Kernel(ABC):
     def prepare(self, X: Any, dtype: DTypeLike = np.float64, like: Samples | None = None) -> Samples:
         """Convert raw data to the fastest representation for this kernel.
 
-        dtype : float32 or float64, the precision in which `block` computes. With `like`, its precision is used instead.
-        like : samples prepared before (the support vectors): the result is compatible with them, or
+        Parameters
+        ----------
+        X : samples, as the user gives them
+        dtype : float32 or float64
+            The precision in which `block` computes. With `like`, its precision is used instead.
+        like : Samples or None, default None
+            Samples prepared before (the support vectors): the result is compatible with them, or
             RepresentationMismatch is raised and the caller prepares both again.
         """
 

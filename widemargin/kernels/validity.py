@@ -53,6 +53,14 @@ class KernelCheck:
         A vector z of length 1, over the samples of `index`, with z'Kz < 0 beyond all errors.
     witness_value : float
         z'Kz, or nan without a witness.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from widemargin import check_kernel
+    >>> found = check_kernel(lambda A, B: -(A @ B.T), np.array([[1.0], [2.0]]))
+    >>> found.symmetric, found.positive_semi_definite, bool(found)
+    (True, False, False)
     """
 
     index: NDArray[np.int64]

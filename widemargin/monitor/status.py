@@ -6,7 +6,15 @@ from enum import Enum
 
 
 class Status(Enum):
-    """How a solver ended. The value is the sentence shown to the user."""
+    """How a solver ended. The value is the sentence shown to the user.
+
+    Examples
+    --------
+    >>> from widemargin import SVC, Status
+    >>> model = SVC(kernel="linear").fit([[-1.0], [1.0]], [0, 1])
+    >>> model.status_ is Status.OPTIMAL, model.status_.value
+    (True, 'The answer meets the tolerance.')
+    """
 
     OPTIMAL = "The answer meets the tolerance."
     MAX_ITER = (

@@ -30,7 +30,15 @@ REFERENCE: dict[str, str] = {
 
 
 def solver_named(solver: str | Callable[..., Solution] | Any) -> Callable[..., Solution]:
-    """Return the solver with this name, or the argument itself if it is a function or an object with `solve`."""
+    """Return the solver with this name, or the argument itself if it is a function or an object with `solve`.
+
+    Examples
+    --------
+    >>> from widemargin import SVC
+    >>> from widemargin.solvers import solver_named
+    >>> SVC(kernel="linear", solver=solver_named("platt")).fit([[-1.0], [1.0]], [0, 1]).certificate_.holds
+    True
+    """
     if not isinstance(solver, str):
         solve = solver if callable(solver) else getattr(solver, "solve", None)
         if solve is None or not _takes_what_a_fit_gives(solve):
