@@ -9,7 +9,7 @@ from widemargin.gram.accumulate import copy_rows, gather_rows
 from widemargin.gram.budget import cache_budget, free_memory
 from widemargin.gram.full import FEW_ENTRIES
 from widemargin.gram.gram import kernel_scores, symmetric_block
-from widemargin.linalg.row_sums import add_weighted_rows, sums_at
+from widemargin.linalg.row_sums import add_weighted_rows, several_sums_at, sums_at
 
 
 @pytest.mark.parametrize("data", DATA)
@@ -143,6 +143,15 @@ def test_some_values_of_a_sum_of_rows(rng, at):
     index, coefficients = np.array([0, 7, 39]), np.array([1.0, -2.0, 0.5])
     sums_at(K, at, index, coefficients, out)
     np.testing.assert_allclose(out, K[at][:, index] @ coefficients, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("at", [np.arange(40), np.r_[3, 5:17, 20:31, 38, 39], np.array([], int)])
+def test_some_values_of_several_sums_of_the_same_rows(rng, at):
+    K = rng.normal(size=(40, 40))
+    K, out = K + K.T, np.full((3, len(at)), np.nan)
+    index, coefficients = np.r_[0, 2:38, 39], rng.normal(size=(3, 38))
+    several_sums_at(K, at, index, coefficients, out)
+    np.testing.assert_allclose(out, coefficients @ K[np.ix_(index, at)], rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [20, 300])

@@ -38,6 +38,17 @@ def test_every_value_is_within_its_stated_error(kind, dtype, rng):
         assert bound.max() < (1e-11 if dtype == np.float64 else 2e-7)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_matrix_takes_the_place_of_one_that_is_not_needed_any_more(dtype, rng):
+    kernels = [Gaussian(0.1), Gaussian(2.0)]
+    shared = SharedDistances.of(kernels, data("dense", rng), dtype, 2)
+    before, fresh = shared.gram(kernels[0]), shared.gram(kernels[1])
+    reused = shared.gram(kernels[1], 2, before)
+    assert reused.matrix is before.matrix and reused.fast is before.fast
+    np.testing.assert_array_equal(reused.matrix, fresh.matrix)
+    np.testing.assert_array_equal(reused.fast, fresh.matrix.astype(np.float32))
+
+
 def test_distances_of_two_values_are_whole_numbers_in_16_bits(rng):
     shared = SharedDistances.of([Gaussian(1.0)], data("two values", rng), np.float32, 1)
     assert shared.values.dtype == np.uint16

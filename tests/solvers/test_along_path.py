@@ -74,10 +74,10 @@ def test_a_newton_step_is_made_where_pair_steps_are_slow(rng, monkeypatch):
     newton = along_path.newton_on_free
     monkeypatch.setattr(along_path, "newton_on_free", lambda state: made.append(newton(state)) or made[-1])
     monkeypatch.setattr(along_path, "WORTH", 0.01)
-    X = rng.normal(size=(200, 4))
-    kernel = Gaussian(0.2)
+    X = rng.normal(size=(700, 30))  # more free variables than an active set takes
+    kernel = Gaussian(0.05)
     gram = FullGram.of(kernel, kernel.prepare(X, np.float64), np.float64)
-    duals, ratios = path_of("hinge", X, np.ones(200))
+    duals, ratios = path_of("hinge", X, np.ones(700))
     done, _ = solve_links(duals, ratios, gram, Stopping(1e-3, "kkt", -1, None), Reached.start_of(duals[0], gram))
     assert any(made) and len(done) == len(duals) and all(trained.certificate.holds for trained in done)
 

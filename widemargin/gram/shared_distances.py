@@ -81,10 +81,18 @@ class SharedDistances:
             return None
         return cls(samples, np.dtype(dtype), n_threads)
 
-    def gram(self, kernel: Gaussian, n_threads: int = 1) -> FullGram:
-        """Return the matrix of a Gaussian kernel, with its errors."""
+    def gram(self, kernel: Gaussian, n_threads: int = 1, memory: FullGram | None = None) -> FullGram:
+        """Return the matrix of a Gaussian kernel, with its errors, and with its float32 copy if it is float64.
+
+        memory : a matrix made here that is not needed any more, in whose place this one is put
+        """
         n = len(self.values)
-        matrix, strips = np.empty((n, n), self.dtype), range(0, n, ROW_TILE)
+        strips = range(0, n, ROW_TILE)
+        matrix = np.empty((n, n), self.dtype) if memory is None else memory.matrix
+        if self.dtype == np.float32:
+            fast = matrix
+        else:
+            fast = np.empty((n, n), np.float32) if memory is None else memory.fast
         if self.counts:
             samples = self.samples
             assert isinstance(samples, BinaryRows)
@@ -98,10 +106,12 @@ class SharedDistances:
                 np.take(table, self.values[some], out=matrix[some])
             else:
                 exp_of_distances(self.values[some].ravel(), kernel.gamma, matrix[some].reshape(-1))
+            if fast is not matrix:
+                fast[some] = matrix[some]
 
         run_tiles(fill, len(strips), threads_for(n * n * COSTS.copied_entry, n_threads))
         gram = FullGram(matrix, 1, np.ones(n))
-        gram.kernel, gram.rows_computed = kernel, n
+        gram.kernel, gram.rows_computed, gram.fast = kernel, n, fast
         gram._state_errors = lambda: self.errors(kernel)
         return gram
 

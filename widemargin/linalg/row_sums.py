@@ -10,6 +10,7 @@ from widemargin._jit import REASSOCIATE, jit
 
 LONG_RUN = 8  # adjacent columns that are read together faster than one by one
 STRIP = 1024  # columns summed at a time: 8 kB of sums stay in the first-level cache
+ROWS_AT_ONCE = 32  # parts of rows that several sums share while they are in the second-level cache
 
 
 @jit(fastmath=REASSOCIATE)
@@ -64,4 +65,23 @@ def sums_at(rows, at, index, coefficients, out):
                 for j in range(index.shape[0]):
                     total += coefficients[j] * row[index[j]]
                 out[k] = total
+        first = last
+
+
+@jit
+def several_sums_at(rows, at, index, coefficients, out):
+    """out[p, k] = sum_j coefficients[p, j] rows[at[k], index[j]]: `sums_at` for several sums of the same rows.
+
+    Rows are read once for all sums; otherwise reading them takes longer than adding them up.
+    """
+    n, count, first = at.shape[0], index.shape[0], 0
+    out[:] = 0.0
+    while first < n:
+        last = first + 1
+        while last < n and last < first + STRIP and at[last] == at[last - 1] + 1:
+            last += 1
+        for begin in range(0, count, ROWS_AT_ONCE):
+            some = slice(begin, min(count, begin + ROWS_AT_ONCE))
+            for p in range(out.shape[0]):
+                add_weighted_rows(rows, at[first], index[some], coefficients[p, some], out[p, first:last])
         first = last

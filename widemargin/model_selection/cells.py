@@ -132,6 +132,7 @@ class Search:
         kernels: dict[float, tuple[int, Kernel]] = {}
         members: dict[tuple[int, int, tuple[str, ...]], list[tuple[float, int]]] = defaultdict(list)
         cells: dict[int, OpenCell] = {}
+        tests = [np.sort(split.test) for split in self.splits]
         for place, (setting, split) in enumerate(wanted):
             machine = machines[setting]
             if machine is None:
@@ -141,7 +142,7 @@ class Search:
             except ValueError:
                 continue
             kept = {"with_training": self.with_training, "with_models": self.with_models}
-            cell = OpenCell(machine, self.targets, self.splits[split], weight, gamma, **kept)
+            cell = OpenCell(machine, self.targets, self.splits[split], tests[split], weight, gamma, **kept)
             if not cell.has_answers():
                 continue
             if gamma not in kernels:
@@ -161,7 +162,8 @@ class Search:
                 numbers = [place for _, place in members_of_path]
                 prices = [value if own == "C" else 1.0 for value, _ in members_of_path]
                 rule = self._stopping(cells[numbers[0]], split)
-                paths.append(Path(kernel, [cells[place].builder(pair) for place in numbers], prices, rule, pair.index))
+                duals = [cells[place].builder(pair) for place in numbers]
+                paths.append(Path(kernel, duals, prices, rule, pair.index, tests[split]))
                 places.append((pair.number, numbers))
         family = Family(
             [kernel for _, kernel in kernels.values()], self.X, cache_size=self.machine.cache_size,

@@ -105,17 +105,18 @@ def pairs_of(labels: Index, n_classes: int) -> list[Pair]:
 class OpenCell:
     """A cell while its problems are trained.
 
+    test : the test samples, ascending
     weight : of all samples in the training set of the split
     """
 
     def __init__(
-        self, machine: Any, targets: Targets, split: Split, weight: Vector, gamma: float, *, with_training: bool,
-        with_models: bool,
+        self, machine: Any, targets: Targets, split: Split, test: Index, weight: Vector, gamma: float, *,
+        with_training: bool, with_models: bool,
     ) -> None:  # fmt: skip
         self.machine, self.targets, self.split, self.weight, self.gamma = machine, targets, split, weight, gamma
         self.n_left = n_problems = len(targets.pairs)
         self.models: list[Any] = [None] * n_problems if with_models else []
-        self.test, self.train = np.sort(split.test), np.sort(split.train)  # sums are over runs of adjacent samples
+        self.test, self.train = test, np.sort(split.train)  # sums are over runs of adjacent samples
         self.decision = np.empty((len(split.test), n_problems), order="F")
         self.training = np.empty((len(split.train), n_problems), order="F") if with_training else None
         self.certificates: list[Any] = [None] * n_problems

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -35,7 +35,7 @@ from widemargin.gram.source import GramSource, Index
 from widemargin.kernels.errors import SECOND_ORDER, UNIT
 from widemargin.kernels.kernel import Kernel
 from widemargin.linalg.arrays import Vector
-from widemargin.linalg.row_sums import sums_at
+from widemargin.linalg.row_sums import several_sums_at, sums_at
 from widemargin.monitor.interrupt import StopSignal
 from widemargin.monitor.iteration import Iteration
 from widemargin.monitor.stopping import Stopping
@@ -62,6 +62,7 @@ class Path:
     prices : C of each problem: multipliers at their bounds grow in proportion; equal where boxes are
     stopping : when to stop
     index : their samples; None for all
+    at : samples, ascending, at which the values of every answer will be wanted; used with `index`
     """
 
     kernel: int
@@ -69,6 +70,7 @@ class Path:
     prices: Sequence[float]
     stopping: Stopping
     index: Index | None = None
+    at: Index | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +81,14 @@ class Answer:
     trained : solution and certificate
     index : samples of the problem; None for all
     whole : the Gram of all samples
+    known : samples and K b there, if it has been computed
     """
 
     dual: SignedDual
     trained: Trained
     index: Index | None
     whole: Gram
+    known: tuple[Index, Vector] | None = None
 
     @cached_property
     def coefficients(self) -> tuple[Index, Vector]:
@@ -97,10 +101,25 @@ class Answer:
         """Return K b at some samples of the family."""
         if self.index is None:
             return self.trained.solution.Kb[at]
+        if self.known is not None and self.known[0] is at:
+            return self.known[1]
         (rows, weights), values = self.coefficients, np.empty(len(at))
         assert isinstance(self.whole, FullGram)
         sums_at(self.whole.matrix, at, rows, weights, values)
         return values
+
+
+def with_values(path: Path, answers: list[Answer]) -> list[Answer]:
+    """Return the answers of a path with their values at the samples `path.at`, summed together."""
+    if path.index is None or path.at is None or len(answers) < 2:
+        return answers
+    whole = answers[0].whole
+    assert isinstance(whole, FullGram)
+    coefficients = np.array([answer.dual.per_sample(answer.trained.solution.beta) for answer in answers])
+    used = np.flatnonzero(coefficients.any(axis=0))
+    values = np.empty((len(answers), len(path.at)))
+    several_sums_at(whole.matrix, path.at, path.index[used], coefficients[:, used], values)
+    return [replace(answer, known=(path.at, own)) for answer, own in zip(answers, values)]
 
 
 class Family:
@@ -164,10 +183,10 @@ class Family:
             if source.kernel.is_psd and suits(duals, gram, rule):
                 assert isinstance(gram, FullGram)
                 done, reached = solve_links(duals, ratios[place : place + len(duals)], gram, rule, reached)
-                for dual, trained in zip(duals, done):
+                for answer in with_values(path, [Answer(*each, path.index, whole) for each in zip(duals, done)]):
                     if self.cancelled.is_set():
                         return
-                    take(place, Answer(dual, trained, path.index, whole))
+                    take(place, answer)
                     place += 1
                 duals = duals[len(done) :]
             if duals:
@@ -183,14 +202,14 @@ class Family:
     def _watch(self, now: Iteration) -> None:
         self.cancelled.raise_if_set()
 
-    def make_gram(self, number: int) -> Gram:
-        """Return the Gram of a kernel."""
+    def make_gram(self, number: int, memory: FullGram | None = None) -> Gram:
+        """Return the Gram of a kernel, in place of one that is not needed any more if there is one."""
         kernel, source = self.kernels[number], self.sources[number]
         if not self.is_whole:
             return source.gram(None)
         if self.distances is not None:
-            gram = self.distances.gram(kernel, self.n_threads)  # type: ignore[arg-type]
-        elif self.dtype == np.float64 or kernel.defined_by_values:
+            return self.distances.gram(kernel, self.n_threads, memory)  # type: ignore[arg-type]
+        if self.dtype == np.float64 or kernel.defined_by_values:
             gram = FullGram.of(kernel, source.exact, np.float64, self.n_threads)
         else:
             gram = FullGram.rounded(kernel, source.exact, self.n_threads)
@@ -208,17 +227,26 @@ class Grams:
         self.family = family
         self.left = Counter(key for path in paths for key in keys_of(path))
         self.locks = {key: threading.Lock() for key in self.left}
-        self.made: dict[Hashable, Gram] = {}
+        self.made: dict[tuple[int, ...], Gram] = {}
+        self.spare: list[FullGram] = []  # of all samples: touching fresh memory costs more than most writes to it
 
     def take(self, path: Path) -> tuple[Gram, Gram]:
         """Return the Gram of all samples and that of the samples of the path."""
-        whole = self._take(keys_of(path)[0], lambda: self.family.make_gram(path.kernel))
+
+        def make() -> Gram:
+            try:
+                spare: FullGram | None = self.spare.pop()
+            except IndexError:  # another thread may have taken it
+                spare = None
+            return self.family.make_gram(path.kernel, spare)
+
+        whole = self._take(keys_of(path)[0], make)
         if path.index is None:
             return whole, whole
         assert isinstance(whole, FullGram)
         return whole, self._take(keys_of(path)[1], lambda: whole.subset(path.index))  # type: ignore[arg-type]
 
-    def _take(self, key: Hashable, make: Callable[[], Gram]) -> Gram:
+    def _take(self, key: tuple[int, ...], make: Callable[[], Gram]) -> Gram:
         with self.locks[key]:
             if key not in self.made:
                 self.made[key] = make()
@@ -230,11 +258,13 @@ class Grams:
             with self.locks[key]:
                 self.left[key] -= 1
                 if not self.left[key]:
-                    del self.made[key]
+                    gram = self.made.pop(key)
+                    if len(key) == 1 and isinstance(gram, FullGram) and self.family.distances is not None:
+                        self.spare.append(gram)
                     self.family.sources[path.kernel].forget()
 
 
-def keys_of(path: Path) -> tuple[Hashable, ...]:
+def keys_of(path: Path) -> tuple[tuple[int, ...], ...]:
     """Names of the Grams that a path needs."""
     whole = (path.kernel,)
     return (whole,) if path.index is None else (whole, (path.kernel, id(path.index)))

@@ -4,8 +4,9 @@ Solves   signed duals with groups and finite boxes, one variable per sample, tha
 Given    the matrix and its errors, the problems one under the other (Links), the point at which the first one starts
 Returns  how many problems are solved and proven, and their answers as arrays (Answers); the point reached, in place
 Link     the answer before it, moved into the box (problems/warm_start.py) -> rounds (rounds.py) on a block that grows
-         by the worst violators, or on all variables where many take part -> certificate from K b carried along with a
-         bound on its error. Where pair steps have cost more than a Newton step would, the caller makes one.
+         by the worst violators, or on all variables where many take part; where pair steps have cost more than that
+         would, an active set if few variables are free (active_set.py), otherwise a Newton step, which the caller
+         makes -> certificate from K b carried along with a bound on its error
 Why      hundreds of problems of a search take tenths of a millisecond each, less than Python would add to them.
 """
 
@@ -25,7 +26,9 @@ from widemargin.kernels.errors import SECOND_ORDER, UNIT
 from widemargin.linalg.arrays import Vector
 from widemargin.linalg.row_sums import add_weighted_rows
 from widemargin.problems.dual import Terms
-from widemargin.problems.warm_start import MOSTLY_BOUNDED, count_bounded, nearest_feasible
+from widemargin.problems.optimality import slopes
+from widemargin.problems.warm_start import SAME, nearest_feasible
+from widemargin.solvers.in_memory.active_set import active_set_rounds
 from widemargin.solvers.in_memory.nearby import look_around
 from widemargin.solvers.in_memory.rounds import (
     CURVATURE,
@@ -40,6 +43,12 @@ from widemargin.solvers.in_memory.rounds import (
 )
 
 GAP_BOUND, INFEASIBILITY = FACTS.index("violation"), FACTS.index("infeasibility")
+
+# The active set takes over from pair steps where it is cheap; its cost, in units of work (rounds.WORK), is that of the
+# factor and some passes over it.
+FEW_FREE = 400.0  # free variables up to which it is tried; LAPACK factorises larger matrices faster
+MOST_CHOSEN = 600  # variables of its block
+ACTIVE_SET, ACTIVE_SET_SQUARE, ACTIVE_SET_CUBE = 3e4, 5.0, 0.1  # cost: and per square and cube of the free variables
 
 # How a call ended: all links proven; pair steps are slower than a Newton step; other failures; no way into the box.
 SOLVED, SLOW, UNSOLVED, BLOCKED = range(4)
@@ -118,7 +127,7 @@ def follow_links(store, errors, links, limits, keys, point, first, is_begun, ans
         for t in range(moved.shape[0]):
             moved[t] = 0.0
         if p > first or not is_begun:
-            n_rows = begin_link(store, errors, terms, links.ratios[p], point, before, moved)
+            n_rows = begin_link(store, errors, terms, links.ratios[p], limits.tol, point, before, moved)
             if n_rows < 0:
                 return p, BLOCKED
         else:
@@ -127,20 +136,34 @@ def follow_links(store, errors, links, limits, keys, point, first, is_begun, ans
                 before[t] = point.Kb[t]
         takes_many, n_free = look_around(terms, point.beta, point.Kb, table)
         patience = limits.patience if p == first else limits.worth
-        work = int(patience * (limits.newton_step + limits.newton_cube * n_free * n_free * n_free))
         most = int(limits.most_steps - answers.counts[p, 0])
-        rule = Rule(limits.aim, limits.aim, most, most, work)
         progress = Progress(counts, reached, table, moved)
-        if takes_many:
-            solve_rounds(store, terms, point.beta, point.Kb, rule, keys, progress)
-        else:
-            warm = WarmStore(store.rows, store.slot, store.diag, store.fast)
-            solve_rounds(warm, terms, point.beta, point.Kb, rule, keys, progress)
+        while True:
+            are_few = n_free <= FEW_FREE
+            if are_few:
+                cost = n_free * n_free * (ACTIVE_SET_SQUARE + ACTIVE_SET_CUBE * n_free) + ACTIVE_SET
+            else:
+                cost = limits.newton_step + limits.newton_cube * n_free * n_free * n_free
+            work = int(counts[WORK] + patience * cost)
+            rule = Rule(limits.aim, limits.aim, most, most, work)
+            if takes_many:
+                solve_rounds(store, terms, point.beta, point.Kb, rule, keys, progress)
+            else:
+                warm = WarmStore(store.rows, store.slot, store.diag, store.fast)
+                solve_rounds(warm, terms, point.beta, point.Kb, rule, keys, progress)
+            is_cut = counts[WORK] >= work and counts[STEPS] < most and limits.aim < reached[VIOLATION] < np.inf
+            if not is_cut or not are_few:
+                break
+            if active_set_rounds(store, terms, point.beta, point.Kb, limits.aim, MOST_CHOSEN, progress):
+                break
+            patience *= 2.0
+            answers.counts[p, 1] += counts[ROUNDS]
+            counts[ROUNDS] = 0  # of which each call may take some
+            _, n_free = look_around(terms, point.beta, point.Kb, table)
         add_error(errors, before, moved, n_rows + counts[ROWS], point.error)
         answers.counts[p, 0] += counts[STEPS]
         answers.counts[p, 1] += counts[ROUNDS]
         if not reached[VIOLATION] <= limits.aim or reached[CURVATURE] < 0.0:
-            is_cut = counts[WORK] >= work and counts[STEPS] < most and reached[VIOLATION] < np.inf
             return p, SLOW if is_cut else UNSOLVED
         threshold = certify_known(terms, point, largest_diagonal, answers.facts[p])
         if not (answers.facts[p, GAP_BOUND] <= limits.tol and answers.facts[p, INFEASIBILITY] <= FEASIBILITY):
@@ -153,15 +176,14 @@ def follow_links(store, errors, links, limits, keys, point, first, is_begun, ans
 
 
 @jit(inner=True)
-def begin_link(store, errors, terms, ratio, point, before, moved):
+def begin_link(store, errors, terms, ratio, tol, point, before, moved):
     """Move the point, the answer to a neighbouring problem, into the box; K b follows by the rows of what moved.
 
     before : filled with K b before rows are added; moved : with the sizes of the changes
     Returns the number of rows, or -1 if the sums of the groups cannot be restored.
     """
     n = point.beta.shape[0]
-    bounded, free = count_bounded(point.beta, ratio, terms.lower, terms.upper)
-    scale = ratio if bounded > MOSTLY_BOUNDED * free and 0.0 < ratio < np.inf else 1.0
+    scale = better_scale(terms, point, ratio, tol)
     sums, start = np.zeros(terms.n_groups), np.empty(n)
     for g in range(terms.n_groups):
         for t in range(terms.starts[g], terms.starts[g + 1]):
@@ -188,6 +210,40 @@ def begin_link(store, errors, terms, ratio, point, before, moved):
             count += 1
     add_weighted_rows(store.rows, np.int64(0), slots[:count], changes[:count], point.Kb)
     return count
+
+
+@jit(inner=True)
+def better_scale(terms, point, ratio, tol):
+    """Return the factor on all multipliers, 1 or the ratio of C, from which fewer steps are to be expected.
+
+    It is the ratio if that lowers the dual and puts fewer multipliers in the wrong place: without a factor, those at
+    their bounds; with it, those whose slopes are then not on the right side of the mean slope of the free ones.
+    """
+    if not 0.0 < ratio < np.inf or ratio == 1.0:
+        return 1.0
+    bounded = wrong = n_free = 0
+    curvature = linear = 0.0
+    for g in range(terms.n_groups):
+        total, free = 0.0, 0
+        for turn in range(2):
+            threshold = total / max(1, free)
+            for t in range(terms.starts[g], terms.starts[g + 1]):
+                b, lower, upper = ratio * point.beta[t], terms.lower[t], terms.upper[t]
+                smooth = ratio * point.Kb[t] + terms.diagonal[t] * b
+                rise, fall = slopes(smooth + terms.linear_term[t], b, terms.epsilon[t])
+                can_rise, can_fall = upper - b > SAME * abs(upper), b - lower > SAME * abs(lower)
+                if turn == 0:
+                    curvature += b * smooth
+                    linear += b * terms.linear_term[t] + terms.epsilon[t] * abs(b)
+                    if b != 0.0 and can_rise and can_fall:
+                        total += rise
+                        free += 1
+                        n_free += 1
+                else:
+                    bounded += 1 if b != 0.0 and not (can_rise and can_fall) else 0
+                    wrong += 1 if (can_rise and rise < threshold - tol) or (can_fall and fall > threshold + tol) else 0
+    is_lower = 0.5 * curvature * (1.0 - 1.0 / (ratio * ratio)) + linear * (1.0 - 1.0 / ratio) < 0.0
+    return ratio if is_lower and (n_free <= FEW_FREE or wrong < bounded) else 1.0
 
 
 @jit(inner=True)
