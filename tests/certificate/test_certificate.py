@@ -270,6 +270,15 @@ def test_combine_adds_objectives_and_takes_the_worst_of_the_rest(rng):
     assert not both.holds and both.status is Status.MAX_ITER
 
 
+@pytest.mark.parametrize("ended", [Status.TIME_LIMIT, Status.INTERRUPTED])
+def test_combine_says_what_ended_the_whole_fit(ended, rng):
+    certificate = solved("hinge", rng)[3].certificate
+    parts = [dataclasses.replace(certificate, status=one) for one in (Status.OPTIMAL, Status.UNDECIDED, ended)]
+    assert combine(parts).status is ended
+    assert combine(parts[:2]).status is Status.UNDECIDED
+    assert combine(parts[:1] * 2).status is Status.OPTIMAL
+
+
 def test_combine_holds_only_if_every_part_does(rng):
     a = dataclasses.replace(solved("hinge", rng)[3].certificate, criterion="gap", tol=1e-3)
     good = dataclasses.replace(a, gap=1e-3)

@@ -257,6 +257,19 @@ class CertificateTable(Sequence[Certificate]):
         return self.iterations if name == "iterations" else np.full(len(self), self.about[name])
 
 
+def status_of_all(statuses: Sequence[Status | None]) -> Status | None:
+    """Return what ended the whole fit, else the first status of a problem that is not optimal.
+
+    Examples
+    --------
+    >>> status_of_all([Status.OPTIMAL, Status.UNDECIDED, Status.TIME_LIMIT]).name
+    'TIME_LIMIT'
+    """
+    bad = [status for status in statuses if status is not Status.OPTIMAL]
+    ended = (status for status in bad if status is Status.TIME_LIMIT or (status is not None and status.on_request))
+    return next(ended, next(iter(bad), Status.OPTIMAL))
+
+
 def combine(certificates: Sequence[Certificate], n_distinct: int = 0) -> Certificate:
     """Combine the certificates of a many-class model: sums of objectives and costs, the worst of all other fields.
 
@@ -271,7 +284,7 @@ def combine(certificates: Sequence[Certificate], n_distinct: int = 0) -> Certifi
         def column(name: str) -> NDArray:
             return np.array([getattr(certificate, name) for certificate in certificates])
 
-        status = next((c.status for c in certificates if c.status is not Status.OPTIMAL), certificates[0].status)
+        status = status_of_all([certificate.status for certificate in certificates])
     sums = {name: sum(column(name).tolist()) for name in ("primal", "dual", "objective", "seconds")}
     counts: dict[str, Any] = {
         name: int(column(name).sum()) for name in ("n_support", "n_free", "iterations", "rows_computed")

@@ -256,7 +256,8 @@ class KernelMachine(NamedKernel, LimitedFit):
         self._note_status(certificates)
         names = getattr(self, "feature_names_in_", None)
         if self.fit_status_:
-            self.diagnosis_ = causes(self.certificate_, run.training.source, duals, names)
+            in_time = run.training.values_in_time()
+            self.diagnosis_ = causes(self.certificate_, run.training.source, duals, names, in_time)
         seconds, limit = run.training.solver.seconds_certifying, run.stopping.time_limit
         if self.status_ is Status.TIME_LIMIT and limit is not None and seconds > limit:
             self.diagnosis_ += f" The certificate alone took {seconds:.2g} s, longer than time_limit={limit:g}."

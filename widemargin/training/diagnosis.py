@@ -4,11 +4,13 @@ scale        one feature is far larger than all others, or large and almost cons
 precision    rounding of sums of terms as large as C K_ii exceeds the tolerance, or C makes it nearly a hard margin
 indefinite   a block of the kernel matrix has a negative eigenvalue, so the problem is not convex
 
-Called only after a failure, on at most a few thousand samples, so that its cost does not matter.
+Called only after a failure, on at most a few thousand samples, so that its cost does not matter unless a kernel is
+slow: after a time limit, causes whose kernel values would take longer than is left are not looked for.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,13 +20,14 @@ import scipy.sparse as sp
 from widemargin.certificate import Certificate
 from widemargin.gram.source import GramSource
 from widemargin.kernels.kernel import Kernel
-from widemargin.kernels.user_function import BlockKernel, PairKernel
+from widemargin.kernels.user_function import DIAGONAL_PART, BlockKernel, PairKernel
 from widemargin.kernels.validity import check_kernel
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
 from widemargin.training.certified import rounding_of
 
 MOST_SAMPLES = 5_000  # rows inspected for the scale of the features
+TESTED = 500  # samples whose kernel matrix is tested for negative eigenvalues
 UNEQUAL = 100.0  # times the typical feature from which a feature is reported as large
 NEARLY_CONSTANT = 1e-3  # variation relative to its size below which a feature acts as a constant
 LOUD = 0.1  # share of tol from which rounding is reported as a cause
@@ -45,13 +48,22 @@ def meaning(certificate: Certificate) -> str:
 
 
 def causes(
-    certificate: Certificate, source: GramSource, duals: Sequence[SignedDual], names: Sequence[str] | None = None
+    certificate: Certificate,
+    source: GramSource,
+    duals: Sequence[SignedDual],
+    names: Sequence[str] | None = None,
+    n_values: float = math.inf,
 ) -> str:
-    """Return sentences that name the likely causes; empty if no cause was found."""
+    """Return sentences that name the likely causes; empty if no cause was found.
+
+    n_values : kernel values that there is time for
+    """
     if certificate.status in (Status.INTERRUPTED, Status.STOPPED, Status.LOST, Status.OPTIMAL):
         return ""
-    found = [_indefinite(source), unequal_scales(source.X, names)] if len(source) else []
-    if certificate.status is not Status.NOT_FINITE:
+    is_in_time = n_values >= min(len(source), TESTED) ** 2 + DIAGONAL_PART * len(source)
+    found = [_indefinite(source)] if len(source) and is_in_time else []
+    found += [unequal_scales(source.X, names)] if len(source) else []
+    if certificate.status is not Status.NOT_FINITE and is_in_time:
         found.append(_precision(certificate, source, duals))
     return " ".join(sentence for sentence in found if sentence)
 
@@ -73,7 +85,7 @@ def _indefinite(source: GramSource) -> str:
     """Return a sentence if a block of the kernel matrix is proven to have a negative eigenvalue."""
     if source.kernel.is_psd:
         return ""
-    check = check_kernel(source.kernel, source.X)
+    check = check_kernel(source.kernel, source.X, n_samples=TESTED)
     if check.positive_semi_definite or not check.finite:
         return ""
     return (

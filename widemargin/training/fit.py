@@ -26,10 +26,12 @@ from widemargin.gram.source import GramSource, Index
 from widemargin.kernels import FeatureKernel, Linear
 from widemargin.kernels.kernel import Kernel
 from widemargin.linalg.arrays import Vector
+from widemargin.monitor import clock
 from widemargin.monitor.interrupt import StopSignal, status_of
 from widemargin.monitor.iteration import Iteration, Watch
 from widemargin.monitor.status import Status
 from widemargin.monitor.stopping import Stopping
+from widemargin.monitor.time_limit import overshoot
 from widemargin.parallel.tiles import resolve_n_jobs, single_threaded_blas
 from widemargin.problems.dual import SignedDual
 from widemargin.problems.fixed_bias import tau_of, without_bias
@@ -103,6 +105,9 @@ class Training:
         self._forgets = cancelled is None  # an interrupt applies to one call of `train` only
         self.cancelled = StopSignal() if cancelled is None else cancelled
         self.n_late = 0  # problems for which no time was left
+        self.latest = float(
+            "inf"
+        )  # value of the clock by which the fit must have ended, the allowed overshoot included
         self.solver = CertifiedSolver(self.source, solve, self.cancelled)
 
     def train(
@@ -145,6 +150,7 @@ class Training:
         prepare_fit(sum(len(task.dual) for task in tasks), timed=stopping.time_limit is not None)
         with quiet_blas:
             deadline = stopping.deadline()  # compiling and loading are over, or stop the clock
+            self.latest = deadline + overshoot(stopping.time_limit or 0.0)
             try:
                 if len(chains) > 1 and self.linear is None:
                     self.source.share(classes)
@@ -161,6 +167,11 @@ class Training:
     def as_solved(self, dual: SignedDual) -> SignedDual:
         """Return the problem as the solver gets it: without the constraint due to the bias if it needs a fixed one."""
         return dual if self.tau2 is None else without_bias(dual)
+
+    def values_in_time(self) -> float:
+        """Return how many kernel values can be evaluated after training without breaking the time limit."""
+        each = self.solver.seconds_per_value
+        return max(0.0, self.latest - clock.now()) / each if each else float("inf")
 
     @property
     def is_psd(self) -> bool:
