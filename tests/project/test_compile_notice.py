@@ -133,3 +133,38 @@ def test_only_compiling_counts_and_one_line_is_logged(monkeypatch, caplog):
             notice.work()
     assert notice.seconds == pytest.approx(2.4)
     assert [record.getMessage() for record in caplog.records if record.name == "widemargin"] == ["compiling"]
+
+
+PRESSED = """
+import signal
+from numba.core import event
+from widemargin._jit import compile_notice, jit
+from widemargin.monitor.interrupt import CtrlC
+compile_notice.PATIENCE = 1e9  # seconds until the other line
+
+@jit
+def slow(x):
+    return x + 1.0
+
+class Press(event.Listener):
+    def on_start(self, happening):
+        signal.raise_signal(signal.SIGINT)
+
+    def on_end(self, happening):
+        pass
+
+with CtrlC() as ctrl_c, event.install_listener("numba:compile", Press()):
+    slow(1.0)
+print(ctrl_c.presses)
+with CtrlC() as ctrl_c:
+    signal.raise_signal(signal.SIGINT)  # nothing is compiled: nothing to wait for
+print(ctrl_c.presses)
+"""
+
+
+def test_ctrl_c_while_compiling_says_what_it_waits_for(start):
+    said, errors = start(script=PRESSED).communicate(timeout=120)
+    assert said.split() == ["1", "1"]
+    assert errors.splitlines() == [
+        "widemargin: finishing the compilation of slow and what it calls; then the fit stops"
+    ]

@@ -3,6 +3,7 @@
 Compiling happens without being asked for, in the first fit of an installation, and takes seconds. After one of them a
 record is logged, once per process and not in worker processes, whose parent's user would read it n times. Its level is
 WARNING, which Python writes to the error stream if logging was not configured; it is no Warning, so it never raises.
+Another line answers a Ctrl-C that has to wait for a compilation.
 """
 
 from __future__ import annotations
@@ -42,6 +43,13 @@ class CompileNotice:
             if self._is_compiling:
                 self.seconds += time.perf_counter() - self._began
             self._cache = None
+
+    def say_stop(self) -> None:
+        """Log what a request to stop waits for, if a function is being compiled: that cannot be cut."""
+        cache = self._cache
+        if cache is not None and self._is_compiling:
+            name = cache.dispatcher.py_func.__name__
+            logger.warning(f"widemargin: finishing the compilation of {name} and what it calls; then the fit stops")
 
     def end(self) -> None:
         """Forget the function at work, which is another process's."""

@@ -2,8 +2,8 @@
 
 Python turns Ctrl-C into a KeyboardInterrupt wherever the interpreter happens to be. In the middle of compiling that is
 inside a callback of LLVM, which swallows the exception or turns it into an unrelated one. So while a fit runs, the
-first Ctrl-C only sets a flag that the solvers check once per round. A second one raises KeyboardInterrupt immediately,
-and the fit passes it on.
+first Ctrl-C only sets a flag that the solvers check once per round, and a line says so if a compilation has to end
+first. A second one raises KeyboardInterrupt immediately, and the fit passes it on.
 
 Every request to stop, from Ctrl-C, a callback or a listener, is one exception: a solver catches KeyboardInterrupt, ends
 at its current point, and reports `status_of` it. A `StopSignal` passes the request to the other problems of the fit.
@@ -120,6 +120,9 @@ class CtrlC:
         self._replaced: dict[int, Any] = {}  # signal -> its handler outside
 
     def __enter__(self) -> CtrlC:
+        from widemargin._jit import NOTICE  # here, because the command line handles Ctrl-C before it loads Numba
+
+        self._say_stop = NOTICE.say_stop
         self._replaced = {
             number: handler
             for number, handler in handlers_in_python().items()
@@ -134,6 +137,8 @@ class CtrlC:
             handler.came = True
         self.presses += 1
         self.requested.request(Status.INTERRUPTED)
+        if self.presses == 1:
+            self._say_stop()
         if self.presses > 1 and not is_inside_numba(frame):  # else raised at the end, which the first one asked for
             raise KeyboardInterrupt
 
