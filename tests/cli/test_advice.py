@@ -1,6 +1,8 @@
 """What `train` says at the end: agreement with the training data, labelled so, and one line of advice."""
 
 import json
+import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -77,6 +79,18 @@ def test_advice(cancer, folder, arguments, expected, capsys):
     said, _, advised = trained(capsys, *arguments)
     assert expected in advised
     assert said[-1] == f"advice: {advised}"
+
+
+def test_what_a_training_cut_short_does_is_no_reason_for_advice(cancer):
+    data = SimpleNamespace(X=cancer[0], preparation=None)
+    options = SimpleNamespace(kernel="rbf", scale="none", C=2.0, gamma="auto")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        machine = SVC(max_iter=1).fit(*cancer)
+    agreed = {"accuracy": 0.5}
+    assert advice.advice(machine, data, cancer[1], options, agreed) is None
+    machine.set_params(max_iter=-1).fit(*cancer)
+    assert advice.advice(machine, data, cancer[1], options, agreed).startswith(CONSTANT)
 
 
 def test_labels_of_many_classes_are_not_taken_for_numbers():

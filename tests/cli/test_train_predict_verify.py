@@ -157,6 +157,12 @@ def test_a_model_in_the_place_of_its_data_is_said(cancer, capsys):
             assert f"{model} is a model and cancer is not: they are the wrong way round" in capsys.readouterr().err
 
 
+def test_a_missing_file_is_named_not_the_other_one(cancer, capsys):
+    for command in ("verify", "report", "plot"):
+        assert main([command, "cancer", "missing.model"]) == 2
+        assert "missing.model does not exist: check the path." in capsys.readouterr().err
+
+
 def test_verify_wants_the_training_data(cancer, capsys):
     X, y = cancer
     main(["train", "cancer", "-q"])

@@ -21,6 +21,7 @@ import numpy as np
 from widemargin.cli.data import Data
 from widemargin.cli.models import agreement
 from widemargin.io.preparation import Preparation
+from widemargin.monitor.status import Status
 from widemargin.report.advice import spreads
 
 MOST_SAMPLES = 2_000  # predicted after training: seconds at most, and accuracy to about one per cent
@@ -30,6 +31,7 @@ NEARLY_ALL = 0.9  # share of samples that are support vectors from which the ker
 MANY, FEW = 20, 5.0  # classes from which, and samples per class below which, numbers look like targets of a regression
 OF_FEATURES = ("linear", "poly", "rbf", "sigmoid", "laplacian")  # kernels that depend on the scale of the features
 OF_DISTANCES = ("rbf", "laplacian")
+CUT_SHORT = (Status.INTERRUPTED, Status.TIME_LIMIT, Status.MAX_ITER)  # what the model does says nothing about C, gamma
 WITH_GAMMA = ("poly", "rbf", "sigmoid", "laplacian", "chi2")
 
 
@@ -71,7 +73,7 @@ def advice(model: Any, data: Data, y: Any, options: SimpleNamespace, agreed: dic
     if regression := looks_like_regression(model, y):
         return regression
     dominant = dominant_feature(data, options)
-    if y is None or dominant:
+    if y is None or dominant or model.status_ in CUT_SHORT:
         return dominant
     parameters = ("C" if hasattr(model, "C") else "nu") + (" and gamma" if options.kernel in WITH_GAMMA else "")
     search = f"`widemargin cv --grid` searches {parameters}" if hasattr(model, "C") else f"try other {parameters}"

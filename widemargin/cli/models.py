@@ -55,7 +55,9 @@ def open_with_data(options: SimpleNamespace, screen: Screen) -> tuple[Any, Data,
 
 
 def check_order(options: SimpleNamespace) -> None:
-    """FileError if data were given where a model belongs, and the model where the data belong."""
+    """FileError if data were given where a model belongs, and the model where the data belong, or there are none."""
+    if options.data != "-" and not os.path.exists(options.data):
+        raise FileError(f"{options.data} does not exist: check the path.")  # before the other file is called damaged
     if is_model(options.data) and not is_model(options.model):
         raise FileError(
             f"{options.data} is a model and {options.model} is not: they are the wrong way round, swap them."

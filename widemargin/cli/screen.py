@@ -203,8 +203,7 @@ def certificate_table(certificate: Certificate) -> Table:
     name, value = _cut(verdict)
     table.add_row(name, Text(value, style="bold green" if certificate.holds else "bold red"))
     for name, value in map(_cut, rest):
-        if value != "nan":  # not known of a model that was trained elsewhere or loaded from a file
-            table.add_row(name, value)
+        table.add_row(name, value)
     return table
 
 

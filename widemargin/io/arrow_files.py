@@ -33,7 +33,7 @@ def import_pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise ImportError("Tables are read by pyarrow: pip install 'widemargin[tables]'.") from None
+        raise ImportError("CSV and other tables are read by pyarrow: pip install pyarrow") from None
     return pyarrow
 
 

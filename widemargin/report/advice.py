@@ -57,8 +57,8 @@ def advice_for(
         largest, smallest = scales["rows"][0][0], scales["rows"][-1][0]
         found.append((
             f"The features are not scaled: \u201c{largest}\u201d varies {number(scales['ratio'], 3)} times as much as "
-            f"\u201c{smallest}\u201d and decides almost alone. Train make_pipeline(StandardScaler(), "
-            f"{subject.machine}(...)) instead, and choose its parameters again.", "scaling",
+            f"\u201c{smallest}\u201d and decides almost alone. Train {subject.trains_scaled} instead, "
+            "and choose its parameters again.", "scaling",
         ))  # fmt: skip
     if typical is not None and not TOO_SEPARATE <= typical <= TOO_ALIKE:
         word = "larger" if typical > TOO_ALIKE else "smaller"

@@ -40,6 +40,13 @@ class Subject:
     raw_names: list[str]
 
     @property
+    def trains_scaled(self) -> str:
+        """How to train the estimator on scaled features: in the words of the command line if that trained it."""
+        made = {"table": "with --scale standard", "libsvm": "on what `widemargin scale` makes of the data"}
+        given = (getattr(self.model, "preparation_", None) or {}).get("format")
+        return made.get(given, f"make_pipeline(StandardScaler(), {self.machine}(...))")
+
+    @property
     def machine(self) -> str:
         """Name of the estimator."""
         return type(self.model).__name__
