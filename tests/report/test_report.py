@@ -327,8 +327,9 @@ def test_scaling_is_advised_in_the_words_of_where_the_model_was_trained(tmp_path
     model.preparation_ = {"format": "libsvm", "zero_based": False}
     words = " ".join(report(tmp_path, model, X, y)[1].split())
     assert words.count("Train on what `widemargin scale` makes of the data instead") == 2
+    subject = subject_of(model, X, y, None)
     model.preparation_ = {"format": "table"}
-    assert subject_of(model, X, y).trains_scaled == "with --scale standard"
+    assert subject.trains_scaled == "with --scale standard"
 
 
 def test_pipelines(tmp_path):
