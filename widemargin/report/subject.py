@@ -44,7 +44,7 @@ class Subject:
         """How to train the estimator on scaled features: in the words of the command line if that trained it."""
         made = {"table": "with --scale standard", "libsvm": "on what `widemargin scale` makes of the data"}
         given = (getattr(self.model, "preparation_", None) or {}).get("format")
-        return made.get(given, f"make_pipeline(StandardScaler(), {self.machine}(...))")
+        return made.get(str(given), f"make_pipeline(StandardScaler(), {self.machine}(...))")
 
     @property
     def machine(self) -> str:
