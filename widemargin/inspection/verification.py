@@ -25,9 +25,10 @@ from widemargin import problems
 from widemargin._sklearn import num_samples, safe_indexing
 from widemargin.certificate import Certificate, certify, combine
 from widemargin.certificate.bounds import FEASIBILITY
-from widemargin.estimators.fitted import coefficients_of, support_in
+from widemargin.estimators.fitted import coefficients_of, is_training_data, support_in
 from widemargin.estimators.registry import LIBSVM_TYPES
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
+from widemargin.inspection.libsvm_support import knows_its_vectors_only, with_support
 from widemargin.inspection.pipelines import training_data, unwrap
 from widemargin.kernels import Kernel, make_kernel
 from widemargin.kernels.errors import UNIT
@@ -54,7 +55,8 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
     Parameters
     ----------
     model : fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM of widemargin or of scikit-learn, or a pipeline or search
-        around one, whose steps before it prepare X
+        around one, whose steps before it prepare X. A model read from LIBSVM's file knows neither which samples are its
+        support vectors, which are looked for in X, nor C, nu and epsilon: give them by its `set_params`
     X, y, sample_weight : the data the model was fitted on
     tol : float, default the model's own
         Largest violation with which the certificate holds.
@@ -80,7 +82,7 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
     model, before = unwrap(model)
     machine = _machine_of(model)
     X = training_data(model, before, X)
-    kernel, data = _read(model, X, y, sample_weight, needs_targets=machine != "OneClassSVM")
+    model, kernel, data = _read(model, X, y, sample_weight, needs_targets=machine != "OneClassSVM")
     samples, tau2 = kernel.prepare(data.X, np.float64), None
     solve = solver_named(getattr(model, "solver", "auto"))
     if machine in ("SVC", "SVR") and getattr(solve, "fixed_bias", False):
@@ -103,19 +105,21 @@ def _machine_of(model: Any) -> str:
     )
 
 
-def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -> tuple[Kernel, TrainingSet]:
-    """Return the model's kernel and its training samples of positive weight."""
+def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -> tuple[Any, Kernel, TrainingSet]:
+    """Return the model, its kernel and its training samples of positive weight."""
     precomputed = is_precomputed(model.kernel)
     X, y, sample_weight = as_numpy(X), as_numpy(y), as_numpy(sample_weight)
     if not takes_objects(model.kernel):
         X = check_array(sound_sparse(X), accept_sparse=False if precomputed else "csr", dtype=(np.float64, np.float32))
     n_samples = num_samples(X)
+    if needs_targets and (y is None or len(y) != n_samples):
+        raise ValueError(f"y must hold the {n_samples} targets the model was fitted on.")
+    if knows_its_vectors_only(model, n_samples) and is_training_data(model, X) is not True:
+        model = with_support(model, X, y)
     if n_samples != model.shape_fit_[0]:
         raise ValueError(
             f"X has {n_samples} samples, but the model was fitted on {model.shape_fit_[0]}: give its training data."
         )
-    if needs_targets and (y is None or len(y) != n_samples):
-        raise ValueError(f"y must hold the {n_samples} targets the model was fitted on.")
     y = np.asarray(y) if needs_targets else None
     if sample_weight is not None:
         sample_weight = np.maximum(np.asarray(sample_weight, np.float64), 0.0)  # scikit-learn drops negative weights
@@ -123,7 +127,7 @@ def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -
     gamma = getattr(model, "_gamma", None)
     if gamma is None:
         gamma = resolve_gamma(model.gamma, X, None) if isinstance(model.kernel, str) and not precomputed else 0.0
-    return make_kernel(model.kernel, gamma=gamma, degree=model.degree, coef0=model.coef0), data
+    return model, make_kernel(model.kernel, gamma=gamma, degree=model.degree, coef0=model.coef0), data
 
 
 @dataclass(frozen=True, eq=False)
