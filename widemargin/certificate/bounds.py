@@ -15,8 +15,8 @@ Gap         with the scale s of w, v_t = r - c_t - s F_t and g_t(b) = v_t b - D_
             term by term, so that nothing cancels however large the box is. phi_t is convex in v_t: its largest value is
             at an end of the interval given by the error. A variable at its correct bound contributes 0 whatever
             its error. (Both sides expanded: the terms in r, c and K cancel.)
-Relative    to the larger of |primal| and |dual|, for a gap of at most G: where the dual is at least d > 0, the primal is
-            larger, and the ratio 1 - dual / primal is at most G / (d + G). Where it is at most -d < 0, the ratio is
+Relative    to the larger of |primal| and |dual|, for a gap of at most G: where the dual is at least d > 0, the primal
+            is larger, and the ratio 1 - dual / primal is at most G / (d + G). Where it is at most -d < 0, the ratio is
             at most G / d; and always 2, since |primal - dual| <= |primal| + |dual|.
 
 Sums of nonnegative terms are multiplied by 1 + (n + 16) u, which covers their rounding.
