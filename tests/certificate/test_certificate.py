@@ -76,14 +76,41 @@ def test_numbers_are_those_of_the_definitions(machine, data, rng):
         options={"xatol": 1e-9},
     )
     assert certificate.primal >= lowest.fun - 1e-6 * abs(lowest.fun)
-    assert certificate.gap == pytest.approx(
-        (certificate.primal - certificate.objective) / abs(certificate.objective), rel=1e-6
-    )
+    primal, value = certificate.primal, certificate.objective
+    largest = abs(primal) if value > 0.0 else max(abs(value), 0.5 * (primal - value))
+    assert certificate.gap == pytest.approx((primal - value) / largest, rel=1e-6)
     assert certify(dual, KERNELS["rbf"][0], X, beta, 1e-3).violation == pytest.approx(here.violation, rel=1e-9)
     assert certificate.violation >= here.violation - 1e-9
     assert certificate.n_support == np.count_nonzero(dual.per_sample(beta))
     total = np.abs(beta).sum()
     assert certificate.infeasibility == pytest.approx(here.infeasibility / total, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("degree", [2, 3, 5])
+@pytest.mark.parametrize("scale", [1.0, 10.0, 100.0])
+@pytest.mark.parametrize("C", [1.0, 1e6])
+def test_the_gap_is_what_the_printed_bounds_give(C, scale, degree):
+    """With kernel values of 1e20 the conditions are met to tol at a primal that is 3e6 times the dual."""
+    X = scale * np.eye(2)
+    certificate = SVC(kernel="poly", degree=degree, gamma=1.0, C=C).fit(X, [0, 1]).certificate_
+    given = (certificate.primal - certificate.dual) / certificate.primal
+    assert certificate.holds and certificate.dual > 0.0
+    assert certificate.gap <= given * (1.0 + 1e-9) <= 1.0 + 1e-9
+    if given > 1e-6:
+        assert certificate.gap == pytest.approx(given, rel=1e-3)
+
+
+@pytest.mark.parametrize("penalty", ["l1", "l2"])
+def test_the_gap_of_a_linear_model_is_what_the_printed_bounds_give(penalty, rng):
+    """A dual below zero is no better than the dual of no multipliers, which is zero."""
+    X = rng.normal(size=(60, 5)) * [1e-3, 1.0, 1e2, 1e4, 1e6]
+    y = rng.random(60) > 0.5
+    with pytest.warns(ConvergenceWarning):
+        model = LinearSVC(C=1e4, penalty=penalty, max_iter=1, tol=1e-12).fit(X, y)
+    certificate = model.certificate_
+    assert 0.0 <= certificate.dual <= certificate.primal
+    given = (certificate.primal - certificate.dual) / certificate.primal
+    assert 0.01 < certificate.gap <= given * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
-from widemargin import SVC, SVR, NuSVC, NuSVR, OneClassSVM, verify
+from widemargin import SVC, SVR, KernelRidge, NuSVC, NuSVR, OneClassSVM, verify
 from widemargin.kernels import Gaussian, Linear, PairKernel, Precomputed
 
 pytestmark = pytest.mark.needs_compiler  # too many fits for interpreted code
@@ -148,14 +148,33 @@ def undefined_for_one(A, B):
     return np.where(np.isclose(A[:, :1], 5.1) & np.isclose(B[:, :1].T, 5.1), np.nan, A @ B.T)
 
 
+MIDDLE = np.array([5.8, 3.0, 3.8, 1.2])  # of the samples
+
+
+def undefined_off_the_diagonal(A, B):
+    with np.errstate(invalid="ignore"):
+        return np.log((A - MIDDLE) @ (B - MIDDLE).T)
+
+
 @pytest.mark.parametrize("machine", [SVC, SVR, OneClassSVM])
-@pytest.mark.parametrize("function", [nowhere_defined, undefined_for_one])
+@pytest.mark.parametrize("function", [nowhere_defined, undefined_for_one, undefined_off_the_diagonal])
 def test_a_function_that_returns_nan_is_named_and_makes_no_model(machine, function, iris):
     X, y, _ = iris
     model = machine(kernel=function)
     with pytest.raises(ValueError, match=f"kernel function {function.__name__} returned NaN or infinity"):
         model.fit(X, y)
     assert not hasattr(model, "support_")
+
+
+def undefined_for_far_samples(x, z):
+    return np.sqrt(1.0 - np.abs(x - z).max())
+
+
+@pytest.mark.parametrize("machine", [SVC, SVR, OneClassSVM, KernelRidge])
+def test_a_compiled_function_that_returns_nan_is_named(machine, iris):
+    X, y, _ = iris
+    with pytest.raises(ValueError, match="undefined_for_far_samples returned NaN or infinity"):
+        machine(kernel=PairKernel(undefined_for_far_samples)).fit(X, y)
 
 
 def test_of_an_asymmetric_matrix_and_its_transpose_at_most_the_mean_is_certified(rng):

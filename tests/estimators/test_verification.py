@@ -1,5 +1,7 @@
 """verify accepts right answers, ours and scikit-learn's, and rejects changed multipliers, a wrong bias, early stops."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 import widemargin
-from widemargin import verify
+from widemargin import io, verify
 from widemargin.kernels import PairKernel
 
 MACHINES = {
@@ -171,6 +173,37 @@ def test_tolerance_can_be_asked_for():
     model, X, y = fitted(sklearn.svm, "SVC")
     assert verify(model, X, y).holds
     assert not verify(model, X, y, tol=1e-9).holds
+
+
+@pytest.mark.parametrize("digits", ["17", "8"])
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_model_from_libsvms_file_is_verified(machine, digits, tmp_path):
+    """The file holds neither indices of support vectors nor C, and LIBSVM writes features with eight digits."""
+    model, X, y = fitted(widemargin, machine, gamma=0.02)
+    io.write_libsvm_model(model, tmp_path / "model")
+    if digits == "8":
+        text = re.sub(r"(?<=:)\S+", lambda number: f"{float(number[0]):.8g}", (tmp_path / "model").read_text())
+        (tmp_path / "model").write_text(text)
+    read = io.read_libsvm_model(tmp_path / "model")
+    given = {name: value for name, value in MACHINES[machine].items() if name != "kernel"}
+    read.set_params(tol=1e-3, **given)
+    before = read.support_.copy(), read.shape_fit_
+    order = np.random.default_rng(0).permutation(len(X))
+    again = verify(read, X[order], y[order])
+    assert again.holds and again.n_support == model.certificate_.n_support
+    assert again.dual == pytest.approx(model.certificate_.dual, rel=1e-6)
+    assert np.array_equal(read.support_, before[0]) and read.shape_fit_ == before[1]  # the model is not changed
+    with pytest.raises(ValueError, match="A support vector of the model is not among the given samples"):
+        verify(read, X + 0.1, y)
+
+
+def test_a_precomputed_model_from_libsvms_file_is_verified(tmp_path):
+    _, X, y = fitted(widemargin, "SVC")
+    K = X @ X.T
+    model = widemargin.SVC(kernel="precomputed").fit(K, y > 0)
+    io.write_libsvm_model(model, tmp_path / "model")
+    read = io.read_libsvm_model(tmp_path / "model").set_params(C=1.0)
+    assert verify(read, K, y > 0).violation == pytest.approx(model.certificate_.violation, rel=1e-6)
 
 
 def test_errors_are_sentences():

@@ -14,6 +14,7 @@ import numpy as np
 
 from tests.fuzz import attack as single_fits
 from tests.fuzz.attack import IN_MEMORY, Outcome
+from tests.fuzz.summary import Figures
 
 Attack = Callable[[int], Outcome]
 FEW_CASES = 20  # up to so many are repeated, so that they behave as they do in the middle of a long run
@@ -120,6 +121,15 @@ class Tally:
                 if found:
                     text += f"\n{kind} by {what}: " + ", ".join(f"{name} {k}" for name, k in found.most_common())
         return text
+
+    @property
+    def figures(self) -> Figures:
+        disagreeing = sum(r["false"] or r["wrong"] or r["silent"] or r["disagrees"] for r in self.rows)
+        return {
+            "machines tried": len(self.rows),
+            "oracles disagreeing": disagreeing + self.errors,
+            "crashes": self.count("crash"),
+        }
 
     @property
     def failed(self) -> bool:

@@ -1,29 +1,32 @@
 """How long fits take at worst: random machines without a time limit, small data, parameters that make problems slow.
 
-`python -m tests.fuzz.durations --minutes 5` prints every fit of more than `LONG` seconds, and the longest. Compiling
-is not counted, nor are other processes: seconds are of this process's threads.
+Every fit of more than `LONG` seconds is printed, and the longest. Compiling is not counted, nor are other processes:
+seconds are of the CPU. `python -m tests.fuzz.durations FIRST COUNT` is one process.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
+import json
 import sys
-import threading
 import time
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 import widemargin
 from tests.fuzz.attack import REFUSALS, Case, draw
+from tests.fuzz.batches import begin, run_batches
 from tests.fuzz.generators import power
+from tests.fuzz.summary import Figures
 from widemargin._jit import seconds_compiling
 
 LONG = 3.0  # seconds worth a line
 LIMIT = 10.0  # seconds that no fit of MOST samples may take
 MOST = 3_000  # samples
+BATCH = 20  # fits per process
+HANG = 120.0  # seconds of CPU time until a fit is given up
 
 
 def slow_case(seed: int) -> Case:
@@ -60,40 +63,66 @@ def seconds_of(case: Case) -> tuple[float, str]:
             return time.process_time() - began, status
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.durations", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=1.0)
-    parser.add_argument("--seed", type=int, default=0, help="first seed")
-    parser.add_argument("--count", type=int, default=1 << 40, help="number of seeds at most")
-    parser.add_argument("--hang", type=float, default=120.0, help="CPU seconds until a fit is given up")
-    options = parser.parse_args()
-    deadline, count, longest = time.time() + 60.0 * options.minutes, 0, (0.0, "")
-    for seed in range(options.seed, options.seed + options.count):
-        if time.time() > deadline:
-            break
+class Tally:
+    """The longest fits."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self.crashes: list[str] = []
+
+    def add(self, row: dict[str, Any]) -> None:
+        if "fit" in row:
+            self.rows.append(row)
+            if row["seconds"] > LONG:
+                print(f"{row['seconds']:6.1f} s {row['status']:10} {row['fit']}", flush=True)
+
+    def crash(self, seed: int, how: str) -> None:
+        self.crashes.append(f"fit of seed {seed}: {how}")
+        print(self.crashes[-1], flush=True)
+
+    def table(self) -> str:
+        worst = max(self.rows, key=lambda row: row["seconds"], default={"seconds": 0.0, "seed": -1})
+        lines = [
+            (f"fits of at most {MOST} samples without limits", len(self.rows) + len(self.crashes)),
+            ("  longest, CPU time", f"{worst['seconds']:.1f} s (seed {worst['seed']})"),
+            (f"  longer than {LIMIT:g} s", sum(row["seconds"] > LIMIT for row in self.rows)),
+            ("PROCESSES THAT ENDED OR HUNG", len(self.crashes)),
+        ]
+        return "\n".join(f"{name:<44} {value}" for name, value in lines)
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.crashes) or any(row["seconds"] > LIMIT for row in self.rows)
+
+    @property
+    def figures(self) -> Figures:
+        longest = max((row["seconds"] for row in self.rows), default=0.0)
+        return {
+            "machines tried": len(self.rows) + len(self.crashes),
+            "longest fit of 3,000 samples or fewer, CPU s": round(longest, 1),
+            "crashes": len(self.crashes),
+        }
+
+
+def run(first: int, count: int, minutes: float, n_processes: int) -> Tally:
+    """Fit the cases of the seeds from `first` on until the time is over."""
+    tally = Tally()
+    run_batches("tests.fuzz.durations", [], (first, count), BATCH, minutes, n_processes, tally)
+    return tally
+
+
+def main() -> None:
+    first, count = int(sys.argv[1]), int(sys.argv[2])
+    for seed in range(first, first + count):
+        begin(seed, HANG)
+        row: dict[str, Any] = {"seed": seed}
         case = slow_case(seed)
-        if case.how == "training":
-            continue
-        text = str(case) + (f", {case.X.nnz} entries" if sparse.issparse(case.X) else "")
-        ended = threading.Event()
-        threading.Thread(target=watch, args=(ended, options.hang, text), daemon=True).start()
-        seconds, status = seconds_of(case)
-        ended.set()
-        count, longest = count + 1, max(longest, (seconds, text))
-        if seconds > LONG:
-            print(f"{seconds:6.1f} s {status:10} {text}", flush=True)
-    print(f"{count} fits, the longest {longest[0]:.1f} s: {longest[1]}")
-    return int(longest[0] > LIMIT)
-
-
-def watch(ended: threading.Event, seconds: float, text: str) -> None:
-    """End the process once it has computed for so long: a compiled call cannot be interrupted."""
-    began = time.process_time()
-    while not ended.wait(1.0):
-        if time.process_time() - began > seconds:
-            print(f"  HANG {text}", flush=True)
-            os._exit(1)
+        if case.how != "training":
+            entries = f", {case.X.nnz} entries" if sparse.issparse(case.X) else ""
+            seconds, status = seconds_of(case)
+            row |= {"fit": f"{case}{entries}", "seconds": seconds, "status": status}
+        print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

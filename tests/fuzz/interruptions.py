@@ -33,6 +33,7 @@ from scipy import sparse
 
 import widemargin
 from tests.fuzz.generators import power
+from tests.fuzz.summary import Figures
 from widemargin import io
 from widemargin.storage.errors import FileError
 
@@ -322,16 +323,21 @@ class Tally:
     def __init__(self) -> None:
         self.ended: Counter[str] = Counter()
         self.failures: list[str] = []
+        self.failed_attacks = 0
 
     def add(self, attack: Attack) -> None:
         self.ended[attack.ended or "failed"] += 1
+        self.failed_attacks += bool(attack.findings)
         for text in attack.findings:
             self.failures.append(f"{attack}\n    {text}")
             print(self.failures[-1], flush=True)
 
+    @property
+    def pressed(self) -> int:
+        return sum(n for name, n in self.ended.items() if name != "not pressed")
+
     def table(self) -> str:
-        pressed = sum(n for name, n in self.ended.items() if name != "not pressed")
-        lines: list[tuple[str, Any]] = [("interrupted fits", pressed)]
+        lines: list[tuple[str, Any]] = [("interrupted fits", self.pressed)]
         lines += [(f"  {name}", n) for name, n in sorted(self.ended.items()) if name != "not pressed"]
         lines += [("ended before Ctrl-C", self.ended["not pressed"]), ("FAILURES", len(self.failures))]
         return "\n".join(f"{name:<44} {value}" for name, value in lines)
@@ -339,6 +345,10 @@ class Tally:
     @property
     def failed(self) -> bool:
         return bool(self.failures)
+
+    @property
+    def figures(self) -> Figures:
+        return {"interruptions": self.pressed, "half-changed or unusable after them": self.failed_attacks}
 
 
 def run(first: int, count: int, minutes: float) -> Tally:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.fuzz.summary import Figures
 from widemargin import OneClassSVM, io
 from widemargin.storage.errors import FileError
 
@@ -75,6 +76,10 @@ class Tally:
     @property
     def failed(self) -> bool:
         return bool(self.failures)
+
+    @property
+    def figures(self) -> Figures:
+        return {"kills while saving": self.kills, "whole files after them": self.whole}
 
 
 def kill_writer(path: Path, first: int, seconds: float) -> int:

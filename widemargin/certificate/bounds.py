@@ -15,6 +15,9 @@ Gap         with the scale s of w, v_t = r - c_t - s F_t and g_t(b) = v_t b - D_
             term by term, so that nothing cancels however large the box is. phi_t is convex in v_t: its largest value is
             at an end of the interval given by the error. A variable at its correct bound contributes 0 whatever
             its error. (Both sides expanded: the terms in r, c and K cancel.)
+Relative    to the larger of |primal| and |dual|, for a gap of at most G: where the dual is at least d > 0, the primal
+            is larger, and the ratio 1 - dual / primal is at most G / (d + G). Where it is at most -d < 0, the ratio is
+            at most G / d; and always 2, since |primal - dual| <= |primal| + |dual|.
 
 Sums of nonnegative terms are multiplied by 1 + (n + 16) u, which covers their rounding.
 """
@@ -163,15 +166,28 @@ def summarise(violation, computed, gap, numbers, facts):
     violation, computed : bound on the violation, and as computed; gap : bound on primal - dual
     """
     value, error = numbers.value, numbers.value_error
-    size = max(0.0, abs(value) - error)
     upper, lower = value + error + gap, value - error - numbers.mending
     infeasibility = numbers.infeasibility
     if numbers.mending == np.inf:  # outside the box, or no variable has room to repair a sum
         infeasibility = max(infeasibility, 2.0 * FEASIBILITY)
     facts[0] = upper if upper == upper else np.inf
     facts[1] = lower if lower == lower else -np.inf
-    facts[2] = 0.0 if gap == 0.0 else gap / size if size > 0.0 and gap < np.inf else np.inf
+    facts[2] = relative(gap, value, error)
     facts[3], facts[4], facts[5], facts[6] = value, violation, computed, infeasibility
+
+
+@jit(interpret_first=True)
+def relative(gap, value, error):
+    """Return a bound on (primal - dual) / max(|primal|, |dual|).
+
+    gap : bound on primal - dual; value, error : of the dual
+    """
+    if gap == 0.0 or not gap < np.inf:
+        return 0.0 if gap == 0.0 else np.inf
+    size = max(0.0, abs(value) - error)
+    if value > 0.0:
+        return gap / (size + gap) * (1.0 + 4.0 * UNIT)
+    return min(gap / size * (1.0 + 4.0 * UNIT), 2.0) if size > 0.0 else 2.0
 
 
 @jit(interpret_first=True)

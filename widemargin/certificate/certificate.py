@@ -49,8 +49,9 @@ class Certificate(Shown):
     objective : float
         The dual value as computed: the best estimate of the optimum.
     gap : float
-        Bound on the difference of the primal and the dual value of this answer, relative to the larger of them. It can
-        be far smaller than the distance of `primal` and `dual`, since errors that both values share cancel in it.
+        Bound on (P - D) / max(|P|, |D|), P and D being the primal and the dual value of this answer: at most 1 where D
+        is not negative, at most 2 otherwise. It can be far smaller than what `primal` and `dual` give, since errors
+        that both values share cancel in it.
     violation, tol : float
         Bound on the largest KKT violation, and the tolerance.
     computed : float

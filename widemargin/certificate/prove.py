@@ -29,6 +29,7 @@ from widemargin.certificate.bounds import (
     doubtful_slopes,
     evaluate_point,
     gap_at,
+    relative,
     safe_hard_scale,
     summarise,
 )
@@ -94,15 +95,10 @@ def _in_doubt(dual: SignedDual, point: Point, tol: float, criterion: str) -> NDA
     if not np.isfinite(point.error).all():
         return np.isinf(point.error)
     gap, _, excess = _gap(dual, point, thresholds_of(tables[COMPUTED], dual.n_groups), numbers)
-    allowed = tol * _size(numbers)
-    if gap <= allowed:
+    if relative(gap, numbers.value, numbers.value_error) <= tol:
         return nothing
+    allowed = tol * max(0.0, abs(numbers.value) - numbers.value_error)
     return excess > GAP_SHARE * allowed / max(1, len(dual))
-
-
-def _size(numbers: Numbers) -> float:
-    """Return a lower bound on the larger of |primal| and |dual|."""
-    return max(0.0, abs(numbers.value) - numbers.value_error)
 
 
 def _gap(dual: SignedDual, point: Point, thresholds: Vector, numbers: Numbers) -> tuple[float, float, Vector]:
@@ -151,8 +147,7 @@ def certify_function(
     gap, computed_gap, _ = _gap(dual, point, thresholds, numbers)
     criterion = criterion if is_psd else "kkt"
     if criterion != "kkt":
-        size = _size(numbers)
-        computed = computed_gap / size if size > 0.0 else 0.0 if computed_gap == 0.0 else np.inf
+        computed = relative(computed_gap, numbers.value, 0.0)
     facts = np.empty(len(FACTS))
     summarise(violation, computed, gap, numbers, facts)
     n_support, n_free = np.count_nonzero(dual.per_sample(beta)), tables[COMPUTED, :, FREE].sum()

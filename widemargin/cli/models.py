@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict, deque
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +18,6 @@ from widemargin.storage.errors import FileError
 PICKLES = (b"\x80", b"(", b"ccopy_reg", b"\x78\x9c")  # first bytes; the last is joblib's zlib
 LIBSVM_HEADS = (b"svm_type", b"kernel_type", b"nr_class")
 PRINTED = 1e-7  # relative accuracy of eight printed digits
-DIGITS = ".8g"  # LIBSVM prints the features of support vectors with eight digits
 
 
 def open_model(path: str, n_features: int | None = None) -> Any:
@@ -101,32 +99,6 @@ def agreement(model: Any, answers: Any, y: Any) -> dict[str, Any]:
     return {"words": words, "mean_squared_error": error, "squared_correlation": correlation}
 
 
-def find_support(model: Any, X: Any, y: Any) -> None:
-    """Set `support_` of a model read from LIBSVM: which rows of its training data X are its support vectors.
-
-    The file holds the vectors rounded to eight digits, but not their indices: rows are found by printing them likewise.
-    Of equal rows those of the right class are taken, each once.
-    """
-    if model.kernel == "precomputed":
-        model.shape_fit_ = X.shape
-        return
-    rows: dict[Any, deque[int]] = defaultdict(deque)
-    classes = getattr(model, "classes_", None)
-    labels = y if classes is not None else np.zeros(X.shape[0])
-    for row, key in enumerate(_printed(X)):
-        rows[key, labels[row]].append(row)
-    own = np.repeat(classes, model.n_support_) if classes is not None else np.zeros(len(model.support_))
-    support = []
-    for key, label in zip(_printed(model.support_vectors_), own, strict=True):
-        if not rows.get((key, label)):
-            raise FileError(
-                "A support vector of the model is not among the given samples: give the file it was trained on."
-            )
-        support.append(rows[key, label].popleft())
-    model.support_ = np.array(support, model.support_.dtype)
-    model.shape_fit_ = X.shape
-
-
 def take_rows_for_vectors(model: Any, X: Any) -> None:
     """Give a model the rows of X at `support_` as its support vectors, where they are equal up to printed digits.
 
@@ -138,13 +110,3 @@ def take_rows_for_vectors(model: Any, X: Any) -> None:
     given, own = sp.csr_matrix(X[rows]), sp.csr_matrix(model.support_vectors_)
     if given.shape == own.shape and abs(given - own).max() <= PRINTED * abs(own).max():
         model.support_vectors_ = X[rows]
-
-
-def _printed(X: Any) -> list[tuple]:
-    """Return each row as LIBSVM would print it."""
-    X = sp.csr_matrix(X)
-    X.sort_indices()
-    words = [(index, format(value, DIGITS)) for index, value in zip(X.indices.tolist(), X.data.tolist())]
-    return [
-        tuple(word for word in words[begin:end] if float(word[1]) != 0.0) for begin, end in zip(X.indptr, X.indptr[1:])
-    ]

@@ -32,13 +32,13 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
         A model of LIBSVM, whose file does not say what C was.
     """
     import widemargin
-    from widemargin.cli.models import find_support, kind_of_model, open_model, open_with_data, take_rows_for_vectors
+    from widemargin.cli.models import kind_of_model, open_model, open_with_data, take_rows_for_vectors
+    from widemargin.inspection.libsvm_support import with_support
     from widemargin.inspection.pipelines import unwrap
 
     model, data, y = open_with_data(options, screen)
     if kind_of_model(options.model) == "libsvm":
-        model = open_model(options.model, data.X.shape[1])
-        find_support(model, data.X, y)
+        model = with_support(open_model(options.model, data.X.shape[1]), data.X, y)
         _set_what_libsvm_leaves_out(model, options, screen)
     elif any(getattr(options, name) is not None for name in ("C", "nu", "epsilon")):
         raise ValueError(f"{options.model} says what it was trained with: -c, -n and -p are for models of LIBSVM.")

@@ -233,7 +233,7 @@ class KernelMachine(NamedKernel, LimitedFit):
         with self._watching(run.steps, show, begin, partial(answer_of, run.training), others) as watch:
             answers = run.training.train([*tasks, *more], run.stopping, watch, classes, checkpoint)
             trained = answers[: len(tasks)]
-            refuse_function_not_finite(run.kernel, [answer.certificate for answer in trained])
+            refuse_function_not_finite(run.kernel, run.training.source.X, [answer.certificate for answer in trained])
             show(self, [(answer.solution.beta, answer.solution.thresholds) for answer in trained])
             self._note_certificates(run, [answer.certificate for answer in trained], duals)
         if checkpoint is not None:

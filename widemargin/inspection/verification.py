@@ -26,11 +26,12 @@ from widemargin import problems
 from widemargin._sklearn import num_samples
 from widemargin.certificate import Certificate, certify_function, combine
 from widemargin.certificate.bounds import FEASIBILITY
-from widemargin.estimators.fitted import coefficients_of, support_in
+from widemargin.estimators.fitted import coefficients_of, is_training_data, support_in
 from widemargin.estimators.registry import LIBSVM_TYPES
 from widemargin.estimators.training_set import TrainingSet, leave_out_weightless, resolve_gamma
 from widemargin.gram.gram import kernel_scores
 from widemargin.gram.scores import Scores
+from widemargin.inspection.libsvm_support import knows_its_vectors_only, with_support
 from widemargin.inspection.pipelines import training_data, unwrap
 from widemargin.kernels import Kernel, make_kernel
 from widemargin.kernels.errors import UNIT
@@ -57,7 +58,8 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
     Parameters
     ----------
     model : fitted SVC, NuSVC, SVR, NuSVR or OneClassSVM of widemargin or of scikit-learn, or a pipeline or search
-        around one, whose steps before it prepare X
+        around one, whose steps before it prepare X. A model read from LIBSVM's file knows neither which samples are its
+        support vectors, which are looked for in X, nor C, nu and epsilon: give them by its `set_params`
     X, y, sample_weight : the data the model was fitted on
     tol : float, default the model's own
         Largest violation with which the certificate holds.
@@ -83,7 +85,7 @@ def verify(model: Any, X: Any, y: Any = None, sample_weight: Any = None, *, tol:
     model, before = unwrap(model)
     machine = machine_of(model)
     X = training_data(model, before, X)
-    kernel, data = _read(model, X, y, sample_weight, needs_targets=machine != "OneClassSVM")
+    model, kernel, data = _read(model, X, y, sample_weight, needs_targets=machine != "OneClassSVM")
     samples, tau2 = kernel.prepare(data.X, np.float64), None
     solve = solver_named(getattr(model, "solver", "auto"))
     if machine in ("SVC", "SVR") and getattr(solve, "fixed_bias", False):
@@ -104,26 +106,30 @@ def machine_of(model: Any) -> str:
     )
 
 
-def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -> tuple[Kernel, TrainingSet]:
-    """Return the model's kernel and its training samples of positive weight."""
+def _read(model: Any, X: Any, y: Any, sample_weight: Any, needs_targets: bool) -> tuple[Any, Kernel, TrainingSet]:
+    """Return the model, its kernel and its training samples of positive weight."""
     precomputed = is_precomputed(model.kernel)
     X, y, sample_weight = as_numpy(X), as_numpy(y), as_numpy(sample_weight)
     if not takes_objects(model.kernel):
         X = check_array(sound_sparse(X), accept_sparse=False if precomputed else "csr", dtype=(np.float64, np.float32))
-    data = training_set(model, X, num_samples(X), y, sample_weight, needs_targets, precomputed)
-    return kernel_of(model, lambda: resolve_gamma(model.gamma, X, None)), data
+    n_samples = num_samples(X)
+    has_targets = not needs_targets or (y is not None and len(y) == n_samples)  # else an error says so below
+    if has_targets and knows_its_vectors_only(model, n_samples) and is_training_data(model, X) is not True:
+        model = with_support(model, X, y)
+    data = training_set(model, X, n_samples, y, sample_weight, needs_targets, precomputed)
+    return model, kernel_of(model, lambda: resolve_gamma(model.gamma, X, None)), data
 
 
 def training_set(
     model: Any, X: Any, n_samples: int, y: Any, sample_weight: Any, needs_targets: bool, precomputed: bool
 ) -> TrainingSet:
     """Return the samples of positive weight; raise ValueError if they cannot be those of the fit."""
+    if needs_targets and (y is None or len(y) != n_samples):
+        raise ValueError(f"y must hold the {n_samples} targets the model was fitted on.")
     if n_samples != model.shape_fit_[0]:
         raise ValueError(
             f"X has {n_samples} samples, but the model was fitted on {model.shape_fit_[0]}: give its training data."
         )
-    if needs_targets and (y is None or len(y) != n_samples):
-        raise ValueError(f"y must hold the {n_samples} targets the model was fitted on.")
     y = np.asarray(y) if needs_targets else None
     if sample_weight is not None:
         sample_weight = np.maximum(np.asarray(sample_weight, np.float64), 0.0)  # scikit-learn drops negative weights

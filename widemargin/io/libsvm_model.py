@@ -82,7 +82,10 @@ def read_libsvm_model(path: str | os.PathLike, n_features: int | None = None) ->
     if name == "OneClassSVM":
         model.offset_ = -model.intercept_
     model.fit_status_ = 0
-    model._rebuild()
+    try:
+        model._rebuild()
+    except ValueError as error:  # such as a negative gamma
+        raise FileError(f"{path} holds no model: {error}") from error
     return model
 
 

@@ -142,6 +142,17 @@ class PairKernel(Kernel):
         return np.array([self.function(item, item) for item in items], np.float64)
 
 
+def not_finite(kernel: BlockKernel | PairKernel) -> ValueError:
+    """Return the error to raise if the function returned NaN or infinity for training samples."""
+    name = getattr(kernel.function, "__name__", repr(kernel.function))
+    return ValueError(
+        f"The kernel function {name} returned NaN or infinity for some of the samples, which are finite: it must "
+        "return a finite number for every pair. Evaluate it on the training data to find the pairs, for example "
+        "np.argwhere(~np.isfinite(kernel(X, X))); usual causes are 0 / 0, the logarithm or root of a negative number, "
+        "and overflow."
+    )
+
+
 class _Loops:
     """The double loop around one pair function: compiled if that works, else in Python."""
 

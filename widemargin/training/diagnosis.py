@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from widemargin.certificate import Certificate
 from widemargin.gram.source import GramSource
 from widemargin.kernels.kernel import Kernel
-from widemargin.kernels.user_function import DIAGONAL_PART, BlockKernel, PairKernel
+from widemargin.kernels.user_function import DIAGONAL_PART, BlockKernel, PairKernel, not_finite
 from widemargin.kernels.validity import check_kernel
 from widemargin.monitor.status import Status
 from widemargin.problems.dual import SignedDual
@@ -68,17 +68,15 @@ def causes(
     return " ".join(sentence for sentence in found if sentence)
 
 
-def refuse_function_not_finite(kernel: Kernel, certificates: Sequence[Certificate]) -> None:
-    """Raise an error if a user's kernel function returned NaN or infinity: a model of such values is a constant."""
-    if not isinstance(kernel, BlockKernel | PairKernel) or all(c.status is not Status.NOT_FINITE for c in certificates):
+def refuse_function_not_finite(kernel: Kernel, X: Any, certificates: Sequence[Certificate]) -> None:
+    """Raise an error if a user's kernel function returned NaN or infinity: a model of such values is a constant.
+
+    Where NaN keeps a solver from its first step, K b has none; values of up to 500 samples are looked at then.
+    """
+    if not isinstance(kernel, BlockKernel | PairKernel) or all(certificate.holds for certificate in certificates):
         return
-    name = getattr(kernel.function, "__name__", repr(kernel.function))
-    raise ValueError(
-        f"The kernel function {name} returned NaN or infinity for some of the samples, which are finite: it must "
-        "return a finite number for every pair. Evaluate it on the training data to find the pairs, for example "
-        "np.argwhere(~np.isfinite(kernel(X, X))); usual causes are 0 / 0, the logarithm or root of a negative number, "
-        "and overflow."
-    )
+    if any(c.status is Status.NOT_FINITE for c in certificates) or not check_kernel(kernel, X).finite:
+        raise not_finite(kernel)
 
 
 def _indefinite(source: GramSource) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 
 from widemargin.gram.gram import symmetric_block
 from widemargin.gram.tiles import KernelTiles
+from widemargin.kernels.user_function import BlockKernel, PairKernel, not_finite
 from widemargin.linalg.arrays import Matrix, Vector
 from widemargin.linalg.cholesky import NotPositiveDefinite, factor_in_place, solve_factored
 from widemargin.monitor import clock
@@ -89,9 +90,12 @@ class KernelSystem(CheckedSystem):
     # ---- pieces
 
     def matrix(self) -> Matrix:
-        """K as a new array."""
+        """K as a new array; ValueError if a user's function returned NaN or infinity."""
         n = len(self)
-        return symmetric_block(self.kernel, self.samples, np.empty((n, n)), self.n_threads)
+        K = symmetric_block(self.kernel, self.samples, np.empty((n, n)), self.n_threads)
+        if isinstance(self.kernel, BlockKernel | PairKernel) and not np.isfinite(K).all():
+            raise not_finite(self.kernel)
+        return K
 
     def factor_fits(self, copies: int = 1) -> bool:
         """Whether this number of float64 matrices fits into the memory budget."""
