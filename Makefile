@@ -147,5 +147,5 @@ platt: $(VENV)/stamp-test  ## Platt's benchmark of 1998; DATA=folder of LIBSVM f
 	$(RUN) -m benchmarks.platt1998 $(if $(DATA),--data "$(DATA)",--generated) $(if $(FULL),--full)
 
 clean:  ## remove the environment and everything that was generated
-	rm -rf $(VENV) .venv-floors demo_out bench_out platt1998_out exercise_out figures_out docs_out docs/gallery docs/api/generated build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-floors demo_out bench_out platt1998_out exercise_out figures_out docs_out docs/gallery docs/notebooks docs/api/generated build dist htmlcov .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -31,6 +31,8 @@ extensions = [
     "plain_docstrings",
     "formulas",
     "repository_links",
+    "notebook_pages",
+    "toy_page",
     "markdown_twins",
 ]
 exclude_patterns = ["building", "api/generated/*.md"]

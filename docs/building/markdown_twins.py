@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from llms_txt import PACKAGED
+from notebook_pages import NOTEBOOKS, SUFFIX, as_markdown
 from repository_links import DOCS, within_site
 
 INCLUDE = re.compile(r"```\{include\} (\S+)\n.*?```", re.S)
 PICTURE = re.compile(r"(\]\((?:\.\./)*)images/")  # the site has all pictures in one folder
+SHOWN = re.compile(r"\]\((?:\.\./)*_images/([^)/]+)\)")
 SCRIPTS = {path.stem: path for path in (DOCS.parent / "examples" / "gallery").rglob("plot_*.py")}
 TOCTREE = re.compile(r"\n*```\{toctree\}.*?```\n*", re.S)
 
@@ -84,7 +86,15 @@ def on_finished(app: Any, error: Exception | None) -> None:
             target = Path(app.outdir) / f"{page}.md"
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
+            copy_pictures(text, Path(app.outdir))
     shutil.copyfile(PACKAGED, Path(app.outdir) / "llms.txt")
+
+
+def copy_pictures(text: str, out: Path) -> None:
+    """Copy pictures that only the Markdown shows, such as those of the README."""
+    for name in SHOWN.findall(text):
+        if not (out / "_images" / name).exists():
+            shutil.copyfile(DOCS / "images" / name, out / "_images" / name)
 
 
 def twin(app: Any, page: str) -> str:
@@ -94,13 +104,15 @@ def twin(app: Any, page: str) -> str:
         text = within_site((DOCS.parent / "README.md").read_text(encoding="utf-8"), DOCS.parent, DOCS)
     elif path.suffix == ".md":
         text = of_page(path)
+    elif path.suffix == SUFFIX:
+        text = as_markdown(NOTEBOOKS / f"{path.stem}.ipynb", with_download=False)
     elif page.startswith("api/generated/"):
         return of_object(page.removeprefix("api/generated/"))
     elif path.stem in SCRIPTS:
         return of_example(SCRIPTS[path.stem])
     else:
         return ""
-    return PICTURE.sub(r"\1_images/", text)
+    return PICTURE.sub(r"\1_images/", text.replace(f"{SUFFIX})", ".md)"))
 
 
 def offer(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

@@ -1,8 +1,9 @@
 """Links of the Markdown pages that leave docs/.
 
 The pages link to CONTRIBUTING.md, CHANGELOG.md and SECURITY.md one folder up, as is right on GitHub; the site has them
-as pages of its own, which include those files. A link to any other file of the repository becomes the file's path in
-the text: the site does not carry the source tree, and its readers may not have it.
+as pages of its own, which include those files, and has the notebooks as pages (notebook_pages.py). A link to any other
+file of the repository becomes the file's path in the text: the site does not carry the source tree, and its readers may
+not have it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import re
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from notebook_pages import NOTEBOOKS, SUFFIX
 
 DOCS = Path(__file__).parents[1]
 ROOT = DOCS.parent
@@ -37,6 +40,8 @@ def within_site(text: str, folder: Path, page_folder: Path) -> str:
             return f"[{words}]({relative(DOCS / PAGES[path.name])}{anchor})"
         if path.is_relative_to(DOCS) and path.is_file():
             return f"[{words}]({relative(path)}{anchor})"
+        if path.parent == NOTEBOOKS and path.exists():
+            return f"[{words}]({relative(DOCS / 'notebooks' / path.stem)}{SUFFIX})"
         if path.is_relative_to(ROOT) and path.exists():
             named = path.relative_to(ROOT).as_posix()
             return words if named in words or path.name in words else f"{words} (`{named}`)"

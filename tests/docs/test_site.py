@@ -101,6 +101,43 @@ def test_links_that_leave_the_folder_become_pages_or_paths(building):
     assert within_site("[a](docs/faq.md)", ROOT, DOCS / "decisions") == "[a](../faq.md)"
 
 
+def test_a_link_to_a_notebook_leads_to_its_page(building, tmp_path):
+    within_site = building("repository_links").within_site
+    link = "[1](../examples/notebooks/2_the_dual_by_hand.ipynb)"
+    assert within_site(link, DOCS, DOCS) == "[1](notebooks/2_the_dual_by_hand.myst)"
+    assert within_site(link, DOCS / "guide", DOCS) == link  # no file is there
+
+
+def test_a_notebook_becomes_a_page(building):
+    name = "2_the_dual_by_hand.ipynb"
+    text = building("notebook_pages").as_markdown(ROOT / "examples" / "notebooks" / name)
+    assert text.startswith("# The dual and the KKT conditions by hand\n\nAbout 45 minutes")
+    assert text.count("{download}") == 1 and text.index("{download}") < text.index("```python\nfrom fractions")
+    assert "```python\n# Exercise 1." in text
+
+
+def test_every_notebook_is_in_the_navigation():
+    listed = (DOCS / "how-to.md").read_text(encoding="utf-8")
+    for notebook in (ROOT / "examples" / "notebooks").glob("*.ipynb"):
+        assert f"\nnotebooks/{notebook.stem}\n" in listed
+
+
+def test_the_toy_is_a_page_of_the_site(building, tmp_path):
+    toy_page = building("toy_page")
+    toy_page.write(tmp_path)
+    assert 'id="wm-toy"' in (tmp_path / toy_page.NAME).read_text(encoding="utf-8")
+    source = [(DOCS / "toy.md").read_text(encoding="utf-8")]
+    toy_page.on_source_read(None, "toy", source)
+    assert source[0].count(f"{{button-link}} {toy_page.NAME}") == 1
+    assert (DOCS / "index.md").read_text(encoding="utf-8").count(f":link: {toy_page.NAME}\n") == 3
+
+
+def test_pictures_of_a_twin_are_copied(building, tmp_path):
+    (tmp_path / "_images").mkdir()
+    building("markdown_twins").copy_pictures("![a](../_images/toy.gif) ![b](https://a.b/_images/c.png)", tmp_path)
+    assert [path.name for path in (tmp_path / "_images").iterdir()] == ["toy.gif"]
+
+
 def test_a_plain_docstring_becomes_markup(building):
     as_markup = building("plain_docstrings").as_markup
     lines = ["Minimise |w|^2 over `a|b`, xi_ small.", "", "    min |w|^2", "", "Parameters", "----------"]

@@ -19,12 +19,12 @@ rng = np.random.default_rng(0)
 letters = np.array(list("ACGT"))
 sequences, labels = [], []
 for number in range(200):
-    sequence = letters[rng.integers(0, 4, 80)]
+    sequence = letters[rng.integers(0, 4, 40)]
     if number % 2:
         motif = np.array(list("TGACGTCA"))
         wrong = rng.choice(8, 2, replace=False)
         motif[wrong] = letters[rng.integers(0, 4, 2)]
-        start = rng.integers(0, 72)
+        start = rng.integers(0, 32)
         sequence[start : start + 8] = motif
     sequences.append("".join(sequence))
     labels.append(number % 2)
@@ -33,7 +33,7 @@ kernels = {
     "Spectrum(4)": Spectrum(4, normalize=True),
     "Spectrum(6)": Spectrum(6, normalize=True),
     "Mismatch(6, 1)": Mismatch(6, 1, normalize=True),
-    "GappedKmer(4, 4)": GappedKmer(4, 4, normalize=True),
+    "GappedKmer(4, 3)": GappedKmer(4, 3, normalize=True),
 }
 scores = {name: cross_val_score(SVC(kernel=k), sequences, labels, scoring="roc_auc") for name, k in kernels.items()}
 plt.barh(list(scores), [s.mean() for s in scores.values()], xerr=[s.std() / 5**0.5 for s in scores.values()])
