@@ -1,6 +1,8 @@
 """The choice of a representation, what it accepts, and that cutting it up changes no value."""
 
+import os
 import pickle
+import tempfile
 
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ from widemargin.kernels import (
 from widemargin.kernels.kernel import COLUMN_TILE
 from widemargin.kernels.samples.binary import BinaryRows
 from widemargin.kernels.samples.dense import DenseColumns, DenseRows
-from widemargin.kernels.samples.on_disk import is_on_disk
+from widemargin.kernels.samples.on_disk import empty_for, is_on_disk
 from widemargin.kernels.samples.sparse import SparseRows
 
 
@@ -302,3 +304,13 @@ def test_large_samples_of_a_memmap_stay_on_disk(n_features, dtype, rng, tmp_path
     expected = kernel.block(here, here, np.empty((30, 30), dtype))
     np.testing.assert_array_equal(kernel.block(there, there, np.empty((30, 30), dtype)), expected)
     assert not is_on_disk(getattr(there.take(np.arange(3)), field))
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="the system cannot reserve room")
+def test_the_room_of_samples_on_disk_is_reserved(tmp_path, monkeypatch):
+    """Writing to a mapped file for which the disk has no room ends the process."""
+    monkeypatch.setattr("widemargin.kernels.samples.on_disk.IN_MEMORY", 0)
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **options: open(tmp_path / "room", "w+b"))
+    mapped = np.memmap(tmp_path / "X", np.float64, "w+", shape=1)
+    assert empty_for(mapped, (1000, 100), np.float64).shape == (1000, 100)
+    assert os.stat(tmp_path / "room").st_blocks * 512 >= 800_000

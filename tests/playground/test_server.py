@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import urllib.request
 
 import pytest
 
@@ -30,7 +31,7 @@ def server():
 def ask(server, method="GET", path=None, body=None, **headers):
     """Status, headers and body of the answer to a request, made with the right token unless another path is given."""
     path = f"/{server.token}/" if path is None else path.replace("TOKEN", server.token)
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=120)  # may compile
     try:
         connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
         answer = connection.getresponse()
@@ -151,6 +152,29 @@ def test_it_listens_on_this_computer_only(server):
         assert other.token != server.token
 
 
+def test_a_browser_that_has_gone_is_not_complained_about(server, capsys, monkeypatch):
+    has_gone, has_ended = threading.Event(), threading.Event()
+
+    def fit(request):
+        has_gone.wait(10)
+        return {"text": "x" * 10_000_000}  # more than the system takes without a reader
+
+    def shut(request):
+        plain(request)
+        has_ended.set()
+
+    plain = server.shutdown_request
+    monkeypatch.setattr(server, "shutdown_request", shut)
+    monkeypatch.setattr("widemargin.playground.server.answer_to", fit)
+    text = f"POST /{server.token}/verify HTTP/1.0\r\nHost: 127.0.0.1:{server.server_port}\r\n"
+    text += "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
+        connection.sendall(text.encode())
+    has_gone.set()
+    assert has_ended.wait(10)
+    assert capsys.readouterr().err == ""
+
+
 def test_the_browser_verifies_with_the_server(server, browser):
     page = browser.open(server.address + "#x=xor")
     page.settle()
@@ -192,6 +216,23 @@ def test_the_command_prints_its_address_and_ends_by_a_signal(number):
         process.send_signal(number)
         assert process.wait(20) == 0
         assert process.stderr.read() == ""
+
+
+def test_the_page_is_served_while_the_browser_is_opened(monkeypatch):
+    """A browser in a terminal returns when its user ends it."""
+    found = []
+
+    def opened(address):
+        try:
+            with urllib.request.urlopen(address, timeout=5) as answer:
+                found.append(answer.status)
+        except OSError as error:
+            found.append(error)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("webbrowser.open", opened)
+    assert main(["toy"]) == 0
+    assert found == [200]
 
 
 def test_what_the_command_refuses(tmp_path, capsys):

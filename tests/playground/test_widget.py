@@ -27,11 +27,19 @@ def test_points_parameters_and_model_are_python_objects():
     toy.parameters = {**toy.parameters, "kernel": "linear"}
     assert toy.model.kernel == "linear"
     toy.points = [[0, 0, 0], [1, 1, 1], [0, 1, 2]]
-    assert toy.model.classes_.tolist() == ["down", "up", "2"] or sorted(map(str, toy.model.classes_)) == [
-        "2",
-        "down",
-        "up",
-    ]
+    assert toy.model.classes_.tolist() == ["2", "down", "up"]
+
+
+def test_a_class_placed_on_the_page_is_none_of_the_data_s():
+    toy = widemargin.toy([[0, 0], [1, 1], [2, 0]], [0, 1, 3])
+    toy.points = [*toy.points, [3, 3, 3]]
+    assert toy.y == ["0", "1", "3", "4"] and len(toy.model.classes_) == 4
+
+
+@pytest.mark.parametrize("label", [-1, 8, 0.5])
+def test_a_class_that_the_page_does_not_have_is_refused(label):
+    with pytest.raises(ValueError, match="class of a point"):
+        widemargin.toy(X, Y).points = [[0, 0, label], [1, 1, 1]]
 
 
 def test_other_machines():

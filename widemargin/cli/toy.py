@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
@@ -52,11 +53,16 @@ def command(options: SimpleNamespace, screen: Screen) -> int:
     with server, suppress(KeyboardInterrupt):  # from here on Ctrl-C is the end that is meant
         screen.say(f"{server.address}  (Ctrl-C ends it)")
         screen.finish(command="toy", address=server.address, port=server.server_port)
-        if not options.no_browser:
-            with suppress(webbrowser.Error):
-                webbrowser.open(server.address)
+        if not options.no_browser:  # browsers in a terminal end before `open` returns, and need the page before
+            threading.Thread(target=_open, args=[server.address], daemon=True).start()
         server.serve_forever()
     return FINE
+
+
+def _open(address: str) -> None:
+    """Open a page in the browser, if there is one; its address has been printed."""
+    with suppress(webbrowser.Error):
+        webbrowser.open(address)
 
 
 def _table(options: SimpleNamespace) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import anywidget
 import traitlets
 
 from widemargin.playground.page import notebook_module, style
-from widemargin.playground.points import arrays_from, checked_parameters, estimator_of
+from widemargin.playground.points import MOST_CLASSES, arrays_from, checked_parameters, estimator_of
 from widemargin.playground.verification import answer_to
 
 
@@ -67,7 +68,8 @@ class Toy(anywidget.AnyWidget):
         y = arrays_from(self.points, self.parameters["machine"])[1]
         if y is None or self.parameters["machine"] == "svr" or not self.classes:
             return y
-        names = list(self.classes) + list(range(len(self.classes), 1 + int(y.max(initial=0))))
+        free = (name for name in map(str, range(len(self.classes), 100)) if name not in self.classes)
+        names = [*self.classes, *islice(free, MOST_CLASSES)]
         return [names[k] for k in y]
 
     @property

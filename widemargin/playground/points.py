@@ -82,6 +82,8 @@ def arrays_from(points: Sequence[Sequence[float]], machine: str) -> tuple[NDArra
         raise ValueError("A point is [x, y, class] with finite numbers.")
     if machine == "svr":
         return table[:, :1], table[:, 1]
+    if not np.isin(table[:, 2], range(MOST_CLASSES)).all():
+        raise ValueError(f"The class of a point is a number from 0 to {MOST_CLASSES - 1}.")
     return table[:, :2], None if machine == "oneclass" else table[:, 2].astype(np.int64)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
 import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -45,6 +46,11 @@ class ToyServer(ThreadingHTTPServer):
         self.token = secrets.token_urlsafe(24)
         self.page = write_page({**(values or {}), "home": "server"}).encode()
         self.fitting = threading.Lock()  # fits one after the other, however often the button is pressed
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print the traceback of an error, unless it is that the browser has gone."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
     @property
     def names(self) -> tuple[str, str]:

@@ -6,6 +6,7 @@ in order, so reading is fast beside the work as long as working sets are large.
 
 from __future__ import annotations
 
+import os
 import tempfile
 
 import numpy as np
@@ -20,6 +21,8 @@ def empty_for(source: NDArray, shape: tuple[int, ...], dtype: DTypeLike) -> NDAr
     if size <= IN_MEMORY or not is_on_disk(source):
         return np.empty(shape, dtype)
     with tempfile.TemporaryFile(prefix="widemargin-") as file:  # lives as long as it is mapped
+        if hasattr(os, "posix_fallocate"):  # an OSError now if there is no room; later the process would be killed
+            os.posix_fallocate(file.fileno(), 0, size)
         return np.asarray(np.memmap(file, dtype, "w+", shape=shape))
 
 
