@@ -73,9 +73,11 @@ def refuse_function_not_finite(kernel: Kernel, X: Any, certificates: Sequence[Ce
 
     Where NaN keeps a solver from its first step, K b has none; values of up to 500 samples are looked at then.
     """
-    if not isinstance(kernel, BlockKernel | PairKernel) or all(certificate.holds for certificate in certificates):
+    if not isinstance(kernel, BlockKernel | PairKernel):
         return
-    if any(c.status is Status.NOT_FINITE for c in certificates) or not check_kernel(kernel, X).finite:
+    failed = [certificate.status for certificate in certificates if not certificate.holds]
+    is_looked_at = any(not status.on_request for status in failed)  # else there may be no time for it
+    if Status.NOT_FINITE in failed or (is_looked_at and not check_kernel(kernel, X).finite):
         raise not_finite(kernel)
 
 
