@@ -286,6 +286,12 @@ def test_identical_points_of_two_classes(toy):
     page.wait("toy.players[0].ended")
 
 
+@pytest.mark.parametrize("window", ["0,1e-300,0,1e-300", "1000000,1000000.0000001,0,1"])
+def test_a_window_too_narrow_to_draw_is_not_used(toy, window):
+    page = toy(f"w={window}&p=0,0,0;1,1,1&v=lift")
+    assert state_of(page)["window"] is None and page.run("toy.window[1] - toy.window[0]") > 1
+
+
 def test_the_address_holds_the_state(toy):
     page = toy("x=moons")
     slide(page, "C", 2)

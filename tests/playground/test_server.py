@@ -9,6 +9,7 @@ import sys
 import threading
 import urllib.request
 
+import numpy as np
 import pytest
 
 from widemargin.cli.main import main
@@ -183,6 +184,21 @@ def test_the_browser_verifies_with_the_server(server, browser):
     assert "certificate            holds" in page.run("document.querySelector('[data-role=\"answer\"]').textContent")
     assert page.errors == []
     assert all(request.startswith(server.address) for request in page.requests)
+    page.close()
+
+
+def test_a_fit_that_takes_long_does_not_stop_the_page_when_it_is_to_be_verified(server, browser):
+    points = np.random.default_rng(0).normal(size=(300, 2)).round(3)
+    listed = ";".join(f"{x},{y},{k % 2}" for k, (x, y) in enumerate(points))
+    page = browser.open(f"{server.address}#k=linear&C=1e5&p={listed}")
+    page.wait("document.querySelector('#wm-toy').toy.fit && !document.querySelector('#wm-toy').toy.fit.done")
+    click = "document.querySelector('[data-do=\"verify\"]').click()"
+    taken = page.run(f"(begin => ({click}, performance.now() - begin))(performance.now())")
+    assert taken < 1000  # milliseconds; a whole fit takes many seconds
+    assert "Waiting" in page.run("document.querySelector('[data-role=\"answer\"]').textContent")
+    page.run("document.querySelector('#wm-toy').toy.set({ C: 0.01 })")
+    page.wait("document.querySelector('[data-role=\"answer\"]').textContent.includes('agree')", 60)
+    assert page.errors == []
     page.close()
 
 

@@ -27,13 +27,26 @@ def test_points_parameters_and_model_are_python_objects():
     toy.parameters = {**toy.parameters, "kernel": "linear"}
     assert toy.model.kernel == "linear"
     toy.points = [[0, 0, 0], [1, 1, 1], [0, 1, 2]]
-    assert toy.model.classes_.tolist() == ["2", "down", "up"]
+    assert toy.y.tolist() == ["down", "up", "class 3"]
+    assert toy.model.classes_.tolist() == ["class 3", "down", "up"]
+
+
+@pytest.mark.parametrize("names", [(0, 1), (1, 2), (-1, 1), (1.0, 2.0), (False, True)], ids=str)
+def test_classes_keep_their_type(names):
+    labels = np.asarray(names)[Y]
+    toy = widemargin.toy(X, labels)
+    assert toy.y.dtype == labels.dtype and np.array_equal(toy.y, labels)
+    assert toy.model.score(toy.X, labels) > 0.8
+    toy.points = [*toy.points[:20], [9.0, 9.0, 2]]  # a class that the page has added
+    assert len(set(toy.y.tolist())) == len(toy.model.classes_) == 3
+    if not isinstance(names[0], bool):
+        assert toy.y[-1] == names[1] + 1
 
 
 def test_a_class_placed_on_the_page_is_none_of_the_data_s():
     toy = widemargin.toy([[0, 0], [1, 1], [2, 0]], [0, 1, 3])
     toy.points = [*toy.points, [3, 3, 3]]
-    assert toy.y == ["0", "1", "3", "4"] and len(toy.model.classes_) == 4
+    assert toy.y.tolist() == [0, 1, 3, 4] and len(toy.model.classes_) == 4
 
 
 @pytest.mark.parametrize("label", [-1, 8, 0.5])

@@ -59,3 +59,18 @@ def test_other_data_are_refused(tmp_path, fitted):
     X, y, made = fitted
     with pytest.raises(ValueError, match="two classes with two features, with the samples of that fit; got"):
         animate(made, X[:5], y[:5], tmp_path / "no.gif")
+    for other in (y[:-1], y + 1, np.where(y == 1, "a", "b")):
+        with pytest.raises(ValueError, match="y must be the classes of the fit, 0 and 1, one for each sample"):
+            animate(made, X, other, tmp_path / "no.gif")
+    precomputed = steps(SVC(kernel="precomputed", solver="platt"), X @ X.T, y, most=2)
+    with pytest.raises(ValueError, match="'precomputed' has not"):
+        animate(precomputed, X, y, tmp_path / "no.gif")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"most": 0}, {"most": -1}, {"seconds": 0.0}, {"seconds": -1}, {"seconds": np.nan}]
+)
+def test_numbers_that_make_no_film_are_refused(tmp_path, fitted, settings):
+    X, y, made = fitted
+    with pytest.raises(ValueError, match="most must be 1 or more and seconds positive"):
+        animate(made, X, y, tmp_path / "no.gif", **settings)

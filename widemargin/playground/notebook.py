@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from itertools import islice
 from typing import Any
 
 import anywidget
 import traitlets
 
 from widemargin.playground.page import notebook_module, style
-from widemargin.playground.points import MOST_CLASSES, arrays_from, checked_parameters, estimator_of
+from widemargin.playground.points import arrays_from, checked_parameters, class_names, estimator_of
 from widemargin.playground.verification import answer_to
 
 
@@ -68,9 +67,7 @@ class Toy(anywidget.AnyWidget):
         y = arrays_from(self.points, self.parameters["machine"])[1]
         if y is None or self.parameters["machine"] == "svr" or not self.classes:
             return y
-        free = (name for name in map(str, range(len(self.classes), 100)) if name not in self.classes)
-        names = [*self.classes, *islice(free, MOST_CLASSES)]
-        return [names[k] for k in y]
+        return class_names(self.classes, 1 + int(y.max(initial=0)))[y]
 
     @property
     def model(self) -> Any:

@@ -26,7 +26,7 @@ DEFAULTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def points_from(X: Any, y: Any = None, machine: str = "svc") -> tuple[list[list[float]], list[str]]:
+def points_from(X: Any, y: Any = None, machine: str = "svc") -> tuple[list[list[float]], list[Any]]:
     """Return the points of data, and the names of their classes.
 
     X : two columns; one column for a regression, with `y` the targets
@@ -56,7 +56,7 @@ def points_from(X: Any, y: Any = None, machine: str = "svc") -> tuple[list[list[
             raise ValueError(f"X has {len(X)} rows and y has {len(labels)}.")
         if len(found) > MOST_CLASSES:
             raise ValueError(f"The toy has {MOST_CLASSES} colours; y has {len(found)} classes.")
-        names = [str(name) for name in found]
+        names = found.tolist()
     return [[_short(a), _short(b), int(k)] for (a, b), k in zip(X, labels)], names
 
 
@@ -71,6 +71,17 @@ def _targets(y: Any, n: int) -> NDArray[np.float64]:
 
 def _short(value: float) -> float:
     return float(f"{value:.{DIGITS}g}")
+
+
+def class_names(given: Sequence[Any], count: int) -> NDArray:
+    """Return the names of `count` classes: those given, and for classes added on the page new ones of their kind."""
+    names = np.asarray(given)
+    added = range(len(names), count)
+    if not added:
+        return names
+    if np.issubdtype(names.dtype, np.number):
+        return np.concatenate([names, names.max() + 1 + np.arange(len(added))])
+    return np.concatenate([names.astype(str), [f"class {k + 1}" for k in added]])
 
 
 def arrays_from(points: Sequence[Sequence[float]], machine: str) -> tuple[NDArray[np.float64], NDArray | None]:

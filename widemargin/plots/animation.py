@@ -51,6 +51,8 @@ def animate(steps: Steps, X: Any, y: Any, path: str | PathLike[str], *, most: in
     from matplotlib.animation import FuncAnimation, PillowWriter
     from matplotlib.figure import Figure
 
+    if not (most >= 1 and 0.0 < seconds < np.inf):
+        raise ValueError(f"most must be 1 or more and seconds positive; got most={most!r} and seconds={seconds!r}.")
     frames = Frames(steps, dense_features(X), np.asarray(y))
     figure = Figure(figsize=(9.0, 4.6), layout="constrained")
     film = FuncAnimation(figure, lambda number: frames.draw(figure, number), frames=shown(len(steps), most))
@@ -74,6 +76,12 @@ class Frames:
             raise ValueError(
                 "animate draws the steps of a fit of two classes with two features, with the samples of that fit; got "
                 f"{len(steps)} steps, {len(classes)} classes and samples of shape {X.shape}."
+            )
+        if y.shape != (len(X),) or not np.isin(y, classes).all():
+            raise ValueError(f"y must be the classes of the fit, {classes[0]} and {classes[1]}, one for each sample.")
+        if steps.model.kernel == "precomputed":
+            raise ValueError(
+                "animate needs values of the kernel between the points, which kernel='precomputed' has not."
             )
         self.steps, self.X, self.sign = steps, X, np.where(y == classes[1], 1.0, -1.0)
         lowest: Vector = X.min(axis=0)

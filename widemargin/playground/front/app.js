@@ -99,12 +99,6 @@ export class App {
     if (this.fit && (!this.fit.done || !this.fit.parts[0].certificate)) this.fit.improve(milliseconds);
   }
 
-  /** The fit, finished, however long it takes. */
-  finished() {
-    this.work(Infinity);
-    return this.fit;
-  }
-
   /** The players of the chosen solver and of the one beside it, made when first needed; a sentence if there is none. */
   watch() {
     if (this.players) return "";

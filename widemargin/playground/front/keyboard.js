@@ -5,12 +5,13 @@ import { addPoint, movePoint, removePoint } from "./pointing.js";
 import { short } from "./pair_event.js";
 
 const STEP = 1 / 60; // of the window, for one press of an arrow key
+const SPOKEN_MILLISECONDS = 200; // of fitting before a point is spoken of, longer than nearly all fits take
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
 export function addKeyboard(app) {
   const { svg } = app.plane;
   const speakPoint = () => {
-    app.finished();
+    app.work(SPOKEN_MILLISECONDS);
     if (app.parts) app.speak(describePoint(app.parts, app.state, app.selected).spoken);
   };
   const keys = {

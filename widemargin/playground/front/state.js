@@ -11,6 +11,7 @@ import { SOLVERS } from "./solvers.js";
 export const MOST_POINTS = 300;
 export const MOST_CLASSES = 8;
 const FARTHEST = 1e6; // coordinate; far beyond, squares in a kernel lose all digits
+const NARROWEST = 1e-4; // side of a window; of far narrower ones, ticks and pixels are lost in rounding
 
 export const NUMBERS = {
   C: { label: "C", least: 1e-3, most: 1e5, log: true, about: "the price of errors" },
@@ -92,7 +93,7 @@ function pointsOf(value, complaints) {
 
 function windowOf(value) {
   const good = Array.isArray(value) && value.length === 4 && value.every((v) => Number.isFinite(v) && Math.abs(v) < 1e7);
-  return good && value[0] < value[1] && value[2] < value[3] ? value : null;
+  return good && value[1] - value[0] >= NARROWEST && value[3] - value[2] >= NARROWEST ? value : null;
 }
 
 /** The state as the part of an address after #; an untouched example is named instead of listed. */

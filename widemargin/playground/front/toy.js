@@ -91,9 +91,13 @@ function addVerification(app, model) {
   const answer = app.find("answer");
   let number = 0;
   let asked = null;
+  let waiting = false;
   app.root.querySelector('[data-do="verify"]').addEventListener("click", () => {
-    const fit = app.finished();
-    if (!fit) return;
+    [waiting, asked] = [true, null];
+    answer.textContent = "Waiting for the page’s own fit …";
+    app.ask();
+  });
+  const send = (fit) => {
     number++;
     asked = app.state;
     answer.textContent = "Fitting …";
@@ -101,13 +105,16 @@ function addVerification(app, model) {
     const parameters = Object.fromEntries(PARAMETERS.slice(0, 8).map((name) => [name, app.state[name]]));
     model.set("request", { number, points, parameters, objective: fit.certificate.objective, support: fit.certificate.support });
     model.save_changes();
-  });
+  };
   model.on("change:answer", () => {
     const found = model.get("answer");
     if (found?.number === number) answer.textContent = found.text;
   });
   app.onDraw(() => {
     if (asked && app.state.points !== asked.points) [answer.textContent, asked] = ["", null];
+    if (!waiting || (app.fit && !app.fit.done)) return;
+    [waiting, answer.textContent] = [false, ""];
+    if (app.fit) send(app.fit);
   });
 }
 
