@@ -79,7 +79,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
     "back_to_top_button": False,
 }
-html_sidebars = {"index": [], "start": []}
+html_sidebars = {"index": [], "start": [], "toy": []}
 html_context = {"default_mode": "auto"}
 copyright = "the widemargin developers, BSD-3-Clause"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

@@ -1,4 +1,4 @@
-"""The notebooks of examples/notebooks as pages: their cells to be read, the notebook to be downloaded.
+"""The notebooks of examples/notebooks as pages: their cells to be read, notebook and solutions to be downloaded.
 
 They are written to docs/notebooks/ as Markdown before the pages are read. Cells are not run: half of them are exercises
 left open, and the tests run the notebooks with their solutions.
@@ -13,18 +13,19 @@ from typing import Any
 DOCS = Path(__file__).parents[1]
 NOTEBOOKS = DOCS.parent / "examples" / "notebooks"
 SUFFIX = ".myst"  # Markdown as well, but no page of docs/ that somebody wrote
-DOWNLOAD = "{{download}}`Download this notebook <../../examples/notebooks/{name}>`"
+DOWNLOAD = (
+    "{{download}}`Download this notebook <../../examples/notebooks/{name}.ipynb>` or "
+    "{{download}}`its solutions <../../examples/notebooks/solutions/{name}.py>`"
+)
 
 
 def as_markdown(notebook: Path, with_download: bool = True) -> str:
-    """The cells one after the other, the link to the notebook after the first."""
+    """The cells one after the other, links to notebook and solutions after the first."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     parts = ["".join(cell["source"]).strip() for cell in cells]
-    parts = [
-        part if cell["cell_type"] == "markdown" else f"```python\n{part}\n```" for part, cell in zip(parts, cells)
-    ]
+    parts = [part if cell["cell_type"] == "markdown" else f"```python\n{part}\n```" for part, cell in zip(parts, cells)]
     if with_download:
-        parts.insert(1, DOWNLOAD.format(name=notebook.name))
+        parts.insert(1, DOWNLOAD.format(name=notebook.stem))
     return "\n\n".join(parts) + "\n"
 
 

@@ -112,7 +112,7 @@ def test_a_notebook_becomes_a_page(building):
     name = "2_the_dual_by_hand.ipynb"
     text = building("notebook_pages").as_markdown(ROOT / "examples" / "notebooks" / name)
     assert text.startswith("# The dual and the KKT conditions by hand\n\nAbout 45 minutes")
-    assert text.count("{download}") == 1 and text.index("{download}") < text.index("```python\nfrom fractions")
+    assert text.count("{download}") == 2 and text.index("{download}") < text.index("```python\nfrom fractions")
     assert "```python\n# Exercise 1." in text
 
 
