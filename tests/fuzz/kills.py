@@ -1,15 +1,16 @@
 """Killed writers: a process saves versions of a model over one file until kill -9; the file is always a whole version.
 
-`python -m tests.fuzz.kills FILE FIRST` is the writer. It prints the number of each version before it saves it, so that
-who kills it knows which ones the file may hold: the last one announced, or the one before.
+The writer sends the number of each version before it saves it, so that who kills it knows which ones the file may hold:
+the last one announced, or the one before. Writers are forked from a process that has imported everything.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import multiprocessing
 import tempfile
 import time
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +37,11 @@ def with_version(model: OneClassSVM, version: int) -> OneClassSVM:
     return model
 
 
-def write(path: Path, first: int) -> None:
+def write(path: Path, first: int, announce: Connection) -> None:
     """Save version after version, without end."""
     model = model_of(first)
     for version in range(first, 1 << 40):
-        print(version, flush=True)
+        announce.send(version)
         io.save(with_version(model, version), path)
 
 
@@ -84,19 +85,25 @@ class Tally:
 
 def kill_writer(path: Path, first: int, seconds: float) -> int:
     """Start a writer, kill it some seconds after its first version was saved, and return the last one it announced."""
-    command = [sys.executable, "-m", "tests.fuzz.kills", str(path), str(first)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.fuzz.kills"])
+    heard, announce = context.Pipe(duplex=False)
+    process = context.Process(target=write, args=(path, first, announce))
+    process.start()
+    announce.close()
     try:
         for _ in range(2):  # the second is announced when the first is saved
-            begun = process.stdout.readline()
+            if not heard.poll(SLOWEST_START):
+                raise RuntimeError("the writer did not begin")
+            last = heard.recv()
         time.sleep(seconds)
     finally:
         process.kill()
-        rest = process.communicate(timeout=SLOWEST_START)[0]
-    if not begun:
-        raise RuntimeError("the writer did not begin")
-    return int([begun.strip(), *rest.split()][-1])
+        process.join()
+    with heard, suppress(EOFError):
+        while True:
+            last = heard.recv()
+    return int(last)
 
 
 def run(first: int, count: int, minutes: float) -> Tally:
@@ -125,7 +132,3 @@ def run(first: int, count: int, minutes: float) -> Tally:
             if left := list(path.parent.glob(".*.part")):
                 tally.fail(f"kill {tally.kills}: the next save left {left}")
     return tally
-
-
-if __name__ == "__main__":
-    write(Path(sys.argv[1]), int(sys.argv[2]))

@@ -12,6 +12,7 @@ SUMMARY: dict[str, tuple[Callable[[Iterable[float]], float], str]] = {  # name -
     "longest fit of 3,000 samples or fewer, CPU s": (max, "10 at most"),
     "files mutated": (sum, "100000"),
     "crashes": (sum, "0"),
+    "crashes in other libraries, listed": (sum, ""),
     "tracebacks": (sum, "0"),
     "peak memory for a hostile file, MB": (max, "1024 at most"),
     "interruptions": (sum, "300"),

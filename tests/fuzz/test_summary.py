@@ -8,7 +8,7 @@ import pytest
 
 from tests.fuzz import durations
 from tests.fuzz.batches import run_batches
-from tests.fuzz.file_campaign import FileTally
+from tests.fuzz.file_campaign import LISTED, FileTally
 from tests.fuzz.interruptions import Attack, Tally
 from tests.fuzz.summary import SUMMARY, closing
 
@@ -43,13 +43,15 @@ def test_each_figure_of_a_campaign_is_in_the_summary() -> None:
     files, interrupted, slow = FileTally(), Tally(), durations.Tally()
     files.add({"seed": 1, "name": "CSV", "outcome": "reading: KeyError", "seconds": 0.1, "MB": 7})
     files.crash(2, "code -11")
+    files.crash(3, f"code -6 what(): {next(iter(LISTED))} INT64")
     attack = Attack(3, "SVC", "fit", {}, (), (), True, 0.5, None, ["parameters changed", "a Ctrl-C was lost"], "raised")
     interrupted.add(attack)
     slow.add({"seed": 4, "fit": "SVC", "seconds": 10.54, "status": "STALLED"})
     slow.add({"seed": 5})  # not a fit
     assert files.figures == {
-        "files mutated": 2,
+        "files mutated": 3,
         "crashes": 1,
+        "crashes in other libraries, listed": 1,
         "tracebacks": 1,
         "peak memory for a hostile file, MB": 7,
     }

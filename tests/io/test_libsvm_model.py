@@ -315,6 +315,13 @@ def test_a_wrong_line_is_named(tmp_path, old, new, sentence):
         read_libsvm_model(written(tmp_path, TWO_CLASSES.replace(old, new, 1)))
 
 
+def test_parameters_that_no_kernel_can_have_are_named(tmp_path):
+    text = TWO_CLASSES.replace("polynomial", "rbf").replace("gamma 0.5", "gamma -1e308")
+    assert "kernel_type rbf" in text and "gamma -1e308" in text
+    with pytest.raises(FileError, match="holds no model: gamma must be a finite number, 0 or more; got -1e[+]308"):
+        read_libsvm_model(written(tmp_path, text))
+
+
 def test_other_files(tmp_path):
     with pytest.raises(FileError, match="does not exist: check the path"):
         read_libsvm_model(tmp_path / "missing")

@@ -245,6 +245,10 @@ def test_kernels_without_gamma_search_C_only():
         np.testing.assert_array_equal(model.predict(data), linear.predict(X))
     with pytest.raises(ValueError, match="kernel='linear' has no gamma: leave gammas out"):
         SVCCV(kernel="linear", gammas=[0.1]).fit(X, Y)
+    with pytest.raises(
+        ValueError, match=r"gammas must be a list of numbers 0 or more.*; got \['scale'\] \(gamma='scale'"
+    ):
+        SVCCV(gammas=["scale"]).fit(X, Y)
     own = SVCCV(kernel="precomputed", cv=3).fit(X @ X.T, Y)
     assert own.search_complete_ and own.score(X @ X.T, Y) > 0.7
     other = SVCCV(Cs=[1.0], gammas=[0.1], cv=3).fit(X, Y).set_params(kernel="linear", gammas=None).fit(X, Y)

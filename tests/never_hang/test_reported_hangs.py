@@ -4,6 +4,7 @@ Bounds are in steps, so that a slow machine changes nothing. Every fit ends with
 diagnosis that names the cause. Where the reported data are not public, data of the same kind are made.
 """
 
+import re
 import warnings
 
 import numpy as np
@@ -154,6 +155,20 @@ def test_a_large_C_is_named():
         SVC(C=1e6, max_iter=3).fit(X, y)
     with pytest.warns(ConvergenceWarning, match="C is too large for double precision"):
         SVC(C=1e16, max_iter=3).fit(X, y)
+
+
+def test_a_small_tol_is_named():
+    """Rounding of 1e-14 harms nobody at the usual tol: C = 10 is not too large."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), rng.integers(0, 2, 40)
+    with pytest.warns(
+        ConvergenceWarning, match="tol = 1e-15 is too small for double precision: with C = 10 "
+    ) as caught:
+        SVC(C=10.0, tol=1e-15).fit(X, y)
+    sentence = str(caught[0].message)
+    assert "C is too large" not in sentence
+    enough = float(re.search(r"Raise tol to (\S+) or more", sentence)[1])
+    assert 1e-14 < enough < 1e-10 and SVC(C=10.0, tol=enough).fit(X, y).certificate_.holds
 
 
 def test_without_max_iter_there_is_still_a_bound(monkeypatch):

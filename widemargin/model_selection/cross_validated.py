@@ -327,12 +327,16 @@ def axis_of(name: str, given: Any, own: Any, count: int = COUNT, along_best: boo
     if given is None or isinstance(given, Integral):
         count = count if given is None else int(given)
         return Axis(name, tuple(map(float, own(count))), True, along_best)
-    values = np.asarray(given, np.float64)
     least_is_allowed = name != "C"
+    try:
+        values = np.asarray(given, np.float64)
+    except (TypeError, ValueError):  # "scale", for example
+        values = np.array([np.nan])
     wrong = np.isnan(values) | (values < 0) | ((values == 0) & (not least_is_allowed))
     if values.ndim != 1 or len(values) == 0 or wrong.any():
         expected = "0 or more" if least_is_allowed else "above 0"
-        raise ValueError(f"{name}s must be a list of numbers {expected}, at least one; got {given!r}.")
+        rule = " (gamma='scale' and 'auto' are values of the estimators and of GridSearchCV)" if name == "gamma" else ""
+        raise ValueError(f"{name}s must be a list of numbers {expected}, at least one; got {given!r}{rule}.")
     return Axis(name, tuple(sorted(set(values.tolist()))), False)
 
 

@@ -1,7 +1,8 @@
 """Sentences on why a fit did not meet its tolerance: causes that can be measured on the data and the kernel.
 
 scale        one feature is far larger than all others, or large and almost constant, and dominates the kernel
-precision    rounding of sums of terms as large as C K_ii exceeds the tolerance, or C makes it nearly a hard margin
+precision    rounding of sums of terms as large as C K_ii exceeds the tolerance, which is too small or C too large; or
+             C makes it nearly a hard margin
 indefinite   a block of the kernel matrix has a negative eigenvalue, so the problem is not convex
 
 Called only after a failure, on at most a few thousand samples, so that its cost does not matter unless a kernel is
@@ -31,6 +32,7 @@ TESTED = 500  # samples whose kernel matrix is tested for negative eigenvalues
 UNEQUAL = 100.0  # times the typical feature from which a feature is reported as large
 NEARLY_CONSTANT = 1e-3  # variation relative to its size below which a feature acts as a constant
 LOUD = 0.1  # share of tol from which rounding is reported as a cause
+USUAL_TOL = 1e-3  # which the estimators have by default: with it, rounding of problems like this one would do no harm
 NEARLY_HARD = 1e4  # C K_ii from which the box hardly limits the multipliers
 
 
@@ -131,12 +133,18 @@ def unequal_scales(X: Any, names: Sequence[str] | None) -> str:
 
 
 def _precision(certificate: Certificate, source: GramSource, duals: Sequence[SignedDual]) -> str:
-    """Return a sentence if C is so large that rounding exceeds the tolerance or the margin is nearly hard."""
+    """Return a sentence if rounding exceeds the tolerance, or the margin is nearly hard."""
     diag = source.diag
     noise = max(rounding_of(dual, diag, certificate.n_support) for dual in duals)
     cost = max(dual.largest_cost for dual in duals)
     largest = float(diag.max(initial=0.0))
     if noise > LOUD * certificate.tol:
+        if noise <= LOUD * USUAL_TOL:
+            return (
+                f"tol = {certificate.tol:.3g} is too small for double precision: with C = {cost:.3g} and kernel values "
+                f"up to {largest:.3g}, rounding alone moves decision values by about {noise:.2g}. Raise tol to "
+                f"{max(noise, certificate.rounding) / LOUD:.1g} or more."
+            )
         return (
             f"C is too large for double precision: with C = {cost:.3g} and kernel values up to {largest:.3g}, "
             f"rounding alone moves decision values by about {noise:.2g}. Lower C, or scale the features so that kernel "
