@@ -207,6 +207,9 @@ def tables(found: list[Judged]) -> str:
     for library in libraries:
         own = [one for one in found if one.library == library]
         given = [one for one in own if one.said != "no answer"]
+        if not given:
+            lines.append(f"| {library} | 0 of {len(own)} " + "| " * 6 + "|")
+            continue
         gaps, violations = [one.excess for one in given], [one.violation for one in given]
         is_measured = not np.isnan(violations).all()
         within = f"{sum(v <= 1.01 * TOL for v in violations)} of {len(given)}" if is_measured else ""
@@ -218,8 +221,8 @@ def tables(found: list[Judged]) -> str:
     lines += ["", "Largest excess by C:", "", "| library | " + " | ".join(f"C = {C:g}" for C in COSTS) + " |",
               "|---" * (1 + len(COSTS)) + "|"]  # fmt: skip
     for library in libraries:
-        worst_of = [max((one.excess for one in found if (one.library, one.C) == (library, C)), default=np.nan)
-                    for C in COSTS]  # fmt: skip
+        own = [one for one in found if one.library == library and one.said != "no answer"]
+        worst_of = [max((one.excess for one in own if one.C == C), default=np.nan) for C in COSTS]
         lines.append(f"| {library} | " + " | ".join(f"{value:.1e}" for value in worst_of) + " |")
     return "\n".join(lines)
 

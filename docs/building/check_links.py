@@ -44,7 +44,8 @@ class Page(HTMLParser):
 
 
 def check(folder: Path) -> tuple[list[str], dict[str, int]]:
-    """What is wrong, one sentence each, and counts."""
+    """What is wrong, one sentence each, and counts; a file beside the folder is not part of the site."""
+    folder = folder.resolve()
     pages = {
         path: Page(path.read_text(encoding="utf-8"))
         for path in sorted(folder.rglob("*.html"))
@@ -61,7 +62,7 @@ def check(folder: Path) -> tuple[list[str], dict[str, int]]:
         counts["links"] += 1
         target = (origin.parent / unquote(parts.path)).resolve() if parts.path else origin
         target = target / "index.html" if target.is_dir() else target
-        if not target.is_file():
+        if not target.is_file() or not target.is_relative_to(folder):
             wrong.append(f"{origin.relative_to(folder)}: {link} leads nowhere")
         elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
             wrong.append(f"{origin.relative_to(folder)}: {link} has no such anchor")
@@ -73,7 +74,9 @@ def check(folder: Path) -> tuple[list[str], dict[str, int]]:
             return
         if parts.scheme or parts.netloc:
             wrong.append(f"{origin.relative_to(folder)}: loads {address} from elsewhere")
-        elif not (origin.parent / unquote(parts.path)).resolve().is_file():
+            return
+        target = (origin.parent / unquote(parts.path)).resolve()
+        if not target.is_file() or not target.is_relative_to(folder):
             wrong.append(f"{origin.relative_to(folder)}: loads {address}, which is not there")
 
     for path, page in pages.items():
@@ -93,7 +96,7 @@ def check(folder: Path) -> tuple[list[str], dict[str, int]]:
 
 
 if __name__ == "__main__":
-    wrong, counts = check(Path(sys.argv[1]).resolve())
+    wrong, counts = check(Path(sys.argv[1]))
     print(*wrong, sep="\n")
     print(", ".join(f"{count} {what}" for what, count in counts.items()) + f"; {len(wrong)} broken")
     sys.exit(bool(wrong))

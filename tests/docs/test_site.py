@@ -150,19 +150,24 @@ def test_a_plain_docstring_becomes_markup(building):
 
 def test_the_link_checker_finds_what_is_broken(building, tmp_path):
     check = building("check_links").check
-    (tmp_path / "llms.txt").write_text("[a](a.md) [none](none.md)")
-    (tmp_path / "a.md").write_text("[b](b.html)")
-    (tmp_path / "a.html").write_text(
+    (tmp_path / "beside.md").write_text("not part of the site")
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "llms.txt").write_text("[a](a.md) [none](none.md)")
+    (site / "a.md").write_text("[b](b.html)")
+    (site / "a.html").write_text(
         '<p id="x"><a href="b.html#y">1</a><a href="b.html#z">2</a><a href="c.html">3</a><a href="#x">4</a>'
+        '<a href="../beside.md">6</a>'
         '<a href="https://example.org">5</a><img src="https://example.org/p.png"><img src="gone.png">'
         '<link rel="stylesheet" href="s.css">'
     )
-    (tmp_path / "b.html").write_text('<h1 id="y">')
-    (tmp_path / "s.css").write_text("@font-face { src: url(https://example.org/f.woff2) }")
-    wrong, counts = check(tmp_path)
+    (site / "b.html").write_text('<h1 id="y">')
+    (site / "s.css").write_text("@font-face { src: url(https://example.org/f.woff2) }")
+    wrong, counts = check(site)
     assert wrong == [
         "a.html: b.html#z has no such anchor",
         "a.html: c.html leads nowhere",
+        "a.html: ../beside.md leads nowhere",
         "a.html: loads https://example.org/p.png from elsewhere",
         "a.html: loads gone.png, which is not there",
         "s.css: loads https://example.org/f.woff2 from elsewhere",

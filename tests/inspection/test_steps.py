@@ -126,5 +126,6 @@ def test_what_is_refused(overlapping):
         steps("platt", X, y)
     with pytest.raises(ValueError, match="most, the number of steps"):
         steps(SVC(solver="platt"), X, y, most=0)
-    with pytest.raises(ValueError, match="one problem: two classes, or a regression"):
-        steps(SVC(solver="platt"), X, np.arange(30) % 3)
+    for machine, labels in ((SVC(solver="platt"), np.arange(30) % 3), (SVC(solver="platt", probability=True), y)):
+        with pytest.raises(ValueError, match="one problem: two classes without probabilities, or a regression"):
+            steps(machine, X, labels)

@@ -310,7 +310,7 @@ def test_large_samples_of_a_memmap_stay_on_disk(n_features, dtype, rng, tmp_path
 def test_the_room_of_samples_on_disk_is_reserved(tmp_path, monkeypatch):
     """Writing to a mapped file for which the disk has no room ends the process."""
     monkeypatch.setattr("widemargin.kernels.samples.on_disk.IN_MEMORY", 0)
-    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **options: open(tmp_path / "room", "w+b"))
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **options: open(tmp_path / "room", "w+b"))  # noqa: SIM115
     mapped = np.memmap(tmp_path / "X", np.float64, "w+", shape=1)
     assert empty_for(mapped, (1000, 100), np.float64).shape == (1000, 100)
     assert os.stat(tmp_path / "room").st_blocks * 512 >= 800_000

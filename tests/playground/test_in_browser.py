@@ -341,9 +341,8 @@ def test_the_pictures_to_take_away(toy, tmp_path):
     assert page.run("named") == "svm.png" and page.run("taken").startswith("\x89PNG")
 
 
-def test_a_table_is_opened(toy):
-    page = toy()
-    text = "a;b;kind\n" + "\n".join(f"{k};{k * k};{'<b>x</b>' if k % 2 else 'y'}" for k in range(12))
+def open_table(page, text):
+    """Open a table as a file, up to the choice of its columns."""
     page.run(
         f"""(() => {{
           const list = new DataTransfer();
@@ -353,6 +352,12 @@ def test_a_table_is_opened(toy):
         }})()"""
     )
     page.wait("document.querySelector('dialog').open")
+
+
+def test_a_table_is_opened(toy):
+    page = toy()
+    text = "a;b;kind\n" + "\n".join(f"{k};{k * k};{'<b>x</b>' if k % 2 else 'y'}" for k in range(12))
+    open_table(page, text)
     assert page.run("[...document.querySelector('[data-column=label]').options].map(o => o.textContent)") == [
         "none",
         "kind",
@@ -362,6 +367,38 @@ def test_a_table_is_opened(toy):
     page.wait("toy.state.points.length === 12")
     assert state_of(page)["points"][3] == [3, 9, 0]
     agrees_with_the_library(page)
+
+
+def test_a_table_is_not_shown_when_its_dialog_is_left(toy):
+    """After another one that was shown; and a program to copy has the same dialog."""
+    page = toy()
+    open_table(page, "a,b\n1,1\n2,2\n3,3")
+    page.run("all('dialog button[value=show]')[0].click()")
+    page.wait("toy.state.points.length === 3")
+    open_table(page, "a,b\n1,1\n2,2")
+    page.run("document.querySelector('dialog').close()")  # as Escape does
+    page.settle()
+    assert len(state_of(page)["points"]) == 3
+    open_table(page, "a,b\n1,1\n2,2")
+    page.run("all('dialog button[value=show]')[0].click()")
+    page.wait("toy.state.points.length === 2")
+    page.settle()
+    page.run("Object.defineProperty(navigator, 'clipboard', { value: null })")
+    page.run("document.querySelector('[data-do=python]').click()")
+    page.wait("document.querySelector('dialog textarea') !== null")
+    page.run("document.querySelector('dialog button').click()")
+    page.wait("!document.querySelector('dialog').open")
+    assert len(state_of(page)["points"]) == 2
+
+
+def test_what_a_table_lost_is_said(toy):
+    page = toy()
+    open_table(page, "a,b\n1,1\n2,2e9\n3,x\n4,4")
+    page.run("all('[data-column=standardise]')[0].checked = false; all('dialog button[value=show]')[0].click()")
+    page.wait("toy.state.points.length === 2")
+    page.settle()
+    said = page.run("role('sentence').textContent")
+    assert "1 rows without two numbers" in said and "1 of the points could not be read" in said
 
 
 @pytest.mark.parametrize("width, phone", [(390, True), (768, False), (1600, False)])

@@ -182,6 +182,9 @@ def test_the_browser_verifies_with_the_server(server, browser):
     page.run("document.querySelector('[data-do=\"verify\"]').click()")
     page.wait("document.querySelector('[data-role=\"answer\"]').textContent.includes('agree')", 60)
     assert "certificate            holds" in page.run("document.querySelector('[data-role=\"answer\"]').textContent")
+    page.run("document.querySelector('#wm-toy').toy.set({ C: 3 })")  # the answer was about another C
+    page.settle()
+    assert page.run("document.querySelector('[data-role=\"answer\"]').textContent") == ""
     assert page.errors == []
     assert all(request.startswith(server.address) for request in page.requests)
     page.close()

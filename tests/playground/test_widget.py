@@ -118,7 +118,8 @@ def test_the_notebook_s_module_in_a_browser(browser):
     """With the model that anywidget's specification describes: get, set, on, save_changes."""
     page = browser.open("about:blank")
     toy = widemargin.toy(X, Y, C=5.0)
-    values = {"home": "notebook", "points": toy.points, "parameters": toy.parameters, "request": {}, "answer": {}}
+    values = {"home": "notebook", "points": toy.points, "parameters": toy.parameters, "answer": {}}
+    values["request"] = {"number": 1}  # of a view shown before
     page.run(
         f"""(async () => {{
           const values = {json.dumps(values)}, listeners = {{}}, saved = globalThis.saved = [];
@@ -144,6 +145,6 @@ def test_the_notebook_s_module_in_a_browser(browser):
     toy.parameters = page.run("saved.at(-1).parameters")
     assert toy.model.C == 3
     page.run("document.querySelector('[data-do=\"verify\"]').click()")
-    page.wait("saved.at(-1).request.number === 1")
+    page.wait("saved.at(-1).request.number === 2")
     assert page.errors == []
     page.close()

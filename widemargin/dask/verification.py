@@ -6,6 +6,7 @@ As widemargin.verify does, with F = K b in float64 summed where the rows are; th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -106,10 +107,14 @@ class ModelOnCluster(local.FittedModel):
         values, error = source.recomputed(everywhere, None, None)
         if index is not None:
             values, error = values[index], error[index]
+        return Scores(values, error), self.largest_diagonal
+
+    @cached_property
+    def largest_diagonal(self) -> float:
+        """The largest k(x, x) of all samples, a bound for those of each class pair."""
+        rows, template = self.source.lying, self.source.template
         jobs = [
-            source.lying.job(
-                "facts", slab, slabs.largest_diagonal, source.lying.raw(slab), self.kernel, source.template
-            )
-            for slab in source.lying.slabs
+            rows.job("facts", slab, slabs.largest_diagonal, rows.raw(slab), self.kernel, template)
+            for slab in rows.slabs
         ]
-        return Scores(values, error), max(source.lying.cluster.results(jobs))
+        return max(rows.cluster.results(jobs))

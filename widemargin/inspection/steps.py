@@ -20,6 +20,7 @@ from typing import Any, overload
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from widemargin.gram import Gram
 from widemargin.linalg.arrays import Vector
@@ -184,7 +185,7 @@ def steps(machine: Any, X: Any, y: Any = None, *, most: int = 1000) -> Steps:
     recorded = Recorded(replace(solver, every_step=True), [], [])
     model = clone(machine).set_params(solver=recorded, max_iter=most)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of a fit that `most` has ended: `status` says so
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of a fit that `most` has ended: `status` says so
         model.fit(X) if y is None else model.fit(X, y)
     given = machine.get_params(deep=False)
     return Steps(recorded.steps, model.set_params(solver=given["solver"], max_iter=given["max_iter"]))
@@ -224,7 +225,7 @@ class Recorded:
         """Solve and record; everything but the listener is passed on."""
         self.problems.append(dual)
         if dual is not self.problems[0]:
-            raise ValueError("steps records one problem: two classes, or a regression.")
+            raise ValueError("steps records one problem: two classes without probabilities, or a regression.")
         recorder = Recorder(self.solver, dual, gram, self.steps)
 
         def both(seen: Iteration) -> None:

@@ -216,8 +216,9 @@ def begin_link(store, errors, terms, ratio, tol, point, before, moved):
 def better_scale(terms, point, ratio, tol):
     """Return the factor on all multipliers, 1 or the ratio of C, from which fewer steps are to be expected.
 
-    It is the ratio if that lowers the dual and puts fewer multipliers in the wrong place: without a factor, those at
-    their bounds; with it, those whose slopes are then not on the right side of the mean slope of the free ones.
+    It is the ratio if that lowers the dual, and either few multipliers are free or it puts fewer in the wrong place:
+    without a factor, those at their bounds; with it, those whose slopes are then not on the right side of the mean
+    slope of the free ones.
     """
     if not 0.0 < ratio < np.inf or ratio == 1.0:
         return 1.0

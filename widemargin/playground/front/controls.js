@@ -76,6 +76,7 @@ async function offer(app, text, done) {
   }
   const dialog = app.find("dialog");
   dialog.innerHTML = '<p>Copy this:</p><textarea readonly rows="16"></textarea><form method="dialog"><button>Close</button></form>';
+  dialog.onclose = null; // of a table
   dialog.querySelector("textarea").value = text;
   dialog.showModal();
   dialog.querySelector("textarea").select();

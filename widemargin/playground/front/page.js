@@ -29,7 +29,7 @@ export class PageModel {
     let answer;
     try {
       const reply = await fetch("verify", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(request) });
-      answer = await reply.json();
+      answer = reply.ok ? await reply.json() : { text: await reply.text() };
     } catch {
       answer = { text: "The server has ended: start `widemargin toy` again." };
     }

@@ -48,6 +48,7 @@ export function openTable(app, text, name, given = {}) {
     const [x, y, c] = ["x", "y", "label"].map((role) => columns[Number(get(role).value)]);
     show(app, [x, y, c], get("standardise").checked);
   };
+  dialog.returnValue = ""; // Escape leaves it as it was
   dialog.showModal();
   return undefined;
 }
@@ -56,7 +57,7 @@ function show(app, [x, y, label], standardise) {
   const { points, notes } = pointsOfTable(x, y, label, standardise);
   app.set({ points, window: null });
   app.window = null;
-  app.complaint = notes.join(" ");
+  app.complaint = [...notes, app.complaint].filter(Boolean).join(" ");
 }
 
 function complain(app, sentence) {

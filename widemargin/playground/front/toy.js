@@ -14,7 +14,8 @@ import { checked, fromAddress, toAddress } from "./state.js";
 import { addTableDialog, openTable } from "./table_dialog.js";
 import { addViews } from "./views.js";
 
-const PARAMETERS = ["machine", "kernel", "C", "gamma", "degree", "coef0", "epsilon", "nu", "solver", "other", "view", "theme", "colour"];
+const FITTED = ["machine", "kernel", "C", "gamma", "degree", "coef0", "epsilon", "nu"];
+const PARAMETERS = [...FITTED, "solver", "other", "view", "theme", "colour"];
 const QUIET = 250; // milliseconds without a change before the address and the model hear of it
 
 export function render({ model, el }) {
@@ -89,7 +90,7 @@ function addVerification(app, model) {
   if (model.get("home") === "file") return;
   app.find("verifybox").hidden = false;
   const answer = app.find("answer");
-  let number = 0;
+  let number = model.get("request")?.number ?? 0; // of another view: an equal request would not be sent
   let asked = null;
   let waiting = false;
   app.root.querySelector('[data-do="verify"]').addEventListener("click", () => {
@@ -102,7 +103,7 @@ function addVerification(app, model) {
     asked = app.state;
     answer.textContent = "Fitting …";
     const { points } = app.state;
-    const parameters = Object.fromEntries(PARAMETERS.slice(0, 8).map((name) => [name, app.state[name]]));
+    const parameters = Object.fromEntries(FITTED.map((name) => [name, app.state[name]]));
     model.set("request", { number, points, parameters, objective: fit.certificate.objective, support: fit.certificate.support });
     model.save_changes();
   };
@@ -111,7 +112,10 @@ function addVerification(app, model) {
     if (found?.number === number) answer.textContent = found.text;
   });
   app.onDraw(() => {
-    if (asked && app.state.points !== asked.points) [answer.textContent, asked] = ["", null];
+    if (asked && ["points", ...FITTED].some((name) => app.state[name] !== asked[name])) {
+      [answer.textContent, asked] = ["", null];
+      number++; // an answer on its way is about what was
+    }
     if (!waiting || (app.fit && !app.fit.done)) return;
     [waiting, answer.textContent] = [false, ""];
     if (app.fit) send(app.fit);
