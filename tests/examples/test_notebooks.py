@@ -72,19 +72,34 @@ KKT = """def violators(alpha, w, b, C):
     return """
 
 OTHER_STYLES = {
-    "points as a tuple of np.where": (1, 2, "on_the_edge = np.where(np.isclose(y * hard.decision_function(X), 1, atol=0.01))"),
-    "indices as an array": (2, 4, KKT + "np.flatnonzero([a < C and m < 1 or a > 0 and m > 1 for a, m in zip(alpha, margins)])"),
-    "indices as a tuple": (2, 4, KKT + "tuple(i for i in range(n) if alpha[i] < C and margins[i] < 1 or alpha[i] > 0 and margins[i] > 1)"),
-    "phi as a list": (3, 1, "def phi(x):\n    a, b = x\n    s = 2**0.5\n    return [a * a, b * b, s * a * b, s * a, s * b, 1]"),
-    "ends as a list": (4, 1, ENDS + "s = y_1 * y_2\n    low, high = sorted((alpha_2 + s * alpha_1, alpha_2 + s * alpha_1 - s * C))\n    return [max(0.0, low), min(C, high)]"),
+    "points as a tuple of np.where": (1, 2,
+        "on_the_edge = np.where(np.isclose(y * hard.decision_function(X), 1, atol=0.01))"),
+    "indices as an array": (2, 4,
+        KKT + "np.flatnonzero([a < C and m < 1 or a > 0 and m > 1 for a, m in zip(alpha, margins)])"),
+    "indices as a tuple": (2, 4,
+        KKT + ("tuple(i for i in range(n) if alpha[i] < C and margins[i] < 1 or alpha[i] > 0 and margins[i] > "
+        "1)")),
+    "phi as a list": (3, 1,
+        "def phi(x):\n    a, b = x\n    s = 2**0.5\n    return [a * a, b * b, s * a * b, s * a, s * b, "
+        "1]"),
+    "ends as a list": (4, 1,
+        ENDS + ("s = y_1 * y_2\n    low, high = sorted((alpha_2 + s * alpha_1, alpha_2 + s * alpha_1 - s * "
+        "C))\n    return [max(0.0, low), min(C, high)]")),
 }  # fmt: skip
 WRONG = {
-    "the same width for every C": (1, 4, "Cs = [0.001, 0.01, 0.1, 1.0, 10.0, 100.0]\nwidths, slacks = [1.0] * 6, [1.0] * 6"),
+    "the same width for every C": (1, 4,
+        "Cs = [0.001, 0.01, 0.1, 1.0, 10.0, 100.0]\nwidths, slacks = [1.0] * 6, [1.0] * 6"),
     "no point in any kind": (1, 5, "outside = inside = np.zeros(120, bool)\nwrong = soft.predict(Z) != t"),
-    "as many wrong points, but others": (1, 5, "f = t * soft.decision_function(Z)\noutside, inside = f > 1.01, f < 0.99\nwrong = np.arange(120) < (f < 0).sum()"),
-    "free points only looked at beyond the edge": (2, 4, KKT + "[i for i in range(n) if alpha[i] == 0 and margins[i] < 1 or alpha[i] > 0 and margins[i] > 1]"),
-    "points at C are never looked at": (2, 4, KKT + "[i for i in range(n) if alpha[i] < C and margins[i] != 1 and (alpha[i] or margins[i] < 1)]"),
-    "C is the end, whatever the other one": (4, 1, ENDS + "return (max(0.0, alpha_2 - alpha_1), C) if y_1 != y_2 else (max(0.0, alpha_1 + alpha_2 - C), min(C, alpha_1 + alpha_2))"),
+    "as many wrong points, but others": (1, 5,
+        "f = t * soft.decision_function(Z)\noutside, inside = f > 1.01, f < 0.99\nwrong = "
+        "np.arange(120) < (f < 0).sum()"),
+    "free points only looked at beyond the edge": (2, 4,
+        KKT + "[i for i in range(n) if alpha[i] == 0 and margins[i] < 1 or alpha[i] > 0 and margins[i] > 1]"),
+    "points at C are never looked at": (2, 4,
+        KKT + "[i for i in range(n) if alpha[i] < C and margins[i] != 1 and (alpha[i] or margins[i] < 1)]"),
+    "C is the end, whatever the other one": (4, 1,
+        ENDS + ("return (max(0.0, alpha_2 - alpha_1), C) if y_1 != y_2 else (max(0.0, alpha_1 + alpha_2 - C), "
+        "min(C, alpha_1 + alpha_2))")),
     "no steps": (4, 3, "own = []"),
 }  # fmt: skip
 

@@ -205,6 +205,20 @@ def test_a_fit_that_takes_long_does_not_stop_the_page_when_it_is_to_be_verified(
     page.close()
 
 
+def test_points_of_a_table_that_are_left_out_are_mentioned(browser):
+    table = {"name": "far.csv", "text": "a,b,c\n1e300,3,x\n2,2,x\n3,1,y", "x": "a", "y": "b", "label": "c"}
+    with ToyServer({"table": {**table, "standardise": False}}) as made:
+        thread = threading.Thread(target=made.serve_forever, args=[0.02])
+        thread.start()
+        page = browser.open(made.address)
+        page.settle()
+        assert page.run("document.querySelector('#wm-toy').toy.state.points.length") == 2
+        assert "1 of the points could not be read" in page.run("document.querySelector('#wm-toy').toy.complaint")
+        page.close()
+        made.shutdown()
+        thread.join()
+
+
 def test_two_columns_of_a_table(tmp_path, browser):
     table = "name,height,age,town\n" + "\n".join(
         f'"a, {k}",{1.5 + k / 50},{20 + k % 7},{"Rome" if k % 3 else "Oslo"}' for k in range(30)
