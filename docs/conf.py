@@ -64,6 +64,7 @@ sphinx_gallery_conf = gallery_of_examples.CONFIGURATION
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["search_from_files.js"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

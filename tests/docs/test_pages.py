@@ -46,6 +46,8 @@ def run_page(page):
 
 @pytest.mark.needs_compiler
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:.*Any type hint is inferred:UserWarning")  # of MLflow, about its own wrapper
+@pytest.mark.filterwarnings("ignore:Using `httpx` with:")  # of FastAPI's test client
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if blocks_of(page) and page.name != "start.md"], ids=lambda page: page.name
 )
