@@ -77,8 +77,8 @@ def refuse_function_not_finite(kernel: Kernel, X: Any, certificates: Sequence[Ce
     """
     if not isinstance(kernel, BlockKernel | PairKernel):
         return
-    failed = [certificate.status for certificate in certificates if not certificate.holds]
-    is_looked_at = any(not status.on_request and status is not Status.TIME_LIMIT for status in failed)
+    failed = {certificate.status for certificate in certificates if not certificate.holds}
+    is_looked_at = bool(failed - {Status.TIME_LIMIT, Status.INTERRUPTED, Status.STOPPED, Status.LOST})
     if Status.NOT_FINITE in failed or (is_looked_at and not check_kernel(kernel, X).finite):
         raise not_finite(kernel)
 
