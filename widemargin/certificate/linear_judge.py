@@ -6,8 +6,7 @@ as a sum of terms that are not negative, so that nothing cancels:
     P(w) - D(b) = 1/2 |w - X'b|^2 + sum_i comp_i
     primal  >=  P(w)  >=  optimum  >=  D(b)  >=  dual,       gap >= (P - D) / max(|P|, |D|)
 
-P is bounded from its losses at both ends of the interval of each margin, D as the lower bound on P less the gap. No
-objective is negative: where D(b) may be, b = 0 is the better proof, with D = 0 and a relative gap of 1.
+P is bounded from its losses at both ends of the interval of each margin, D as the lower bound on P less the gap.
 """
 
 from __future__ import annotations
@@ -83,9 +82,9 @@ def proof_of(sums: TermSums, weights: Vector, residual: Vector, half: float, flo
     return replace(
         NOTHING,
         primal=primal,
-        dual=max(dual - 2.0 * UNIT * abs(dual), 0.0),
+        dual=dual - 2.0 * UNIT * abs(dual),
         objective=value - difference,
-        gap=0.0 if distance == 0.0 else min(distance / least * (1.0 + SCALING), 1.0) if least > 0.0 else 1.0,
+        gap=0.0 if distance == 0.0 else min(distance / least * (1.0 + SCALING), 2.0) if least > 0.0 else 2.0,
         computed=difference / value if value > 0.0 else (math.inf if difference else 0.0),
         violation=sums.violation,
         rounding=sums.rounding,

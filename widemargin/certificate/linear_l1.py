@@ -68,9 +68,9 @@ def prove_l1(rows: Design, sign: Vector, bound: Vector, answer: LinearAnswer) ->
     return replace(
         NOTHING,
         primal=primal,
-        dual=max(dual, 0.0),  # which b = 0 proves
+        dual=dual,
         objective=objective,
-        gap=min((primal - dual) / least * (1.0 + SCALING), 1.0),
+        gap=min((primal - dual) / least * (1.0 + SCALING), 2.0),
         computed=(value - objective) / value,
         violation=float(off[:last].max(initial=0.0)),
         rounding=float(error.max()),
