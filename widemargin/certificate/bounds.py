@@ -15,7 +15,7 @@ Gap         with the scale s of w, v_t = r - c_t - s F_t and g_t(b) = v_t b - D_
             term by term, so that nothing cancels however large the box is. phi_t is convex in v_t: its largest value is
             at an end of the interval given by the error. A variable at its correct bound contributes 0 whatever
             its error. (Both sides expanded: the terms in r, c and K cancel.)
-Relative    to the larger of |primal| and |dual|, for a gap of at most G: where the dual is at least d > 0, the primal
+Relative    to the larger of |primal| and |dual|, for a gap of at most G: where the dual is at least d >= 0, the primal
             is larger, and the ratio 1 - dual / primal is at most G / (d + G). Where it is at most -d < 0, the ratio is
             at most G / d; and always 2, since |primal - dual| <= |primal| + |dual|.
 
@@ -184,9 +184,9 @@ def relative(gap, value, error):
     """
     if gap == 0.0 or not gap < np.inf:
         return 0.0 if gap == 0.0 else np.inf
-    size = max(0.0, abs(value) - error)
-    if value > 0.0:
-        return gap / (size + gap) * (1.0 + 4.0 * UNIT)
+    if value >= error:
+        return gap / (value - error + gap) * (1.0 + 4.0 * UNIT)
+    size = abs(value) - error  # where it is not positive, the dual may have either sign
     return min(gap / size * (1.0 + 4.0 * UNIT), 2.0) if size > 0.0 else 2.0
 
 
