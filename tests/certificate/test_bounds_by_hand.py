@@ -229,8 +229,8 @@ def test_slopes_in_doubt(n_groups, reach):
 def test_samples_in_doubt(criterion, tol, expected):
     """Slopes -1/2 and 1/2, the first up to 1/8: a violation between 7/8 and 9/8.
 
-    Primal 2 at s = 2 and dual 3/2, up to 1/16: the gap is at most 1/2 (1 + 1/8) + 2/8 = 13/16, relative to 23/16 + 13/16:
-    0.361, and 0.25 without the error.
+    Primal 2 at s = 2 and dual 3/2, up to 1/16: the gap is at most 1/2 (1 + 1/8) + 2/8 = 13/16, relative to
+    23/16 + 13/16: 0.361, and 0.25 without the error.
     """
     dual = dual_of([-1.0, 1.0], [0.0, -2.0], [2.0, 0.0])
     scores = Scores(np.array([0.5, -0.5]), np.array([0.125, 0.0]))
