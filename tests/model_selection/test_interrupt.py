@@ -59,6 +59,8 @@ def is_over(search) -> bool:
     return not hasattr(search, "cv_results_") and handler is signal.default_int_handler and backend == "LokyBackend"
 
 
+# A press while the garbage collector calls Hypothesis is reported to pytest as an exception that nobody got.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_ctrl_c_raises(n_jobs):
     SVC().fit(X, Y)  # compiled by now
